@@ -1,0 +1,1 @@
+"""Bytes become typed rows: specs, scanning, record assembly, clocks, values."""

@@ -1,0 +1,143 @@
+"""Statistics lines `{name:value,…}` of AIStore daemons: bodies are gathered and split many at once.
+
+Names are unquoted, values raw integers (AIStore 3.18 to 5.0). A line that nlog cut at 2048 bytes has no
+closing brace: its last pair may be half and is dropped, the others count.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiscorr.parse.batches import PartSink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FLUSH_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class StatsPlace:
+    """Where a statistics line stands and when it was printed (nanoseconds, the file's clock)."""
+
+    file_id: int
+    line_no: int
+    byte_offset: int
+    process_no: int
+    local_ns: int
+
+
+def stats_body(message: bytes) -> tuple[bytes, bool]:
+    """The pairs of a statistics message without braces, and whether the line was whole.
+
+    `{a.n:1,b.n:2}` → (b"a.n:1,b.n:2", True); `{a.n:1,b.n:2` → (b"a.n:1", False).
+    """
+    text = message.strip()
+    if text.endswith(b"}"):
+        return text[1:-1], True
+    return text[1:].rpartition(b",")[0], False
+
+
+class CounterBatch:
+    """Gathers statistics bodies of any number of files and writes counter_sample parts."""
+
+    def __init__(self, sink: PartSink) -> None:
+        self._sink = sink
+        self._bodies: list[bytes] = []
+        self._places: list[StatsPlace] = []
+        self._counts: list[int] = []
+        self._size = 0
+
+    def add(self, body: bytes, place: StatsPlace) -> int:
+        """The pairs of one line; returns how many there are."""
+        count = body.count(b",") + 1
+        self._bodies.append(body)
+        self._places.append(place)
+        self._counts.append(count)
+        self._size += len(body)
+        if self._size >= _FLUSH_BYTES:
+            self.flush()
+        return count
+
+    def flush(self) -> None:
+        """Splits and writes what was gathered; lines with bad pairs are reported and give their good ones."""
+        if not self._bodies:
+            return
+        pairs = _split_fast(self._bodies, sum(self._counts))
+        if pairs is None:
+            self._keep_good_pairs()
+            pairs = _split_fast(self._bodies, sum(self._counts)) if self._bodies else None
+        if pairs is not None:
+            self._write(*pairs)
+        self._bodies, self._places, self._counts, self._size = [], [], [], 0
+
+    def _write(self, names: pa.Array, values: pa.Array) -> None:
+        import pyarrow as pa
+
+        indices: list[int] = []
+        for number, count in enumerate(self._counts):
+            indices.extend([number] * count)
+        chosen = pa.array(indices, pa.int32())
+        columns = {
+            "file_id": pa.array([place.file_id for place in self._places], pa.int32()),
+            "line_no": pa.array([place.line_no for place in self._places], pa.int64()),
+            "process_no": pa.array([place.process_no for place in self._places], pa.int32()),
+            "local_ns": pa.array([place.local_ns for place in self._places], pa.int64()),
+        }
+        rows = {name: column.take(chosen) for name, column in columns.items()}
+        self._sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
+
+    def _keep_good_pairs(self) -> None:
+        bodies, places, counts = [], [], []
+        for body, place in zip(self._bodies, self._places, strict=True):
+            pairs = body.split(b",")
+            good = [pair for pair in pairs if _is_pair(pair)]
+            if len(good) < len(pairs):
+                self._reject(place, next(pair for pair in pairs if not _is_pair(pair)))
+            if good:
+                bodies.append(b",".join(good))
+                places.append(place)
+                counts.append(len(good))
+        self._bodies, self._places, self._counts = bodies, places, counts
+
+    def _reject(self, place: StatsPlace, pair: bytes) -> None:
+        self._sink.add(
+            "rejected_line",
+            {
+                "file_id": place.file_id,
+                "line_no": place.line_no,
+                "byte_offset": place.byte_offset,
+                "reason": "statistics line with a pair that is not name:integer; the other pairs count",
+                "text": pair.decode("utf-8", "replace")[:512],
+            },
+        )
+
+
+def _split_fast(bodies: list[bytes], expected: int) -> tuple[pa.Array, pa.Array] | None:
+    """Names and values of all pairs in order, or None where a pair is not name:integer."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        table = csv.read_csv(
+            io.BytesIO(b",".join(bodies).replace(b",", b"\n")),
+            read_options=csv.ReadOptions(column_names=["name", "value"], use_threads=False, block_size=64 << 20),
+            parse_options=csv.ParseOptions(delimiter=":", quote_char=False, double_quote=False),
+            convert_options=csv.ConvertOptions(
+                column_types={"name": pa.string(), "value": pa.int64()}, null_values=[], strings_can_be_null=False
+            ),
+        ).combine_chunks()
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    if table.num_rows != expected:
+        return None
+    return table.column("name").chunk(0), table.column("value").chunk(0)
+
+
+def _is_pair(pair: bytes) -> bool:
+    name, colon, value = pair.partition(b":")
+    digits = value[1:] if value[:1] == b"-" else value
+    is_name = bool(name) and name.isascii() and not name.isspace() and b"\r" not in name and b"\0" not in name
+    return bool(colon) and is_name and digits.isdigit() and len(digits) < 19

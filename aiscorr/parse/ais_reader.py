@@ -1,0 +1,333 @@
+"""Reads AIStore daemon logs from blocks to rows: events, counters, headers, clock marks, rejects.
+
+A file may be a rotation, a stderr copy or a sidecar stream with several runs of the daemon in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from aiscorr.model import FileSummary
+from aiscorr.parse import ais_record as rec
+from aiscorr.parse.ais_counters import CounterBatch, StatsPlace, stats_body
+from aiscorr.parse.ais_state import AisState
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.chunks import Block
+from aiscorr.parse.ids import ais_ids
+from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
+from aiscorr.parse.redact import redact
+from aiscorr.parse.scan import LineWalker, Segment
+from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.parse.stamps import DAY_NS, SECOND_NS
+from aiscorr.parse.values import Value
+from aiscorr.parse.zone import ZoneClock
+from aiscorr.tables import AIS_LINE
+
+TEXT_LIMIT = 4096
+_COLUMNS = frozenset(AIS_LINE.column_names)
+#: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
+_FIXED = (
+    Expression(re.compile(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d"), (b"E ", b"W ")),
+    Expression(re.compile(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]"), (b" {",)),
+    Expression(re.compile(rb"(?:Started up|Rotated) at \d{4}/"), (b"Started up at ", b"Rotated at ")),
+    Expression(re.compile(rb"[tp]\[[\w-]{4,}\], Version "), (b"], Version ",)),
+)
+_TITLE = re.compile(rb"^(?:Node [tp]\[[\w-]+\], )?Version \d")
+_PANIC = re.compile(rb"^(?:panic: |fatal error: |\[signal SIG|goroutine \d+ \[)")
+
+
+class AisLogReader:
+    """Compiled patterns and the shared counter batch; opens one AisFile after the other."""
+
+    def __init__(self, sink: PartSink, pattern_folders: tuple[str, ...] = ()) -> None:
+        self.sink = sink
+        self.counters = CounterBatch(sink)
+        self.patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
+        expressions = [*_FIXED, *(Expression(p.regex, p.literals, p.prefilter) for p in self.patterns)]
+        self.prefilter: Prefilter = build_prefilter(expressions)
+
+    def open_file(self, summary: FileSummary, state: AisState, zone: ZoneClock | None = None) -> AisFile:
+        """The reader of one file, at its start or where `state` left it."""
+        return AisFile(self, summary, state, zone)
+
+    def flush(self) -> None:
+        """Writes the counters that are still gathered."""
+        self.counters.flush()
+
+
+class AisFile:
+    """Feeds on the blocks of one file, in order."""
+
+    def __init__(self, reader: AisLogReader, summary: FileSummary, state: AisState, zone: ZoneClock | None) -> None:
+        self._reader = reader
+        self._zone = zone
+        self._sink = reader.sink
+        self._summary = summary
+        self.state = state
+        self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
+        self._pending: dict[str, Value] | None = None
+        self._follow = 0
+
+    @property
+    def is_between_records(self) -> bool:
+        """Whether reading may go on from here later without losing a record's continuation lines."""
+        return self._pending is None
+
+    def feed(self, block: Block) -> None:
+        """The next block of whole lines."""
+        for segment in self._walker.walk(block):
+            if segment.is_clipped or len(segment.text) >= TEXT_LIMIT * 8:
+                self._reject(segment, "line longer than 64 KiB: searched in windows")
+            self._take(segment)
+            self._walker.wants_every_line = self._pending is not None
+        self.state.line_no = self._walker.line_no
+
+    def finish(self, *, ends_with_newline: bool = True) -> None:
+        """The end of the file: writes what is open and fills the summary."""
+        self._close_pending()
+        self._summary.line_count = self._walker.line_no - 1 + (0 if ends_with_newline else 1)
+        self._summary.is_utc = self._zone is not None
+        self.state.describe(self._summary)
+
+    def mark_date_shift(self, days: int) -> None:
+        """All dates of the file are to be moved by so many days."""
+        self.state.is_shift_known = True
+        self._add_mark(0, "date_shift", self.state.last_ns, self.state.last_ns + days * DAY_NS, "", b"")
+
+    def _take(self, segment: Segment) -> None:
+        line = segment.text.rstrip(b"\0")
+        records, _ = rec.records_of(line) if line else ([], None)
+        if not records:
+            self._take_unprefixed(segment, line)
+            return
+        self._close_pending()
+        if len(records) > 1 or records[0].start > 40:
+            self._reject(segment, "a cut record with the next one glued to it: both were read")
+        for record in records:
+            self._take_record(segment, line, record)
+
+    def _take_unprefixed(self, segment: Segment, line: bytes) -> None:
+        _, skip = rec.wrapper_time(line)
+        header = rec.HEADER.match(line, skip)
+        if header is not None:
+            self._close_pending()
+            self._take_header(segment, line, header)
+        elif _TITLE.match(line, skip):
+            self._close_pending()
+            self.state.note_identity(line)
+            self._emit_plain(segment, line, "ais_node_title", line[skip:])
+        elif self._pending is not None:
+            if line.strip():
+                self._follow += 1
+                if self._follow >= 400:
+                    self._close_pending()
+            else:
+                self._close_pending()
+        elif _PANIC.match(line, skip):
+            self._emit_plain(segment, line, "ais_go_panic", line[skip:])
+
+    def _take_header(self, segment: Segment, line: bytes, header: re.Match[bytes]) -> None:
+        moment = rec.header_ns(header)
+        if header.group(1) == b"Started up" and (
+            self.state.last_ns >= 0 or self.state.process_no or self.state.is_dated
+        ):
+            self.state.process_no += 1
+        elif header.group(1) == b"Started up":
+            self.state.process_no = 1
+        if not self.state.is_dated and self.state.last_ns >= 0:
+            self._mark_shift(segment, moment - self.state.last_ns)
+        self.state.start_day(moment)
+        self.state.facts["host"] = header.group(8).decode("utf-8", "replace").rstrip(",")
+        if self._summary.date_method is None:
+            self._summary.date_method, self._summary.date_line_no = "header", segment.line_no
+        self._note_time(moment)
+        self._mark(segment, "header", moment, None, "", line)
+        name = "ais_process_started" if header.group(1) == b"Started up" else "ais_log_rotated"
+        self._emit_plain(segment, line, name, header.group(0), moment)
+
+    def _take_record(self, segment: Segment, line: bytes, record: rec.AisRecord) -> None:
+        moment, jumped = self.state.place(record.of_day_ns)
+        self._note_time(moment)
+        if jumped:
+            self._mark(segment, "jump", moment, None, "", line)
+        if record.wrapper_utc_ns is not None:
+            self._note_wrapper(segment, moment, record.wrapper_utc_ns, line)
+        if record.message.startswith(b"{") and record.source_loc is None:
+            self._take_stats(segment, record, moment)
+            return
+        self.state.note_identity(record.message)
+        if b" =====" in record.message:
+            self._take_marker(segment, record, moment, line)
+        pattern, values = self._classify(segment, record.message)
+        if pattern is None and record.severity == "I":
+            return
+        name = pattern.name if pattern else ("other_error" if record.severity == "E" else "other_warning")
+        message = record.message.decode("utf-8", "replace")
+        row = self._row(segment, line, name, moment)
+        row.update(
+            severity=record.severity,
+            source_loc=record.source_loc,
+            message_start=len(line[: record.message_start].decode("utf-8", "replace")),
+        )
+        row.update(ais_ids(message, self._self_id()))
+        self._merge(row, values)
+        self._mark_smap(segment, row, moment, record.message)
+        if record.severity in "WE":
+            self._pending, self._follow = row, 0
+        else:
+            self._write(row)
+
+    def _classify(self, segment: Segment, message: bytes) -> tuple[Pattern | None, dict[str, Value]]:
+        for number in sorted(segment.candidates):
+            pattern = self._reader.patterns[number - len(_FIXED)] if number >= len(_FIXED) else None
+            if pattern is not None:
+                match = pattern.regex.search(message)
+                if match is not None:
+                    return pattern, pattern.values(match)
+        return None, {}
+
+    def _take_stats(self, segment: Segment, record: rec.AisRecord, moment: int) -> None:
+        body, is_whole = stats_body(record.message)
+        stored = self._stored(moment)
+        place = StatsPlace(self._summary.file_id, segment.line_no, segment.line_offset, self.state.process_no, stored)
+        if not is_whole:
+            self._reject(segment, "statistics line cut: its last pair was dropped, the others count")
+        count = self._reader.counters.add(body, place) if body else 0
+        self._summary.counter_count += count
+        self._summary.event_count += 1
+        self._sink.add(
+            "stats_line",
+            {
+                "file_id": place.file_id,
+                "line_no": place.line_no,
+                "byte_offset": place.byte_offset,
+                "process_no": place.process_no,
+                "local_ns": stored,
+                "name_count": count,
+                "is_complete": is_whole,
+            },
+        )
+
+    def _take_marker(self, segment: Segment, record: rec.AisRecord, moment: int, line: bytes) -> None:
+        marker = rec.marker_of(record.message)
+        if marker is None:
+            return
+        minute_ns, zone = marker
+        shift = minute_ns // DAY_NS * DAY_NS - moment // DAY_NS * DAY_NS
+        if abs(shift) >= DAY_NS:
+            if self._summary.date_method in (None, "mtime", "file_name"):
+                self._mark_shift(segment, shift)
+            else:
+                self.state.day_ns += shift
+                self.state.last_ns += shift
+                moment += shift
+        offset = rec.zone_of_marker(zone)
+        utc = moment - offset * SECOND_NS if offset is not None else None
+        self._mark(segment, "utc_marker" if utc is not None else "zone_marker", moment, utc, zone, line)
+
+    def _note_wrapper(self, segment: Segment, moment: int, utc_ns: int, line: bytes) -> None:
+        if "wrapper" not in self.state.facts:
+            self.state.facts["wrapper"] = "seen"
+            self._mark(segment, "wrapper", moment, utc_ns, "", line)
+
+    def _mark_smap(self, segment: Segment, row: dict[str, Value], moment: int, message: bytes) -> None:
+        """A new cluster map reaches all nodes within milliseconds: it ties their clocks together."""
+        if row["pattern"] in ("ais_smap_received", "ais_smap_sent") and row.get("smap_version"):
+            key = f"{row.get('smap_uuid') or '?'}/v{row['smap_version']}"
+            self._mark(segment, "smap", self._stored(moment), None, key, message)
+
+    def _mark_shift(self, segment: Segment, shift_ns: int) -> None:
+        if not self.state.is_shift_known:
+            self.state.is_shift_known = True
+            days = round(shift_ns / DAY_NS)
+            self._mark(segment, "date_shift", self.state.last_ns, self.state.last_ns + days * DAY_NS, "", segment.text)
+
+    def _mark(self, segment: Segment, kind: str, local: int, utc: int | None, key: str, text: bytes) -> None:
+        self._add_mark(segment.line_no, kind, local, utc, key, text)
+
+    def _add_mark(self, line_no: int, kind: str, local: int, utc: int | None, key: str, text: bytes) -> None:
+        self._sink.add(
+            "clock_mark",
+            {
+                "file_id": self._summary.file_id,
+                "line_no": line_no,
+                "process_no": self.state.process_no,
+                "kind": kind,
+                "local_ns": local,
+                "utc_ns": utc,
+                "key": key or None,
+                "text": text.decode("utf-8", "replace")[:512],
+            },
+        )
+
+    def _emit_plain(self, segment: Segment, line: bytes, name: str, message: bytes, moment: int | None = None) -> None:
+        self.state.note_identity(message)
+        row = self._row(segment, line, name, moment if moment is not None else max(self.state.last_ns, 0))
+        row["message_start"] = max(0, line.find(message))
+        row.update(ais_ids(message.decode("utf-8", "replace"), self._self_id()))
+        row["peer_node_id"] = None
+        self._write(row)
+
+    def _row(self, segment: Segment, line: bytes, name: str, moment: int) -> dict[str, Value]:
+        return {
+            "file_id": self._summary.file_id,
+            "line_no": segment.line_no,
+            "byte_offset": segment.line_offset,
+            "process_no": self.state.process_no,
+            "local_ns": self._stored(moment),
+            "pattern": name,
+            "text": redact(line.decode("utf-8", "replace")[:TEXT_LIMIT]),
+            "follow_count": 0,
+        }
+
+    @staticmethod
+    def _merge(row: dict[str, Value], values: dict[str, Value]) -> None:
+        other: dict[str, Value] = {}
+        for key, value in values.items():
+            if key in _COLUMNS:
+                row[key] = value
+            else:
+                other[key] = value
+        if other:
+            row["capture"] = json.dumps(other, ensure_ascii=False, sort_keys=True)
+
+    def _self_id(self) -> str | None:
+        for source in ("title", "start_line", "self_mention"):
+            counts = self.state.ids.get(source)
+            if counts:
+                return max(counts, key=lambda key: counts[key]).split(":", 1)[1]
+        return self._summary.node_id
+
+    def _close_pending(self) -> None:
+        if self._pending is not None:
+            self._pending["follow_count"] = self._follow
+            self._write(self._pending)
+            self._pending = None
+
+    def _write(self, row: dict[str, Value]) -> None:
+        self._summary.event_count += 1
+        self._sink.add("ais_line", row)
+
+    def _stored(self, moment: int) -> int:
+        """The file's clock as stored: UTC where the user named the zone, else as printed."""
+        return self._zone.to_utc(moment) if self._zone is not None else moment
+
+    def _note_time(self, moment: int) -> None:
+        moment = self._stored(moment)
+        if self._summary.first_ns is None:
+            self._summary.first_ns = moment
+        self._summary.last_ns = max(moment, self._summary.last_ns or moment)
+
+    def _reject(self, segment: Segment, reason: str) -> None:
+        self._summary.reject_count += 1
+        self._sink.add(
+            "rejected_line",
+            {
+                "file_id": self._summary.file_id,
+                "line_no": segment.line_no,
+                "byte_offset": segment.line_offset,
+                "reason": reason,
+                "text": segment.text.decode("utf-8", "replace")[:512],
+            },
+        )

@@ -1,0 +1,149 @@
+"""One line of an AIStore daemon: prefix, severity, time of day, message; glued records are separated.
+
+Source: AIStore cmn/nlog, releases 3.18 to 5.0 (facts: no date and no zone in a line; I lines are cut
+at 2048 bytes without newline, so the next record may follow on the same line).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aiscorr.parse.stamps import SECOND_NS, clock_ns, day_ns, iso_ns, zone_seconds
+
+_WRAPPER = re.compile(
+    rb"(?:\s*\| )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d:?\d\d)"
+    rb"(?: std(?:out|err) [FP])?(?: \| |[ \t]+)"
+)
+_PREFIX = re.compile(
+    rb"(?:\[while stopping:\] |Error: logging before flag\.Parse: )?"
+    rb"([IWE]) (\d\d):(\d\d):(\d\d)\.(\d{6}) (?:([A-Za-z_0-9]+(?:\.go)?:\d+)\]? )?"
+)
+_GLUED = re.compile(rb"(?<=.)[IWE] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
+HEADER = re.compile(rb"(Started up|Rotated) at (\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d), host (\S+?), (go\S+)")
+_MARKER = re.compile(
+    rb"(\d\d) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d\d) (\d\d):(\d\d) ([A-Z]{1,5}|[+-]\d{2,4}) ====="
+)
+_MONTHS = b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+#: Zone abbreviations that mean one offset only; the rest (CST, IST, BST …) name several zones.
+ZONE_SECONDS = {
+    "UTC": 0,
+    "GMT": 0,
+    "Z": 0,
+    "PST": -8 * 3600,
+    "PDT": -7 * 3600,
+    "MST": -7 * 3600,
+    "MDT": -6 * 3600,
+    "EST": -5 * 3600,
+    "EDT": -4 * 3600,
+    "CET": 3600,
+    "CEST": 7200,
+    "EET": 7200,
+    "EEST": 10800,
+    "MSK": 10800,
+    "JST": 9 * 3600,
+    "KST": 9 * 3600,
+    "HKT": 8 * 3600,
+    "SGT": 8 * 3600,
+    "AEST": 10 * 3600,
+    "AEDT": 11 * 3600,
+    "NZST": 12 * 3600,
+    "NZDT": 13 * 3600,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AisRecord:
+    """A prefixed record. `of_day_ns`: nanoseconds since midnight, as printed. `start`: where the
+    record begins in its line; `message_start`: where the message begins, both in bytes."""
+
+    severity: str
+    of_day_ns: int
+    source_loc: str | None
+    message: bytes
+    start: int
+    message_start: int
+    wrapper_utc_ns: int | None
+
+
+def wrapper_time(line: bytes) -> tuple[int | None, int]:
+    """UTC of a collector's RFC 3339 prefix and its length; (None, 0) where there is none."""
+    match = _WRAPPER.match(line)
+    if match is None:
+        return None, 0
+    try:
+        moment = iso_ns(match.group(1).decode()) - zone_seconds(match.group(2).decode()) * SECOND_NS
+    except ValueError:
+        return None, 0
+    return moment, match.end()
+
+
+def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
+    """The records of a line (more than one where a cut line has the next glued to it), and the
+    collector's time. No record: the line is a header or continues the record before it."""
+    wrapped_ns, position = wrapper_time(line)
+    found: list[AisRecord] = []
+    match = _PREFIX.match(line, position)
+    while match is not None:
+        glued = _GLUED.search(line, match.end())
+        end = glued.start() if glued else len(line)
+        severity, hour, minute, second, micro, location = match.groups()
+        found.append(
+            AisRecord(
+                severity.decode(),
+                clock_ns(int(hour), int(minute), int(second), micro.decode()),
+                location.decode() if location else None,
+                line[match.end() : end],
+                match.start(),
+                match.end(),
+                wrapped_ns,
+            )
+        )
+        match = _PREFIX.match(line, glued.start()) if glued else None
+    if not found:
+        glued = _GLUED.search(line)
+        if glued is not None:
+            inner, _ = records_of(line[glued.start() :])
+            shift = glued.start()
+            found = [
+                AisRecord(
+                    r.severity,
+                    r.of_day_ns,
+                    r.source_loc,
+                    r.message,
+                    r.start + shift,
+                    r.message_start + shift,
+                    wrapped_ns,
+                )
+                for r in inner
+            ]
+    return found, wrapped_ns
+
+
+def header_ns(match: re.Match[bytes]) -> int:
+    """The local time of a `Started up at` or `Rotated at` line, in nanoseconds."""
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[1:7])
+    return day_ns(year, month, day) + clock_ns(hour, minute, second, None)
+
+
+def marker_of(message: bytes) -> tuple[int, str] | None:
+    """The hourly marker's local minute in nanoseconds and its zone as printed: `20 Nov 26 23:59 UTC`."""
+    match = _MARKER.search(message)
+    if match is None:
+        return None
+    day, month, year, hour, minute, zone = match.groups()
+    try:
+        start = day_ns(2000 + int(year), _MONTHS.index(month) + 1, int(day))
+    except ValueError:
+        return None
+    return start + clock_ns(int(hour), int(minute), 0, None), zone.decode()
+
+
+def zone_of_marker(zone: str) -> int | None:
+    """Seconds east of UTC of a zone abbreviation, or None where it names several zones.
+
+    Go prints `+03` where a zone has no abbreviation.
+    """
+    if zone[0] in "+-":
+        return zone_seconds(zone + "00" if len(zone) == 3 else zone)
+    return ZONE_SECONDS.get(zone)

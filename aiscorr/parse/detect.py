@@ -1,0 +1,114 @@
+"""Tells what a file is from its first bytes: which kind, and why. Names are hints for nothing here.
+
+A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence.
+Text that is neither clearly a log nor clearly a document is tried as a worker log and kept only if a
+line of it is recognised (`is_tentative`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from aiscorr.parse.formats import load_formats
+
+HEAD_BYTES = 64 * 1024
+_MAX_LINES = 400
+_NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
+_BINARY = {
+    b"DUCK": "a DuckDB database",
+    b"PAR1": "a Parquet file",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+    b"\x7fELF": "a program",
+    b"SQLite format": "an SQLite database",
+}
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A file's kind and the reason in words."""
+
+    kind: str
+    reason: str
+    is_tentative: bool = False
+
+
+def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str, ...] = ()) -> Detected:
+    """The kind of a file whose first bytes (64 KiB are enough) are given."""
+    if forced is not None:
+        return Detected(forced, "given with --kind")
+    if not head:
+        return Detected("unknown", "empty file")
+    for magic, what in _BINARY.items():
+        if head.startswith(magic) or head[8:12] == magic:
+            return Detected("unknown", what)
+    if head[:1] == b"\x80" and 2 <= head[1] <= 5:
+        return _detect_pickle(head)
+    text = head.replace(b"\0", b"")
+    if not text.strip():
+        return Detected("unknown", "nothing but NUL bytes or blanks in its beginning")
+    if _binary_share(text) > 0.3:
+        return Detected("unknown", "binary data")
+    stripped = text.lstrip()
+    if stripped[:1] in b"{[":
+        found = _detect_json(stripped, len(head) < HEAD_BYTES)
+        if found is not None:
+            return found
+    return _detect_text(text, format_folders)
+
+
+def _detect_pickle(head: bytes) -> Detected:
+    if any(word in head for word in (b"entries", b"pg_config", b"profiling_name", b"collective_seq_id")):
+        return Detected("flight_recorder", "pickle with Flight Recorder keys")
+    return Detected("unknown", "a pickle without Flight Recorder keys")
+
+
+def _binary_share(text: bytes) -> float:
+    sample = text[:8192]
+    odd = sum(1 for value in sample if value < 9 or 13 < value < 27 or 27 < value < 32)
+    return odd / max(1, len(sample))
+
+
+def _detect_json(text: bytes, is_whole: bool) -> Detected | None:
+    if b'"entries"' in text and (b'"pg_config"' in text or b'"collective_seq_id"' in text or b'"pg_status"' in text):
+        return Detected("flight_recorder", "JSON with Flight Recorder keys")
+    if b'"thread_name"' in text and b'"frames"' in text:
+        return Detected("stack_dump", "JSON of py-spy")
+    if b'"extraInfo"' in text and b'"py_callstack"' in text:
+        return Detected("worker_log", "error.json of torch elastic")
+    if _NODE_STATUS.search(text) and b'"daemon_id"' in text:
+        return Detected("node_status", "JSON of AIStore node_status or node_stats")
+    if not is_whole:
+        return Detected("unknown", "JSON of no known kind") if text[:1] == b"{" and b'":' in text[:200] else None
+    try:
+        json.loads(text)
+    except ValueError:
+        return None
+    return Detected("unknown", "JSON of no known kind")
+
+
+def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
+    lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
+    if len(text) >= HEAD_BYTES and len(lines) > 1:
+        lines.pop()
+    shares = {
+        form.name: sum(1 for line in lines if form.regex.match(line[:512]))
+        for form in load_formats("file", format_folders)
+    }
+    forms = load_formats("file", format_folders)
+    worker = next(form for form in forms if form.name == "file_worker")
+    worker_share = shares["file_worker"] / len(lines)
+    for form in forms:
+        count = shares[form.name]
+        if form is worker or count < form.min_count or count < form.share * len(lines):
+            continue
+        if form.kind == "unknown" and form.name != "file_torchfrtrace" and worker_share >= 0.6:
+            continue
+        return Detected(form.kind or "unknown", form.title)
+    if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):
+        return Detected("worker_log", worker.title)
+    if any(line.startswith(b"```") for line in lines) or re.match(rb"#{1,3} \w", lines[0]):
+        return Detected("unknown", "a document: it has a heading or fenced text")
+    return Detected("worker_log", "text, kept if a line is recognised", is_tentative=True)

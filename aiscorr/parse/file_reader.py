@@ -1,0 +1,268 @@
+"""Reads one source whatever its kind: detects, picks the reader, keeps a place to go on from, sums up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from fnmatch import fnmatch
+
+from aiscorr.checksum import END_BYTES, ContentSum, SumMark
+from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
+from aiscorr.parse.ais_reader import AisFile, AisLogReader
+from aiscorr.parse.ais_state import AisState
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.chunks import BlockReader
+from aiscorr.parse.detect import HEAD_BYTES, detect
+from aiscorr.parse.dumps import read_dump
+from aiscorr.parse.path_hints import ais_hints, worker_hints
+from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
+from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
+from aiscorr.parse.worker_state import WorkerState
+from aiscorr.parse.zone import ZoneClock
+
+#: Raise when rows would come out differently: files are then read again.
+PARSER_VERSION = 1
+_ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
+
+
+class ReadStopped(Exception):
+    """The user asked to stop in the middle of a file."""
+
+
+class HeadedStream:
+    """A stream whose first bytes were already taken to look at them."""
+
+    def __init__(self, head: bytes, stream: ByteStream) -> None:
+        self._head = head
+        self._stream = stream
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """First the head, then the stream."""
+        if self._head:
+            count = min(len(buffer), len(self._head))
+            buffer[:count] = self._head[:count]
+            self._head = self._head[count:]
+            return count
+        return int(self._stream.readinto(buffer) or 0)
+
+    def close(self) -> None:
+        """Closes the stream."""
+        self._stream.close()
+
+
+def options_key(options: IngestOptions) -> str:
+    """The options that change how a file is read, as text; other options may differ freely."""
+    chosen = {
+        "kind": options.kind,
+        "cluster": options.cluster,
+        "job": options.job_id,
+        "zone": options.timezone,
+        "globs": options.timezone_globs,
+        "year": options.year,
+    }
+    return json.dumps({key: value for key, value in chosen.items() if value}, sort_keys=True)
+
+
+def zone_for(path: str, options: IngestOptions) -> str | None:
+    """The zone the user gave for this path: the first matching glob, else --timezone."""
+    for glob, zone in options.timezone_globs:
+        if fnmatch(path, glob) or fnmatch(path.rsplit("/", 1)[-1], glob):
+            return zone
+    return options.timezone
+
+
+class FileReader:
+    """Readers of all kinds over one sink; one per process."""
+
+    def __init__(self, sink: PartSink, options: IngestOptions, *, now_ns: int) -> None:
+        self._sink = sink
+        self._options = options
+        self._now_ns = now_ns
+        self._key = options_key(options)
+        self._ais: AisLogReader | None = None
+        self._worker: WorkerLogReader | None = None
+        self.should_stop: Callable[[], bool] = lambda: False
+
+    def flush(self) -> None:
+        """Writes everything that is still gathered."""
+        if self._ais is not None:
+            self._ais.flush()
+        self._sink.flush()
+
+    def read(self, ref: SourceRef, stream: ByteStream, file_id: int) -> FileSummary:
+        """Reads a source from its start. Raises ReadStopped where should_stop says so."""
+        head = _take_head(stream)
+        summary = self._summary(ref, file_id)
+        found = detect(head, forced=self._options.kind, format_folders=self._options.format_folders)
+        summary.kind, summary.kind_reason = found.kind, found.reason
+        whole = HeadedStream(head, stream)
+        if found.kind == "ais_log":
+            self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
+        elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
+            self._read_blocks(summary, whole, self._open_worker(summary), ContentSum())
+            if found.is_tentative and summary.event_count == 0:
+                summary.kind, summary.kind_reason = "unknown", "text without a line that is recognised"
+        elif found.kind in ("stack_dump", "flight_recorder", "worker_log"):
+            self._note_worker(summary)
+            read_dump(summary, whole, self._sink, found.reason)
+        else:
+            summary.state = "unknown"
+            content = ContentSum()
+            content.add(memoryview(head))
+            _sum_up(summary, content)
+        if summary.kind == "unknown":
+            summary.state = "unknown"
+        return summary
+
+    def read_on(self, ref: SourceRef, stream: ByteStream, known: KnownFile, before: bytes) -> FileSummary:
+        """Reads a grown file from the place kept last time; `before` are the bytes in front of it."""
+        kept = json.loads(known.resume_state or "{}")
+        summary = self._summary(ref, known.file_id)
+        summary.kind, summary.kind_reason, summary.is_tail_only = known.kind, kept["kind_reason"], True
+        for name, value in kept["counts"].items():
+            setattr(summary, name, value)
+        mark = SumMark(**kept["sum"])
+        content = ContentSum(mark, before[-END_BYTES:])
+        reader: AisFile | WorkerFile
+        if known.kind == "ais_log":
+            reader = self._ais_reader().open_file(
+                self._ais_identity(summary), AisState.load(kept["reader"]), self._zone(summary)
+            )
+        else:
+            state = WorkerState.load(kept["reader"])
+            reader = self._worker_reader().open_file(self._note_worker(summary), state, self._zone(summary))
+            reader.preload(before)
+        summary.resume_line_no = reader.state.line_no
+        self._read_blocks(summary, stream, reader, content)
+        return summary
+
+    def _summary(self, ref: SourceRef, file_id: int) -> FileSummary:
+        summary = FileSummary(ref, file_id, options_key=self._key, parser_version=PARSER_VERSION)
+        summary.cluster = self._options.cluster
+        summary.is_cluster_given = self._options.cluster is not None
+        summary.zone = zone_for(ref.path, self._options)
+        return summary
+
+    def _zone(self, summary: FileSummary) -> ZoneClock | None:
+        return ZoneClock(summary.zone) if summary.zone else None
+
+    def _ais_reader(self) -> AisLogReader:
+        if self._ais is None:
+            self._ais = AisLogReader(self._sink, self._options.pattern_folders)
+        return self._ais
+
+    def _worker_reader(self) -> WorkerLogReader:
+        if self._worker is None:
+            self._worker = WorkerLogReader(self._sink, self._options.pattern_folders, self._options.format_folders)
+        return self._worker
+
+    def _ais_identity(self, summary: FileSummary) -> FileSummary:
+        hints = ais_hints(summary.ref.path)
+        summary.node_role, summary.host = hints.role, hints.host
+        summary.node_id = hints.node_id
+        summary.node_id_source = "file_name" if hints.node_id else None
+        return summary
+
+    def _open_ais(self, summary: FileSummary) -> AisFile:
+        self._ais_identity(summary)
+        state = AisState(day_ns=self._first_day(summary))
+        return self._ais_reader().open_file(summary, state, self._zone(summary))
+
+    def _first_day(self, summary: FileSummary) -> int:
+        modified = summary.ref.modified_ns or self._now_ns
+        hints = ais_hints(summary.ref.path)
+        if hints.date is None:
+            summary.date_method = "mtime"
+            return modified // DAY_NS * DAY_NS
+        year, month, day, *_ = hints.date
+        summary.date_method = "file_name"
+        if hints.has_year:
+            return day_ns(year, month, day)
+        return self._years(modified).resolve(month, day)
+
+    def _years(self, modified_ns: int) -> YearContext:
+        if self._options.year is not None:
+            return YearContext(day_ns(self._options.year, 7, 1), is_given=True, is_bound=False)
+        return YearContext(modified_ns)
+
+    def _note_worker(self, summary: FileSummary) -> FileSummary:
+        hints = worker_hints(summary.ref.path)
+        summary.job_id = self._options.job_id or hints.job_id
+        summary.job_folder, summary.run_name = hints.job_folder, hints.run_name
+        summary.attempt_no, summary.worker_node_no = hints.attempt_no, hints.node_no
+        summary.path_rank, summary.path_local_rank = hints.rank, hints.local_rank
+        summary.is_stream_copy = hints.is_launcher_stream
+        return summary
+
+    def _open_worker(self, summary: FileSummary) -> WorkerFile:
+        self._note_worker(summary)
+        years = self._years(summary.ref.modified_ns or self._now_ns)
+        state = WorkerState(year_anchor_ns=years.anchor_ns, is_year_given=years.is_given, is_year_bound=years.is_bound)
+        return self._worker_reader().open_file(summary, state, self._zone(summary))
+
+    def _read_blocks(
+        self, summary: FileSummary, stream: ByteStream, reader: AisFile | WorkerFile, content: ContentSum
+    ) -> None:
+        blocks = BlockReader(stream, content=content)
+        try:
+            for block in blocks:
+                if self.should_stop():
+                    raise ReadStopped
+                if reader.is_between_records and block.before.byte_count:
+                    summary.resume_offset = block.before.byte_count
+                    summary.resume_state = _keep(summary, reader, block.before)
+                reader.feed(block)
+        except ReadStopped:
+            raise
+        except Exception as error:
+            if type(error).__name__ != "TruncatedError":
+                raise
+            summary.problem = f"ends early: {error}"
+        reader.finish(ends_with_newline=blocks.is_ended_by_newline)
+        _sum_up(summary, blocks.content)
+        if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:
+            _settle_date(summary, reader, summary.ref.modified_ns or self._now_ns)
+
+
+def _take_head(stream: ByteStream) -> bytes:
+    buffer = bytearray(HEAD_BYTES)
+    filled = 0
+    with memoryview(buffer) as view:
+        while filled < HEAD_BYTES:
+            try:
+                count = int(stream.readinto(view[filled:]) or 0)
+            except Exception as error:
+                if type(error).__name__ == "TruncatedError" and filled:
+                    break
+                raise
+            if count == 0:
+                break
+            filled += count
+    return bytes(buffer[:filled])
+
+
+def _keep(summary: FileSummary, reader: AisFile | WorkerFile, mark: SumMark) -> str:
+    names = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns", "date_method", "date_line_no")
+    counts = {name: getattr(summary, name) for name in names}
+    return json.dumps(
+        {"reader": reader.state.dump(), "counts": counts, "sum": asdict(mark), "kind_reason": summary.kind_reason},
+        separators=(",", ":"),
+    )
+
+
+def _sum_up(summary: FileSummary, content: ContentSum) -> None:
+    summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
+    summary.byte_count = content.byte_count
+
+
+def _settle_date(summary: FileSummary, reader: AisFile, modified_ns: int) -> None:
+    """Without header, file name or marker the last line is at most as late as the modification time.
+
+    Zones reach 14 hours ahead, so a last line up to 14 hours after it may still be of that day.
+    """
+    if summary.last_ns is None:
+        return
+    days = max(0, -(-(summary.last_ns - modified_ns - _ZONE_SPAN_NS) // DAY_NS))
+    if days and not reader.state.is_shift_known:
+        reader.mark_date_shift(-days)

@@ -1,0 +1,133 @@
+"""Identifiers that join AIStore lines with each other and with client errors, read from any message.
+
+Forms are those of AIStore 3.30 to 5.0: wid quoted or not, xid with or without `gbt-`, node ids as
+`t[id]`, bare in transport headers, or in the query of a redirected address.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aiscorr.parse.values import Value, base36_ns
+
+WID = re.compile(
+    r"(?:\bwid[=: ]\"?|unknown wid |/v1/ml/moss/(?:[^/ ?\"]+/)?(?:noxid|[\w-]{9,})/)"
+    r"([A-Za-z0-9_-]{1,8}-[A-Za-z0-9_-]{5})(?![A-Za-z0-9_-])"
+)
+XID = re.compile(
+    r"get-batch\[([A-Za-z0-9_-]{9,})\]"
+    r"|/v1/ml/moss/(?:[^/ ?\"]+/)?(gbt-[A-Za-z0-9_-]{9,}|(?!noxid/)[A-Za-z0-9_-]{9,14})"
+    r"/[A-Za-z0-9_-]{1,8}-[A-Za-z0-9_-]{5}/"
+    r"|/t2tctrl/get-batch/([A-Za-z0-9_-]{9,})/|\b(gbt-[A-Za-z0-9_-]{9,})\b"
+)
+_ENDPOINT = re.compile(r"(?:https?://|dial tcp |host=')(\[[0-9a-fA-F:]+\]|[\w.-]+)(?:', port=|:)(\d{2,5})")
+_BUCKET = re.compile(r"\b(ais|aws|s3|gs|gcp|az|azure|oci|ht)://(@?[\w#.-]+)(?:/([^\s\"',\])}]+))?")
+_OBJECT_URL = re.compile(r"/v1/objects/([\w.@#-]+)/([^\s?\"',)\]}]+)")
+_SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
+_REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
+_MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
+_STATUS = re.compile(
+    r"STATUS:(\d{3})|\"status\":(\d{3})|\b(?:HTTP|status)[ =/:](?:1\.1 )?(\d{3})\b|\b([45]\d\d) (?:Client|Server) Error"
+)
+_UTM = re.compile(r"[?&]utm=([0-9a-z]{10,13})\b")
+_TID = re.compile(r"[?&]tid=([\w-]+)")
+_CLIENT_NODE = re.compile(r"\"node\":\s*\"[tp]\[([\w-]+)\]\"|\b[tp]\[([\w-]{5,})\]")
+_URL = re.compile(r"https?://[^\s\"'<>)]+|(?<=url: )/[^\s\"'()]+")
+_NODE = re.compile(r"\b[tp]\[([\w-]{4,})\]")
+_TX_RX = re.compile(r"\w\[(?:\w+)?([\w-]+)(<=|=>)([\w-]+)\]")
+_PEER = re.compile(
+    r"(?:from|abortWI|abortXact|startedWI|waiting for:|removing|joined|kalive|keepalive|=>) [tp]\[([\w-]+)\]"
+    r"|shared-dm --> ([\w-]+)|failed reconnecting to ([\w-]+)|connectivity to ([\w-]+)|[?&]tid=([\w-]+)"
+    r"|node ([\w-]+) not present|name=([\w-]+)"
+)
+
+
+def _first(match: re.Match[str] | None) -> str | None:
+    if match is None:
+        return None
+    return next((group for group in match.groups() if group), None)
+
+
+def common_ids(message: str) -> dict[str, Value]:
+    """xid, wid, endpoint, bucket, object and status found in a message of either side."""
+    found: dict[str, Value] = {}
+    if "wid" in message or "/moss/" in message or "stale" in message:
+        found["wid"] = _first(WID.search(message))
+    if "get-batch" in message or "gbt-" in message or "/moss/" in message:
+        found["xid"] = _first(XID.search(message))
+    if "://" in message or "dial tcp" in message or "port=" in message:
+        endpoint = _ENDPOINT.search(message)
+        if endpoint is not None:
+            found["endpoint"] = f"{endpoint.group(1)}:{endpoint.group(2)}"
+        bucket = _BUCKET.search(message)
+        if bucket is not None:
+            found["bucket"] = f"{bucket.group(1)}://{bucket.group(2)}"
+            if bucket.group(3):
+                found["object"] = bucket.group(3).rstrip(".:;")
+    if "/v1/objects/" in message:
+        address = _OBJECT_URL.search(message)
+        if address is not None:
+            found.setdefault("bucket", f"ais://{address.group(1)}")
+            found["object"] = address.group(2).rstrip(".:;")
+    status = _first(_STATUS.search(message))
+    if status is not None:
+        found["status_code"] = int(status)
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def ais_ids(message: str, self_id: str | None) -> dict[str, Value]:
+    """Identifiers of a daemon's line; the peer is the node it is about, never the writer."""
+    found = common_ids(message)
+    smap = _SMAP.search(message)
+    if smap is not None:
+        found["smap_version"] = int(smap.group(1))
+        if smap.group(2):
+            found["smap_uuid"] = smap.group(2)
+    if "rebalance" in message or "[g" in message:
+        rebalance = _first(_REBALANCE.search(message))
+        if rebalance is not None:
+            found["rebalance"] = rebalance
+    if "mp[" in message:
+        mountpath = _first(_MOUNTPATH.search(message))
+        if mountpath is not None:
+            found["mountpath"] = mountpath
+    peer = peer_of(message, self_id)
+    if peer is not None:
+        found["peer_node_id"] = peer
+    return found
+
+
+def peer_of(message: str, self_id: str | None) -> str | None:
+    """The other node of a line: named after from/to words, in a transport header, or mentioned at all."""
+    for match in _PEER.finditer(message):
+        named = _first(match)
+        if named and named != self_id:
+            return named
+    header = _TX_RX.search(message)
+    if header is not None:
+        for name in (header.group(1), header.group(3)):
+            if name != self_id and len(name) >= 4:
+                return name
+    for name in _NODE.findall(message):
+        if name != self_id:
+            return str(name)
+    return None
+
+
+def client_ids(message: str) -> dict[str, Value]:
+    """Identifiers of a client's line: as common_ids, plus address, redirect time and the node it names.
+
+    The node is the designated target where the address names one (`tid=`), else the one that answered.
+    """
+    found = common_ids(message)
+    if "utm=" in message:
+        utm = _UTM.search(message)
+        if utm is not None:
+            found["request_ns"] = base36_ns(utm.group(1))
+    url = _URL.search(message)
+    if url is not None:
+        found["url"] = url.group(0).partition("?")[0].rstrip("\\")
+    node = _first(_TID.search(message)) or _first(_CLIENT_NODE.search(message))
+    if node is not None:
+        found["node_id"] = node
+    return found

@@ -1,0 +1,94 @@
+"""Walks the lines of a stream that matter: candidate lines of the prefilter and lines a record asks for.
+
+Lines end at \\n and are numbered as grep numbers them; a segment is the part of a line between \\r and
+\\n, because progress bars share a line with errors. The caller handles segments in file order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aiscorr.parse.chunks import Block
+from aiscorr.parse.prefilter import Hit, Prefilter
+
+MAX_SEGMENT_BYTES = 64 * 1024
+_WINDOW_BEFORE = 8 * 1024
+_TERMINATORS = b"\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a line: its bytes, the line it is on and where in the block it stands.
+
+    `candidates`: numbers of the expressions that fired in it. `is_clipped`: only a window of 64 KiB
+    of a longer piece.
+    """
+
+    text: bytes
+    line_no: int
+    line_offset: int
+    start: int
+    end: int
+    candidates: frozenset[int]
+    is_clipped: bool = False
+
+
+class LineWalker:
+    """Turns blocks into segments. While `wants_every_line` is true, lines without a candidate come too."""
+
+    def __init__(self, prefilter: Prefilter, *, line_no: int = 1) -> None:
+        self._prefilter = prefilter
+        self.line_no = line_no
+        self.wants_every_line = False
+
+    def walk(self, block: Block) -> Iterator[Segment]:
+        """The segments of a block in order; afterwards `line_no` is the number of the next line."""
+        data, size = block.data, block.size
+        with memoryview(data) as view, view[:size] as part:
+            hits = self._prefilter.find(part)
+        line_start = index = free = 0  # start of the counted line, next hit, first byte not handed out
+        while True:
+            while index < len(hits) and hits[index][0] <= free:
+                index += 1
+            if self.wants_every_line and free < size:
+                anchor = free
+            elif index < len(hits):
+                anchor = max(hits[index][0] - 1, free)
+            else:
+                break
+            start, end, is_clipped = self._bounds(data, size, free, anchor)
+            index, candidates = _take(hits, index, end)
+            new_start = data.rfind(b"\n", line_start, start) + 1
+            if new_start > line_start:
+                self.line_no += data.count(b"\n", line_start, new_start)
+                line_start = new_start
+            yield Segment(
+                bytes(data[start:end]), self.line_no, block.offset + line_start, start, end, candidates, is_clipped
+            )
+            free = end + 1 if end < size and data[end] in _TERMINATORS else end
+            if free >= size:
+                break
+        self.line_no += data.count(b"\n", line_start, size)
+
+    @staticmethod
+    def _bounds(data: bytearray, size: int, free: int, anchor: int) -> tuple[int, int, bool]:
+        start = max(data.rfind(b"\n", free, anchor), data.rfind(b"\r", free, anchor), free - 1) + 1
+        end = data.find(b"\n", anchor, size)
+        if end < 0:
+            end = size
+        carriage = data.find(b"\r", anchor, end)
+        if carriage >= 0:
+            end = carriage
+        if end - start <= MAX_SEGMENT_BYTES:
+            return start, max(start, end), False
+        start = max(start, anchor - _WINDOW_BEFORE)
+        return start, min(end, start + MAX_SEGMENT_BYTES), True
+
+
+def _take(hits: list[Hit], index: int, end: int) -> tuple[int, frozenset[int]]:
+    """The expressions that fired up to the end of a segment (its line end may belong to the match)."""
+    first = index
+    while index < len(hits) and hits[index][0] <= end + 1:
+        index += 1
+    return index, frozenset(number for _, number in hits[first:index])

@@ -1,0 +1,348 @@
+"""Reads pattern and format files (TOML), checks every key and sample, and hands out compiled specs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from aiscorr.cache import cached, key_of
+from aiscorr.errors import SpecError
+from aiscorr.parse.values import CONVERTERS, Value, default_converter
+from aiscorr.tables import AIS_LINE, WORKER_LINE, WORKER_TAIL, Table
+
+SEVERITIES = ("error", "warning", "info")
+ROLES = (
+    "cause",
+    "symptom",
+    "consequence",
+    "retry",
+    "recovery",
+    "lifecycle",
+    "identity",
+    "context",
+    "noise",
+)
+TIERS = (
+    "process",
+    "training",
+    "data_io",
+    "collective",
+    "launcher",
+    "gpu",
+    "network",
+    "storage",
+    "membership",
+    "capacity",
+    "load",
+    "get_batch",
+    "lifecycle",
+    "other",
+)
+FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL}
+BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill")
+MARKS = ("attempt_start", "attempt_end", "job_success")
+RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
+FAILURE_CLASSES = (
+    "storage_io",
+    "data_loading_stall",
+    "data",
+    "network",
+    "gpu",
+    "gpu_fabric",
+    "collective_mismatch",
+    "rank_hang",
+    "software",
+    "infrastructure",
+    "undetermined",
+)
+
+_TEXT_KEYS = ("title", "means", "look_at", "fix", "source")
+_KEYS = {
+    *_TEXT_KEYS,
+    "severity",
+    "tier",
+    "role",
+    "failure_class",
+    "activity",
+    "chain_step",
+    "node_effect",
+    "subject",
+    "formats",
+    "priority",
+    "literal",
+    "regex",
+    "convert",
+    "constant",
+    "opens",
+    "marks",
+    "rank_effect",
+    "prefilter",
+    "sample",
+    "near_miss",
+}
+
+
+_TYPES = {
+    "priority": "a whole number",
+    "literal": "a text or a list of texts",
+    "formats": "a list of texts",
+    "convert": "a table of texts",
+    "constant": "a table",
+    "sample": "tables [[sample]] with a text `line` and a table `expect`",
+    "near_miss": "tables [[near_miss]] with a text `line`",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A line that a spec must match, with the values it must give."""
+
+    line: str
+    expect: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One recognised message. `literals`: every match contains at least one of them."""
+
+    name: str
+    path: str
+    title: str
+    means: str
+    look_at: str
+    fix: str
+    source: str
+    severity: str
+    tier: str
+    role: str
+    formats: tuple[str, ...]
+    priority: int
+    literals: tuple[bytes, ...]
+    regex: re.Pattern[bytes]
+    convert: Mapping[str, str]
+    constant: Mapping[str, Value] = field(default_factory=dict)
+    failure_class: str | None = None
+    activity: str | None = None
+    chain_step: str | None = None
+    node_effect: str | None = None
+    subject: str | None = None
+    opens: str | None = None
+    marks: str | None = None
+    rank_effect: str | None = None
+    prefilter: str | None = None
+    samples: tuple[Sample, ...] = ()
+    near_misses: tuple[str, ...] = ()
+
+    def values(self, match: re.Match[bytes]) -> dict[str, Value]:
+        """The captured groups of a match, converted; empty groups are left out."""
+        found: dict[str, Value] = dict(self.constant)
+        for group, raw in match.groupdict().items():
+            if raw is None:
+                continue
+            text = raw.decode("utf-8", "replace")
+            try:
+                found[group] = CONVERTERS[self.convert[group]](text)
+            except (ValueError, OverflowError):
+                found[f"bad_{group}"] = text
+        return found
+
+
+def compile_regex(text: str, *, where: str, flags: int = 0) -> re.Pattern[bytes]:
+    """The bytes regex, or a SpecError that shows the expression with a caret below the mistake."""
+    try:
+        return re.compile(text.encode(), flags)
+    except re.error as error:
+        raise SpecError(
+            f"the regex does not compile: {error.msg}",
+            where=where,
+            regex=text,
+            position=None if error.pos is None else len(text.encode()[: error.pos].decode(errors="replace")),
+            try_this="correct the expression at the caret",
+        ) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The content of a TOML file, or a SpecError that names the line."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"not valid TOML: {error}", where=str(path), try_this="correct the file at that line") from None
+
+
+def _require(condition: bool, what: str, path: Path, try_this: str) -> None:
+    if not condition:
+        raise SpecError(what, where=str(path), try_this=try_this)
+
+
+def _one_of(raw: Mapping[str, Any], key: str, allowed: Iterable[str], path: Path) -> str | None:
+    value = raw.get(key)
+    if value is None:
+        return None
+    allowed = tuple(allowed)
+    _require(value in allowed, f"{key} = {value!r} is not known", path, f"one of {', '.join(allowed)}")
+    return str(value)
+
+
+def read_samples(raw: Mapping[str, Any], path: Path) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """The samples and near misses of a spec file."""
+    samples = tuple(Sample(str(s["line"]), dict(s.get("expect", {}))) for s in raw.get("sample", ()))
+    misses = tuple(str(s["line"]) for s in raw.get("near_miss", ()))
+    _require(bool(samples), "no [[sample]]", path, "add a real line and the values it gives")
+    return samples, misses
+
+
+def _converters(
+    raw: Mapping[str, Any], regex: re.Pattern[bytes], formats: tuple[str, ...], path: Path
+) -> dict[str, str]:
+    types: dict[str, str] = {}
+    for name in formats:
+        types.update({column.name: column.type for column in FORMAT_TABLES[name].columns})
+    chosen = {group: default_converter(types.get(group, "VARCHAR")) for group in regex.groupindex}
+    for group, converter in raw.get("convert", {}).items():
+        _require(group in chosen, f"convert.{group}: the regex has no such group", path, "name a group of the regex")
+        _require(
+            converter in CONVERTERS,
+            f"convert.{group} = {converter!r} is not known",
+            path,
+            f"one of {', '.join(sorted(CONVERTERS))}",
+        )
+        chosen[group] = converter
+    return chosen
+
+
+def _is_samples(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, dict) and isinstance(item.get("line"), str) and isinstance(item.get("expect", {}), dict)
+        for item in value
+    )
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _has_its_type(key: str, value: object) -> bool:
+    if key == "priority":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if key in ("sample", "near_miss"):
+        return _is_samples(value)
+    if key == "convert":
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    if key == "constant":
+        return isinstance(value, dict)
+    return _is_texts(value) if key == "formats" else isinstance(value, str) or (key == "literal" and _is_texts(value))
+
+
+def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
+    unknown = sorted(set(raw) - _KEYS)
+    _require(not unknown, f"unknown key {unknown[0] if unknown else ''!r}", path, f"one of {', '.join(sorted(_KEYS))}")
+    for key in (*_TEXT_KEYS, "severity", "tier", "role", "formats", "literal", "regex"):
+        _require(key in raw, f"key {key!r} is missing", path, "see another pattern file for an example")
+    for key, value in raw.items():
+        _require(_has_its_type(key, value), f"{key} = {value!r} is of the wrong type", path, _TYPES.get(key, "a text"))
+    _require(
+        bool(raw["formats"]) and all(f in FORMAT_TABLES for f in raw["formats"]),
+        f"formats = {raw['formats']!r} is not known",
+        path,
+        f"any of {', '.join(FORMAT_TABLES)}",
+    )
+
+
+def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
+    """A checked pattern from the content of its file; the file stem is its name."""
+    _check_keys(path, raw)
+    formats = tuple(raw["formats"])
+    regex = compile_regex(raw["regex"], where=str(path))
+    literals = (raw["literal"],) if isinstance(raw["literal"], str) else tuple(raw["literal"])
+    _require(all(literals), "an empty literal", path, "a text of three characters or more that every match contains")
+    samples, misses = read_samples(raw, path)
+    return Pattern(
+        name=path.stem,
+        path=str(path),
+        **{key: str(raw[key]) for key in _TEXT_KEYS},
+        severity=_one_of(raw, "severity", SEVERITIES, path) or "info",
+        tier=_one_of(raw, "tier", TIERS, path) or "other",
+        role=_one_of(raw, "role", ROLES, path) or "context",
+        formats=formats,
+        priority=int(raw.get("priority", 50)),
+        literals=tuple(text.encode() for text in literals),
+        regex=regex,
+        convert=_converters(raw, regex, formats, path),
+        constant=dict(raw.get("constant", {})),
+        failure_class=_one_of(raw, "failure_class", FAILURE_CLASSES, path),
+        activity=raw.get("activity"),
+        chain_step=raw.get("chain_step"),
+        node_effect=raw.get("node_effect"),
+        subject=_one_of(raw, "subject", ("self", "peer"), path),
+        opens=_one_of(raw, "opens", BLOCKS, path),
+        marks=_one_of(raw, "marks", MARKS, path),
+        rank_effect=_one_of(raw, "rank_effect", RANK_EFFECTS, path),
+        prefilter=raw.get("prefilter"),
+        samples=samples,
+        near_misses=misses,
+    )
+
+
+def _date_as_table(value: object) -> dict[str, str]:
+    """JSON has no dates, and no key takes one: as a table it is refused as the wrong type later, with its place."""
+    return {"date": str(value)}
+
+
+def read_folder(folder: Path) -> dict[str, dict[str, Any]]:
+    """The raw content of a folder's spec files by path, parsed once and kept in the cache."""
+    paths = sorted(folder.glob("*.toml"))
+    stats = [path.stat() for path in paths]
+    states = [f"{path.name} {stat.st_size} {stat.st_mtime_ns}" for path, stat in zip(paths, stats, strict=True)]
+    name = f"spec-{key_of([str(folder), *states])}.json"
+    made = cached(name, lambda: json.dumps({str(p): read_toml(p) for p in paths}, default=_date_as_table).encode())
+    return dict(json.loads(made))
+
+
+def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pattern, ...]:
+    """All patterns of the folders (of one format); a later folder replaces a pattern of the same name."""
+    found: dict[str, Pattern] = {}
+    for folder in folders:
+        for path, raw in read_folder(folder).items():
+            if kind is None or kind in raw.get("formats", (kind,)):
+                found[Path(path).stem] = parse_pattern(Path(path), raw)
+    return tuple(sorted(found.values(), key=lambda p: (p.priority, p.name)))
+
+
+@lru_cache(maxsize=8)
+def pattern_set(kind: str, extra_folders: tuple[str, ...] = ()) -> tuple[Pattern, ...]:
+    """The patterns of one format (`ais`, `worker`, `tail`), ours first, then the user's."""
+    return load_patterns([Path(__file__).parent.parent / "patterns", *map(Path, extra_folders)], kind)
+
+
+def sample_mismatch(pattern: Pattern, sample: Sample) -> str | None:
+    """Why a sample does not hold, or None. Shows the regex and how far it matched."""
+    line = sample.line.encode()
+    match = pattern.regex.search(line)
+    if match is None:
+        regex = pattern.regex.pattern.decode()
+        return f"{pattern.path}: no match\n  line  {sample.line}\n  regex {regex}\n  {_how_far(pattern, line)}"
+    if not any(literal in line for literal in pattern.literals):
+        return f"{pattern.path}: the sample holds none of the literals {list(pattern.literals)}"
+    values = pattern.values(match)
+    for key, expected in sample.expect.items():
+        if values.get(key) != expected:
+            return f"{pattern.path}: {key} is {values.get(key)!r}, expected {expected!r}\n  line  {sample.line}"
+    return None
+
+
+def _how_far(pattern: Pattern, line: bytes) -> str:
+    text = pattern.regex.pattern
+    for end in range(len(text) - 1, 0, -1):
+        try:
+            part = re.compile(text[:end])
+        except re.error:
+            continue
+        if part.search(line):
+            return f"matches as far as {text[:end].decode()!r}"
+    return "matches nothing of it"

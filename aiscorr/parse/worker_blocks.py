@@ -1,0 +1,220 @@
+"""Records of several lines in worker logs: tracebacks, torchrun's failure table, collective stacks.
+
+A block is opened by a line and fed with the lines after it that carry the same rank tag or wrapper, so
+tracebacks of ranks that interleave in one file stay apart. It hands out finished rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from aiscorr.parse.ids import client_ids
+from aiscorr.parse.spec import Pattern
+from aiscorr.parse.values import Value, last_name
+
+Row = dict[str, Value]
+MAX_BLOCK_LINES = 600
+
+_FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
+_CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
+_TRACEBACK = b"Traceback (most recent call last):"
+_TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
+_TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
+_STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
+_LIBRARY = re.compile(r"/(?:site-packages|dist-packages|lib(?:64)?/python\d[\d.]*)/|^<frozen")
+_C10D = "torch/distributed/distributed_c10d.py"
+_FRAME_KINDS = (
+    (
+        "storage",
+        re.compile(
+            r"/(?:aistore|lhotse/ais|urllib3|requests|botocore|boto3|s3fs|fsspec|gcsfs|smart_open|httpx|aiohttp|huggingface_hub)/"
+        ),
+    ),
+    ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
+    (
+        "data_loading",
+        re.compile(r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data)/"),
+    ),
+)
+_DECODERS = re.compile(
+    r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
+)
+
+
+def frame_kind_of(paths: list[str]) -> str:
+    """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
+    data_loading, collective or other. The innermost known frame decides."""
+    for path in reversed(paths):
+        if _C10D in path or "torch/distributed/c10d_logger" in path:
+            return "collective"
+        for kind, regex in _FRAME_KINDS:
+            if regex.search(path):
+                return kind
+        if _DECODERS.search(path):
+            return "decoding"
+    return "other"
+
+
+@dataclass
+class TracebackBlock:
+    """One traceback of one rank, with the chain of exceptions it ends in.
+
+    `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them).
+    """
+
+    first_line_no: int
+    is_tagged: bool
+    line_count: int = 0
+    state: str = "frames"
+    paths: list[str] = field(default_factory=list)
+    user_location: str | None = None
+    collective: str | None = None
+    rows: list[Row] = field(default_factory=list)
+
+    def wants(self, message: bytes) -> str:
+        """What the next line is to this block: frame, exception, follow or end."""
+        self.line_count += 1
+        text = message.strip()
+        if self.line_count > MAX_BLOCK_LINES:
+            return "end"
+        if text.endswith(_TRACEBACK):
+            self._chain()
+            return "frame"
+        if not text:
+            return "frame"
+        if text.startswith(_CHAIN):
+            self._chain()
+            return "frame"
+        if self.state == "frames":
+            if (message[:1] in b" \t" and message[:2] in (b"  ", b"\t", b" \t")) or text.startswith(b"[Previous line"):
+                self._frame(message)
+                return "frame"
+            return "exception"
+        return "follow"
+
+    def _chain(self) -> None:
+        if self.rows:
+            self.rows[-1]["is_chained"] = True
+        self.state = "frames"
+        self.paths, self.user_location = [], None
+
+    def _frame(self, message: bytes) -> None:
+        match = _FRAME.match(message)
+        if match is None:
+            return
+        path = match.group(1).decode("utf-8", "replace")
+        self.paths.append(path)
+        function = match.group(3).decode("utf-8", "replace")
+        if _C10D in path and function != "wrapper" and self.collective is None:
+            self.collective = function
+        if not _LIBRARY.search(path) and not path.startswith("<"):
+            self.user_location = f"{path}:{int(match.group(2))}"
+
+    def add_exception(self, row: Row, message: bytes) -> None:
+        """The line that names the exception; its row gets what the frames told."""
+        type_match = _TYPE.match(message.strip())
+        if row.get("exception") is None and type_match is not None:
+            row["exception"] = last_name(type_match.group(1).decode("utf-8", "replace"))
+        row["block_line_no"] = self.first_line_no
+        row["is_uncaught"] = True if self.is_tagged else None
+        row["is_chained"] = False
+        row["frame_kind"] = frame_kind_of(self.paths) if self.paths else None
+        row["user_location"] = row.get("user_location") or self.user_location
+        row["collective"] = self.collective
+        self.rows.append(row)
+        self.state = "named"
+
+    def add_follow(self, message: bytes) -> None:
+        """A further line of the message: may hold the address the exception is about."""
+        if self.rows:
+            for key, value in client_ids(message.decode("utf-8", "replace")).items():
+                self.rows[-1].setdefault(key, value)
+                if self.rows[-1][key] is None:
+                    self.rows[-1][key] = value
+
+
+@dataclass
+class TableBlock:
+    """torchrun's failure table (PyTorch 1.9 to 2.15): one entry a failed process."""
+
+    is_root: bool
+    line_count: int = 0
+    entry: Row = field(default_factory=dict)
+
+    def feed(self, message: bytes) -> tuple[bool, Row | None]:
+        """(whether the table goes on, a finished entry or None)."""
+        self.line_count += 1
+        text = message.strip()
+        if text.startswith(b"====") and self.line_count > 1:
+            return False, None
+        if text.startswith(b"Root Cause"):
+            self.is_root = True
+        match = _TABLE_FIELD.match(message)
+        if match is None:
+            return self.line_count < MAX_BLOCK_LINES, None
+        name, value = match.group(1).decode(), match.group(2).decode("utf-8", "replace").strip()
+        if name == "time":
+            self.entry = {"capture_time": value}
+        elif name == "host":
+            self.entry["host"] = value
+        elif name == "rank":
+            found = re.match(r"(\d+) \(local_rank: (\d+)\)", value)
+            if found:
+                self.entry["rank"], self.entry["local_rank"] = int(found.group(1)), int(found.group(2))
+        elif name == "exitcode":
+            found = re.match(r"(-?\d+) \(pid: (\d+)\)", value)
+            if found:
+                self.entry["exit_code"], self.entry["pid"] = int(found.group(1)), int(found.group(2))
+            return True, {**self.entry, "is_root": self.is_root}
+        return True, None
+
+
+@dataclass
+class StackBlock:
+    """`Stack trace of the failed collective:` and its `#0 f from path:line` lines, innermost first."""
+
+    row: Row
+    frames: list[str] = field(default_factory=list)
+    line_count: int = 0
+
+    def feed(self, message: bytes) -> bool:
+        """Whether the stack goes on."""
+        self.line_count += 1
+        match = _STACK_FRAME.match(message.strip())
+        if match is None:
+            return False
+        path = match.group(2).decode("utf-8", "replace")
+        place = f"{path}:{int(match.group(3))}"
+        self.frames.append(f"{match.group(1).decode('utf-8', 'replace')} {place}")
+        if self.row.get("user_location") is None and not _LIBRARY.search(path):
+            self.row["user_location"] = place
+        return self.line_count < 100
+
+    def finished_row(self) -> Row:
+        """The row with the frames, innermost first, as its capture."""
+        if self.frames:
+            self.row["capture"] = json.dumps({"frames": self.frames[:20]})
+        return self.row
+
+
+@dataclass
+class MessageBlock:
+    """A message that may go on in the next lines; its pattern reads the whole again at the end."""
+
+    row: Row
+    pattern: Pattern
+    text: bytes
+    line_count: int = 0
+
+    def feed(self, message: bytes) -> bool:
+        """Whether more lines may belong to it."""
+        self.line_count += 1
+        self.text += b" " + message.strip()
+        return self.line_count < 6
+
+    def values(self) -> dict[str, Value]:
+        """The captures of the joined message."""
+        match = self.pattern.regex.search(self.text)
+        return self.pattern.values(match) if match else {}

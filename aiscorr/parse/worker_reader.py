@@ -1,0 +1,400 @@
+"""Reads training worker logs from blocks to rows: recognised lines, tracebacks, last words, clock marks.
+
+A file may hold one rank, all ranks of a node interleaved, or a launcher's stream; several attempts of a
+job may follow each other in it.
+"""
+
+from __future__ import annotations
+
+import json
+
+from aiscorr.model import FileSummary
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.chunks import Block
+from aiscorr.parse.ids import client_ids
+from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
+from aiscorr.parse.redact import redact
+from aiscorr.parse.scan import LineWalker, Segment
+from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.parse.stamps import SECOND_NS, LinePrefix, PrefixReader
+from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.worker_blocks import MessageBlock, Row, StackBlock, TableBlock, TracebackBlock
+from aiscorr.parse.worker_state import RecentText, WorkerState
+from aiscorr.parse.worker_tail import last_words, lines_before
+from aiscorr.parse.zone import ZoneClock
+from aiscorr.tables import WORKER_LINE
+
+TEXT_LIMIT = 4096
+_COLUMNS = frozenset(WORKER_LINE.column_names)
+_KEEP_BYTES = 64 * 1024
+_ENDING_TIERS = ("collective", "process", "launcher", "gpu")
+Key = tuple[str, object]
+
+
+class WorkerLogReader:
+    """Compiled patterns and prefix formats; opens one WorkerFile after the other."""
+
+    def __init__(
+        self, sink: PartSink, pattern_folders: tuple[str, ...] = (), format_folders: tuple[str, ...] = ()
+    ) -> None:
+        self.sink = sink
+        self.patterns: tuple[Pattern, ...] = pattern_set("worker", pattern_folders)
+        self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
+        self.prefixes = PrefixReader(format_folders)
+        self.prefilter: Prefilter = build_prefilter(
+            [Expression(p.regex, p.literals, p.prefilter) for p in self.patterns]
+        )
+        self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
+
+    def open_file(self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None) -> WorkerFile:
+        """The reader of one file, at its start or where `state` left it."""
+        return WorkerFile(self, summary, state, zone)
+
+    def flush(self) -> None:
+        """Nothing is held back here."""
+
+
+class WorkerFile:
+    """Feeds on the blocks of one file, in order."""
+
+    def __init__(
+        self, reader: WorkerLogReader, summary: FileSummary, state: WorkerState, zone: ZoneClock | None
+    ) -> None:
+        self._reader = reader
+        self._zone = zone
+        self._sink = reader.sink
+        self._summary = summary
+        self.state = state
+        self._years = state.years()
+        self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
+        self._tracebacks: dict[Key, TracebackBlock] = {}
+        self._table: TableBlock | None = None
+        self._stacks: list[StackBlock] = []
+        self._messages: dict[Key, MessageBlock] = {}
+        self._recent = RecentText()
+        self._block: Block | None = None
+        self._block_line_no = state.line_no
+
+    @property
+    def is_between_records(self) -> bool:
+        """Whether reading may go on from here later without losing part of a block."""
+        return not (self._tracebacks or self._table or self._stacks or self._messages)
+
+    def feed(self, block: Block) -> None:
+        """The next block of whole lines."""
+        self._block, self._block_line_no = block, self._walker.line_no
+        self._note_edge(block)
+        for segment in self._walker.walk(block):
+            self._take(segment)
+            self._walker.wants_every_line = not self.is_between_records
+        keep = bytes(block.data[max(0, block.size - _KEEP_BYTES) : block.size])
+        self._recent.add(keep, self._walker.line_no - keep.count(b"\n"))
+        self.state.line_no = self._walker.line_no
+        self.state.keep_years(self._years)
+
+    def finish(self, *, ends_with_newline: bool = True) -> None:
+        """The end of the file: writes what is open, the last words, and the summary's times."""
+        for key in list(self._tracebacks):
+            self._close_traceback(key)
+        for stack in self._stacks:
+            self._write(stack.finished_row())
+        self._stacks = []
+        for key in list(self._messages):
+            self._close_message(key)
+        if not self.state.is_tail_taken:
+            self._take_tail(b"", self._walker.line_no, self.state_offset())
+        lines = lines_before(self._recent.parts(), b"", self._walker.line_no, self.state_offset())
+        for line in reversed(lines[-400:]):
+            prefix = self._reader.prefixes.read(line.text[:1024], self._years)
+            if prefix.stamp is not None:
+                self.state.note_stamp(prefix, line.byte_offset)
+                break
+        self._summary.line_count = self._walker.line_no - 1 + (0 if ends_with_newline else 1)
+        is_utc = 0 if self.state.is_utc else None
+        self._summary.first_ns = self._stored(self.state.first_ns, is_utc)
+        self._summary.last_ns = self._stored(self.state.last_ns, is_utc)
+        self._summary.is_utc = self.state.is_utc or self._zone is not None
+
+    def preload(self, before: bytes) -> None:
+        """The text in front of the place where reading goes on, for looking back."""
+        keep = before[before.find(b"\n") + 1 :]
+        self._recent.add(keep, self.state.line_no - keep.count(b"\n"))
+
+    def state_offset(self) -> int:
+        """Bytes read so far."""
+        return self._block.offset + self._block.size if self._block else 0
+
+    def _take(self, segment: Segment) -> None:
+        raw = segment.text
+        line = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
+        prefix = self._reader.prefixes.read(line, self._years)
+        if prefix.stamp is not None:
+            self.state.note_stamp(prefix, segment.line_offset)
+        key = _key_of(prefix)
+        if self._feed_blocks(segment, line, prefix, key) or not segment.candidates:
+            return
+        found = self._classify(segment, line)
+        if found is None:
+            return
+        pattern, values = found
+        self._note_wrapper(segment, prefix, line)
+        if pattern.opens == "traceback":
+            block = self._tracebacks.get(key)
+            if block is None:
+                self._tracebacks[key] = TracebackBlock(segment.line_no, prefix.rank_source == "tag")
+            return
+        if pattern.opens == "torchrun_table" and self._table is None:
+            self._end_attempt(segment, pattern)
+            self._table = TableBlock(is_root=b"Root Cause" in line)
+            return
+        row = self._row(segment, line, prefix, pattern, values)
+        self._note_attempt(segment, pattern, row)
+        if pattern.opens == "collective_stack":
+            self._stacks.append(StackBlock(row))
+        elif pattern.opens == "message":
+            self._messages[key] = MessageBlock(row, pattern, line[prefix.message_start :])
+        else:
+            self._write(row)
+
+    def _feed_blocks(self, segment: Segment, line: bytes, prefix: LinePrefix, key: Key) -> bool:
+        """Gives the line to open blocks; True where it belongs to one and is nothing else."""
+        message = line[prefix.body_start :]
+        if self._table is not None:
+            goes_on, entry = self._table.feed(line)
+            if entry is not None:
+                self._write(self._entry_row(segment, line, entry))
+            if not goes_on:
+                self._table = None
+            return True
+        if self._stacks and not self._stacks[-1].feed(line):
+            self._write(self._stacks.pop().finished_row())
+        held = self._messages.get(key)
+        if held is not None and (prefix.stamp_source is not None or segment.candidates or not held.feed(message)):
+            self._close_message(key)
+        block = self._tracebacks.get(key)
+        return block is not None and self._feed_traceback(block, segment, line, message, prefix, key)
+
+    def _feed_traceback(
+        self, block: TracebackBlock, segment: Segment, line: bytes, message: bytes, prefix: LinePrefix, key: Key
+    ) -> bool:
+        if prefix.stamp_source == "own" and not message.lstrip().startswith(b"File "):
+            self._close_traceback(key)
+            return False
+        step = block.wants(message)
+        if step == "frame":
+            return True
+        if step == "exception":
+            found = self._classify(segment, line) if segment.candidates else None
+            pattern, values = found or (self._reader.fallback, {})
+            if pattern is None or pattern.opens == "torchrun_table":
+                self._close_traceback(key)
+                return False
+            row = self._row(segment, line, prefix, pattern, values)
+            block.add_exception(row, message)
+            return True
+        if step == "follow" and block.is_tagged:
+            block.add_follow(message)
+            return True
+        if step == "follow" and not segment.candidates and message[:1] in b" ,":
+            block.add_follow(message)
+            return True
+        self._close_traceback(key)
+        return False
+
+    def _classify(self, segment: Segment, line: bytes) -> tuple[Pattern, dict[str, Value]] | None:
+        for number in sorted(segment.candidates):
+            pattern = self._reader.patterns[number]
+            match = pattern.regex.search(line)
+            if match is not None:
+                return pattern, pattern.values(match)
+        return None
+
+    def _row(
+        self, segment: Segment, line: bytes, prefix: LinePrefix, pattern: Pattern, values: dict[str, Value]
+    ) -> Row:
+        if prefix.stamp is None:
+            self._look_back(segment)
+        text = line.decode("utf-8", "replace")
+        rank = prefix.rank if prefix.rank is not None else self._summary.path_rank
+        row: Row = {
+            **self._place(segment),
+            "local_ns": self._stored(prefix.stamp.local_ns, prefix.stamp.zone_offset_s)
+            if prefix.stamp
+            else self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
+            "stamp_source": prefix.stamp_source or self._borrowed_from(segment),
+            "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else self.state.stamp_zone_s,
+            "rank": rank,
+            "rank_source": prefix.rank_source or ("file" if rank is not None else None),
+            "local_rank": prefix.local_rank if prefix.local_rank is not None else self._summary.path_local_rank,
+            "group_rank": prefix.group_rank,
+            "task": prefix.task,
+            "pid": prefix.pid,
+            "host": prefix.host,
+            "process_group": prefix.process_group,
+            "severity": pattern.severity,
+            "pattern": pattern.name,
+            "text": redact(text[:TEXT_LIMIT]),
+            "body_start": len(line[: prefix.body_start].decode("utf-8", "replace")),
+            "message_start": len(line[: prefix.message_start].decode("utf-8", "replace")),
+        }
+        if _may_hold_ids(line):
+            row.update(client_ids(text))
+        other: dict[str, Value] = {}
+        for name, value in values.items():
+            if name in _COLUMNS:
+                row[name] = value
+            else:
+                other[name] = value
+        if other:
+            row["capture"] = redact(json.dumps(other, ensure_ascii=False, sort_keys=True))
+        return row
+
+    def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
+        return {
+            **self._place(segment),
+            "local_ns": self._stored(self.state.stamp_ns),
+            "stamp_source": "own",
+            "severity": "error",
+            "pattern": "torchrun_failure_entry",
+            "text": line.decode("utf-8", "replace")[:TEXT_LIMIT],
+            "body_start": 0,
+            "message_start": 0,
+            "rank": entry.get("rank"),
+            "rank_source": "field",
+            "local_rank": entry.get("local_rank"),
+            "pid": entry.get("pid"),
+            "host": entry.get("host"),
+            "exit_code": entry.get("exit_code"),
+            "capture": json.dumps({"is_root_cause": bool(entry.get("is_root"))}),
+        }
+
+    def _stored(self, moment: Value, zone_offset_s: Value = None) -> int | None:
+        """The file's clock as stored: UTC where the stamp prints its zone or the user named it, else as printed."""
+        if not isinstance(moment, int):
+            return None
+        if isinstance(zone_offset_s, int):
+            return moment - zone_offset_s * SECOND_NS
+        return self._zone.to_utc(moment) if self._zone is not None else moment
+
+    def _place(self, segment: Segment) -> Row:
+        return {
+            "file_id": self._summary.file_id,
+            "line_no": segment.line_no,
+            "byte_offset": segment.line_offset,
+            "attempt_no": self.state.attempt_no,
+        }
+
+    def _borrowed_from(self, segment: Segment) -> str | None:
+        """Whether a line without a stamp takes the stamp before it, or, at the start of a file, the one after it."""
+        if self.state.stamp_ns is None:
+            return None
+        return "before" if self.state.stamp_offset <= segment.line_offset else "after"
+
+    def _look_back(self, segment: Segment) -> None:
+        """Finds the nearest stamped line before a line that has none."""
+        if self._block is None:
+            return
+        low = max(0, self.state.searched_offset - self._block.offset)
+        text = bytes(self._block.data[low : segment.start])
+        start = segment.start
+        for piece in reversed(text.split(b"\n")):
+            start -= len(piece) + 1
+            if piece.count(b":") < 2:
+                continue
+            prefix = self._reader.prefixes.read(piece[:1024], self._years)
+            if prefix.stamp is not None:
+                self.state.note_stamp(prefix, self._block.offset + max(0, start + 1))
+                break
+        self.state.searched_offset = self._block.offset + segment.start
+
+    def _note_edge(self, block: Block) -> None:
+        """Reads the stamps at the beginning of the file, for its first time and its year."""
+        if block.offset == 0:
+            offset = block.offset
+            for piece in bytes(block.data[: min(block.size, 32 * 1024)]).split(b"\n")[:200]:
+                prefix = self._reader.prefixes.read(piece[:1024], self._years)
+                if prefix.stamp is not None:
+                    self.state.note_stamp(prefix, offset)
+                    self.state.searched_offset = block.offset
+                    break
+                offset += len(piece) + 1
+
+    def _note_wrapper(self, segment: Segment, prefix: LinePrefix, line: bytes) -> None:
+        stamp, outer = prefix.stamp, prefix.wrapper_stamp
+        if stamp is None or outer is None or stamp is outer or outer.zone_offset_s is None:
+            return
+        if stamp.zone_offset_s is None:
+            self._mark(segment, "wrapper", stamp.local_ns, outer.local_ns - outer.zone_offset_s * SECOND_NS, line)
+
+    def _mark(self, segment: Segment, kind: str, local_ns: int, utc_ns: int, line: bytes) -> None:
+        self._sink.add(
+            "clock_mark",
+            {
+                "file_id": self._summary.file_id,
+                "line_no": segment.line_no,
+                "process_no": self.state.attempt_no,
+                "kind": kind,
+                "local_ns": local_ns,
+                "utc_ns": utc_ns,
+                "text": line.decode("utf-8", "replace")[:512],
+            },
+        )
+
+    def _note_attempt(self, segment: Segment, pattern: Pattern, row: Row) -> None:
+        rank = row["rank"]
+        if pattern.marks == "attempt_start" and self.state.starts_attempt(rank if isinstance(rank, int) else None):
+            row["attempt_no"] = self.state.attempt_no
+        ends = pattern.severity == "error" and pattern.tier in _ENDING_TIERS and pattern.role in ("cause", "symptom")
+        if ends or pattern.marks == "attempt_end":
+            self._end_attempt(segment, pattern)
+
+    def _end_attempt(self, segment: Segment, pattern: Pattern) -> None:
+        if not self.state.is_tail_taken and self._block is not None:
+            before = bytes(self._block.data[: segment.start])
+            self._take_tail(before, self._block_line_no, self._block.offset)
+        if pattern.marks == "attempt_end" or pattern.opens == "torchrun_table":
+            self.state.is_attempt_over = True
+
+    def _take_tail(self, before: bytes, line_no: int, offset: int) -> None:
+        self.state.is_tail_taken = True
+        lines = lines_before(self._recent.parts(), before, line_no, offset)
+        rows = last_words(
+            lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
+        )
+        for row in rows:
+            row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])
+            self._sink.add(
+                "worker_tail", {**row, "file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
+            )
+
+    def _close_traceback(self, key: Key) -> None:
+        for row in self._tracebacks.pop(key).rows:
+            self._write(row)
+
+    def _close_message(self, key: Key) -> None:
+        held = self._messages.pop(key)
+        for name, value in held.values().items():
+            if name in _COLUMNS and held.row.get(name) is None:
+                held.row[name] = value
+        self._write(held.row)
+
+    def _write(self, row: Row) -> None:
+        self._summary.event_count += 1
+        self._sink.add("worker_line", row)
+
+
+def _key_of(prefix: LinePrefix) -> Key:
+    """Whose line it is, as far as its prefix tells: lines of one key make one traceback."""
+    if prefix.rank_source == "tag":
+        return ("rank", prefix.rank)
+    if prefix.local_rank is not None:
+        return ("local", prefix.local_rank)
+    if prefix.task is not None:
+        return ("task", prefix.task)
+    return ("host", prefix.host)
+
+
+def _may_hold_ids(line: bytes) -> bool:
+    return any(
+        word in line for word in (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
+    )

@@ -1,0 +1,94 @@
+"""What a reader of one worker log knows while it reads: attempt, latest stamp, year, first and last time."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import asdict, dataclass, field
+
+from aiscorr.parse.stamps import SECOND_NS, LinePrefix, YearContext
+
+
+@dataclass
+class WorkerState:
+    """Everything needed to read on in the middle of a file; times in nanoseconds, places in bytes."""
+
+    line_no: int = 1
+    attempt_no: int = 0
+    is_attempt_over: bool = False
+    is_tail_taken: bool = False
+    started_ranks: list[int] = field(default_factory=list)
+    stamp_ns: int | None = None
+    stamp_zone_s: int | None = None
+    stamp_offset: int = -1
+    searched_offset: int = 0
+    year_anchor_ns: int = 0
+    is_year_bound: bool = True
+    is_year_given: bool = False
+    first_ns: int | None = None
+    last_ns: int | None = None
+    is_utc: bool = False
+
+    def dump(self) -> str:
+        """As JSON, for ingested_file.resume_state."""
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def load(cls, text: str) -> WorkerState:
+        """From JSON."""
+        return cls(**json.loads(text))
+
+    def starts_attempt(self, rank: int | None) -> bool:
+        """Takes note of a start line; True if it begins another attempt.
+
+        After the end of an attempt the launcher's start line begins the next. A rank's own start line does so
+        only when that rank had started before: a rank may still announce itself while others are shut down.
+        """
+        is_known = rank is None or rank in self.started_ranks
+        is_new = self.is_attempt_over and is_known
+        if is_new:
+            self.attempt_no += 1
+            self.is_attempt_over = self.is_tail_taken = False
+            self.started_ranks.clear()
+        if rank is not None and rank not in self.started_ranks:
+            self.started_ranks.append(rank)
+        return is_new
+
+    def years(self) -> YearContext:
+        """The year context as it stands."""
+        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound)
+
+    def keep_years(self, years: YearContext) -> None:
+        """Takes back what a reader told the year context."""
+        self.year_anchor_ns, self.is_year_bound = years.anchor_ns, years.is_bound
+
+    def note_stamp(self, prefix: LinePrefix, offset: int) -> None:
+        """A line at this place had a stamp."""
+        if prefix.stamp is None:
+            return
+        self.stamp_ns, self.stamp_zone_s, self.stamp_offset = prefix.stamp.local_ns, prefix.stamp.zone_offset_s, offset
+        self.searched_offset = max(self.searched_offset, offset)
+        moment = prefix.stamp.local_ns - (prefix.stamp.zone_offset_s or 0) * SECOND_NS
+        self.is_utc = self.is_utc or prefix.stamp.zone_offset_s is not None
+        self.first_ns = moment if self.first_ns is None else min(self.first_ns, moment)
+        self.last_ns = moment if self.last_ns is None else max(self.last_ns, moment)
+
+
+class RecentText:
+    """The last bytes of the text already read, with the number of its first line, for looking back."""
+
+    def __init__(self, limit: int = 128 * 1024) -> None:
+        self._limit = limit
+        self._parts: deque[tuple[bytes, int]] = deque()
+        self._size = 0
+
+    def add(self, part: bytes, first_line_no: int) -> None:
+        """The (end of the) block just read; `first_line_no` is the number of its first line."""
+        self._parts.append((part, first_line_no))
+        self._size += len(part)
+        while len(self._parts) > 1 and self._size - len(self._parts[0][0]) >= self._limit:
+            self._size -= len(self._parts.popleft()[0])
+
+    def parts(self) -> list[tuple[bytes, int]]:
+        """The kept parts, oldest first."""
+        return list(self._parts)

@@ -1,0 +1,102 @@
+"""The last words of each rank: what it wrote before its file ended or its failure spoke."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aiscorr.parse.redact import redact
+from aiscorr.parse.spec import Pattern
+from aiscorr.parse.stamps import PrefixReader, YearContext
+from aiscorr.parse.values import Value, strip_ansi
+
+_LINES_PER_RANK = 3
+_LIMIT_BYTES = 128 * 1024
+_NOISE = re.compile(r"^\s*$|^  |^\s+\^|^#\d+ |^frame #|^[=*-]{5,}$|^Traceback \(most|^Original Traceback")
+_STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
+_BAR = re.compile(r"\b(\d+)/(\d+) \[")
+
+
+@dataclass(frozen=True)
+class TailLine:
+    """A line found while looking back."""
+
+    line_no: int
+    byte_offset: int
+    text: bytes
+
+
+def lines_before(parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int) -> list[TailLine]:
+    """The last lines (oldest first) of the recent parts and of the block up to a point, 128 KiB at most."""
+    found: list[TailLine] = []
+    size = 0
+    offset = block_offset + len(block)
+    for text, line_no in [(block, block_line_no), *reversed(parts)]:
+        pieces = text.split(b"\n")
+        number = line_no + len(pieces) - 1
+        if pieces and not pieces[-1]:
+            pieces.pop()
+            number -= 1
+            offset -= 1
+        for piece in reversed(pieces):
+            offset -= len(piece)
+            found.append(TailLine(number, offset, piece))
+            offset -= 1
+            number -= 1
+            size += len(piece) + 1
+            if size > _LIMIT_BYTES:
+                return found[::-1]
+        offset += 1
+    return found[::-1]
+
+
+def last_words(
+    lines: list[TailLine],
+    prefixes: PrefixReader,
+    years: YearContext,
+    path_rank: int | None,
+    patterns: tuple[Pattern, ...],
+) -> list[dict[str, Value]]:
+    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's)."""
+    kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
+    for line in reversed(lines):
+        piece = line.text.rstrip(b"\r").rpartition(b"\r")[2]
+        clean = strip_ansi(piece[:4096].decode("utf-8", "replace"))
+        raw = clean.encode("utf-8", "replace")
+        prefix = prefixes.read(raw, years)
+        if _NOISE.match(raw[prefix.body_start :].decode("utf-8", "replace")):
+            continue
+        rank = prefix.rank if prefix.rank is not None else path_rank
+        key = (rank, prefix.local_rank if rank is None else None)
+        rows = kept.setdefault(key, [])
+        if len(rows) >= _LINES_PER_RANK:
+            continue
+        rows.append(
+            {
+                "line_no": line.line_no,
+                "byte_offset": line.byte_offset,
+                "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
+                "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
+                "rank": rank,
+                "local_rank": prefix.local_rank,
+                "activity": activity_of(clean, patterns),
+                "step": step_of(clean),
+                "text": redact(clean),
+            }
+        )
+    return [row for rows in kept.values() for row in reversed(rows)]
+
+
+def activity_of(text: str, patterns: tuple[Pattern, ...]) -> str | None:
+    """What a line says its rank was about to do, by the tail patterns; None where it says nothing."""
+    raw = text.encode("utf-8", "replace")
+    for pattern in patterns:
+        if pattern.activity and pattern.regex.search(raw):
+            return pattern.activity
+    return None
+
+
+def step_of(text: str) -> int | None:
+    """The training step in a progress line, where there is one."""
+    match = _STEP.search(text) or _BAR.search(text)
+    return int(match.group(1)) if match and len(match.group(1)) < 16 else None

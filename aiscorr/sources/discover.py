@@ -1,0 +1,61 @@
+"""Which files a path stands for: folders recursively, links resolved once, loops and devices named."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from aiscorr.model import SourceRef, Unreadable
+
+_SKIPPED_FOLDERS = {".git", "__pycache__", ".venv", "node_modules"}
+
+
+def discover(paths: Iterable[str]) -> Iterator[SourceRef | Unreadable]:
+    """Every regular file below the paths, once each by its real path, in sorted order.
+
+    A link is followed to the file it names, so `aistarget.INFO` and the file behind it are one. A
+    folder that contains itself through a link is entered once. Sockets, pipes and devices are named.
+    """
+    seen_files: set[tuple[int, int]] = set()
+    seen_folders: set[tuple[int, int]] = set()
+    for path in paths:
+        yield from _walk(os.path.abspath(path), seen_files, seen_folders)
+
+
+def _walk(
+    path: str, seen_files: set[tuple[int, int]], seen_folders: set[tuple[int, int]]
+) -> Iterator[SourceRef | Unreadable]:
+    pending = [path]
+    while pending:
+        current = pending.pop()
+        try:
+            info = os.stat(current)
+        except OSError as error:
+            yield _broken(current, error)
+            continue
+        identity = (info.st_dev, info.st_ino)
+        if stat.S_ISDIR(info.st_mode):
+            if identity in seen_folders:
+                continue
+            seen_folders.add(identity)
+            try:
+                names = sorted(os.listdir(current), reverse=True)
+            except OSError as error:
+                yield Unreadable(current, f"folder cannot be listed: {error.strerror}")
+                continue
+            pending.extend(os.path.join(current, name) for name in names if name not in _SKIPPED_FOLDERS)
+        elif stat.S_ISREG(info.st_mode):
+            if identity in seen_files:
+                continue
+            seen_files.add(identity)
+            real = os.path.realpath(current)
+            yield SourceRef(real, real, stored_byte_count=info.st_size, modified_ns=info.st_mtime_ns)
+        else:
+            yield Unreadable(current, "not a regular file (socket, pipe or device): skipped", is_error=False)
+
+
+def _broken(path: str, error: OSError) -> Unreadable:
+    if os.path.islink(path):
+        return Unreadable(path, f"link to nothing: {os.readlink(path)}", is_error=False)
+    return Unreadable(path, f"cannot be read: {error.strerror}")
