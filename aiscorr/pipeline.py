@@ -1,0 +1,284 @@
+"""Ingest from start to end: what to read, reading it, loading, analysing, publishing. Knows all stages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from aiscorr import __version__
+from aiscorr.findings import changed_failures, keep_conclusions, name_failures
+from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
+from aiscorr.parse.file_reader import PARSER_VERSION, options_key
+from aiscorr.parse.spec import pattern_set
+from aiscorr.scanning import ScanResult, provisional_ids, scan
+from aiscorr.sources.discover import discover
+from aiscorr.store import load
+from aiscorr.store.database import reading, writing
+from aiscorr.views import build_views
+
+if TYPE_CHECKING:
+    import duckdb
+
+Progress = Callable[[str, int, int, int], None]
+
+
+def no_progress(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
+    """Shows nothing."""
+
+
+@dataclass
+class _Plan:
+    """What a run has to do: files to read, what is unchanged, what cannot be read."""
+
+    to_read: list[tuple[SourceRef, KnownFile | None]] = field(default_factory=list)
+    seen_count: int = 0
+    unchanged_count: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+
+def ingest(
+    paths: Iterable[str],
+    db_path: str,
+    options: IngestOptions,
+    *,
+    now: datetime,
+    memory_limit: str = "1GB",
+    threads: int | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+    progress: Progress = no_progress,
+) -> IngestSummary:
+    """Reads what is new below the paths and publishes a database that holds it, analysed.
+
+    Nothing is published where nothing is new. Raises DatabaseBusyError and DatabaseError; a source
+    that cannot be read is listed in the summary and the others go in.
+    """
+    started = time.monotonic()
+    known, archives = _known(db_path, memory_limit, threads)
+    plan = _plan(paths, known, archives, options, os.path.realpath(db_path))
+    progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
+    folder = tempfile.mkdtemp(prefix=".aiscorr-", dir=os.path.dirname(os.path.realpath(db_path)) or ".")
+    try:
+        results = _scan_all(plan, folder, options, now, should_stop, progress)
+        merged = _merge(results, known)
+        if not merged.summaries and not merged.touched and not merged.archives and os.path.exists(db_path):
+            return _summary(0, plan, merged, time.monotonic() - started, "ok")
+        progress("load", len(merged.summaries), 0, sum(s.event_count for s in merged.summaries))
+        with writing(db_path, memory_limit=memory_limit, threads=threads) as connection:
+            run_id = _store(connection, merged, plan, now, options)
+            failures = changed_failures(connection, run_id)
+        outcome = "partial" if any(u.is_error for u in merged.unreadable) else "ok"
+        summary = _summary(run_id, plan, merged, time.monotonic() - started, outcome)
+        return replace(summary, failures=failures)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _known(
+    db_path: str, memory_limit: str, threads: int | None
+) -> tuple[dict[str, KnownFile], dict[str, tuple[int, int, str, int]]]:
+    if not os.path.exists(db_path):
+        return {}, {}
+    with reading(db_path, memory_limit=memory_limit, threads=threads) as connection:
+        rows = connection.execute(
+            "select path, stored_byte_count, modified_ns, options_key, parser_version from archive_seen"
+        ).fetchall()
+        return load.known_files(connection), {row[0]: row[1:] for row in rows}
+
+
+def _plan(
+    paths: Iterable[str],
+    known: dict[str, KnownFile],
+    archives: dict[str, tuple[int, int, str, int]],
+    options: IngestOptions,
+    db_path: str,
+) -> _Plan:
+    plan = _Plan()
+    key = options_key(options)
+    for found in discover(paths):
+        if isinstance(found, Unreadable):
+            plan.unreadable.append(found)
+            continue
+        if found.path.startswith(db_path):
+            continue
+        plan.seen_count += 1
+        if archives.get(found.path) == (found.stored_byte_count, found.modified_ns, key, PARSER_VERSION):
+            plan.unchanged_count += 1
+            continue
+        old = known.get(found.path)
+        if old is None:
+            plan.to_read.append((found, None))
+        elif _is_unchanged(old, found, key):
+            plan.unchanged_count += 1
+        else:
+            plan.to_read.append((found, old if _may_have_grown(old, found, key) else None))
+    return plan
+
+
+def _is_unchanged(old: KnownFile, found: SourceRef, key: str) -> bool:
+    same_bytes = old.stored_byte_count == found.stored_byte_count and old.modified_ns == found.modified_ns
+    return same_bytes and old.parser_version == PARSER_VERSION and old.options_key == key
+
+
+def _may_have_grown(old: KnownFile, found: SourceRef, key: str) -> bool:
+    is_same_reader = old.parser_version == PARSER_VERSION and old.options_key == key
+    return (
+        is_same_reader
+        and old.state == "ingested"
+        and found.stored_byte_count > old.byte_count
+        and old.resume_offset > 0
+    )
+
+
+def _scan_all(
+    plan: _Plan, folder: str, options: IngestOptions, now: datetime, should_stop: Callable[[], bool], progress: Progress
+) -> list[ScanResult]:
+    results: list[ScanResult] = []
+    files = rows = byte_count = 0
+    now_ns = int(now.timestamp() * 1_000_000_000)
+    for result in scan(provisional_ids(plan.to_read), folder, options, now_ns=now_ns, should_stop=should_stop):
+        results.append(result)
+        files += len(result.summaries)
+        rows += sum(s.event_count + s.counter_count for s in result.summaries)
+        byte_count += sum(s.byte_count for s in result.summaries)
+        progress("scan", files, byte_count, rows)
+    return results
+
+
+@dataclass
+class _Merged:
+    """All results of a run with final file ids; duplicates are marked and give no rows."""
+
+    summaries: list[FileSummary] = field(default_factory=list)
+    parts: list[tuple[str, str]] = field(default_factory=list)
+    final_ids: dict[int, int] = field(default_factory=dict)
+    replaced: list[int] = field(default_factory=list)
+    archives: list[SourceRef] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    touched: list[FileSummary] = field(default_factory=list)
+    is_stopped: bool = False
+
+
+def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
+    """Final ids in the order of paths, so that the same files give the same numbers whatever process read them."""
+    merged = _Merged()
+    by_hash = {old.content_hash: old for old in known.values() if old.state == "ingested" and old.byte_count}
+    next_id = max((old.file_id for old in known.values()), default=0) + 1
+    summaries = [summary for result in results for summary in result.summaries]
+    for summary in sorted(summaries, key=lambda s: (bool(s.ref.members), s.ref.path)):
+        old = known.get(summary.ref.path)
+        provisional = summary.file_id
+        summary.file_id = old.file_id if old is not None else next_id
+        next_id += old is None
+        if old is not None and _is_same_content(old, summary):
+            merged.touched.append(summary)
+            continue
+        if old is not None and not summary.is_tail_only:
+            merged.replaced.append(old.file_id)
+        twin = by_hash.get(summary.content_hash)
+        if summary.state == "ingested" and summary.byte_count and twin is not None and twin.path != summary.ref.path:
+            summary.state, summary.duplicate_of = "duplicate", twin.file_id
+        elif summary.state == "ingested":
+            by_hash.setdefault(summary.content_hash, _as_known(summary))
+            merged.final_ids[provisional] = summary.file_id
+        merged.summaries.append(summary)
+    for result in results:
+        merged.parts += result.parts
+        merged.archives += result.archives
+        merged.unreadable += result.unreadable
+        merged.is_stopped = merged.is_stopped or result.is_stopped
+    return merged
+
+
+def _is_same_content(old: KnownFile, summary: FileSummary) -> bool:
+    """The bytes are those of last time and would be read the same way: only the file's time changed."""
+    is_same_reader = old.parser_version == summary.parser_version and old.options_key == summary.options_key
+    return is_same_reader and old.content_hash == summary.content_hash and old.state == summary.state
+
+
+def _as_known(summary: FileSummary) -> KnownFile:
+    return KnownFile(
+        summary.file_id,
+        summary.ref.path,
+        summary.content_hash,
+        summary.head_hash,
+        summary.byte_count,
+        summary.ref.stored_byte_count,
+        summary.ref.modified_ns,
+        summary.kind,
+        summary.state,
+        summary.resume_offset,
+        summary.resume_state,
+        summary.parser_version,
+        summary.options_key,
+    )
+
+
+def _store(
+    connection: duckdb.DuckDBPyConnection, merged: _Merged, plan: _Plan, now: datetime, options: IngestOptions
+) -> int:
+    run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
+    connection.execute("begin")
+    load.delete_rows(connection, merged.replaced)
+    for summary in merged.summaries:
+        if summary.is_tail_only:
+            load.delete_rows_from_line(connection, summary.file_id, summary.resume_line_no)
+    load.load_parts(connection, merged.parts, merged.final_ids)
+    load.upsert_files(connection, merged.summaries, run_id)
+    load.touch_files(connection, merged.touched)
+    load.note_archives(connection, merged.archives, options_key(options), PARSER_VERSION)
+    load.replace_patterns(connection, pattern_rows(options))
+    problems = [*plan.unreadable, *merged.unreadable]
+    outcome = "stopped" if merged.is_stopped else "partial" if any(p.is_error for p in problems) else "ok"
+    load.log_run(connection, run_id, now, outcome, plan.seen_count, merged.summaries, problems, __version__)
+    connection.execute("commit")
+    build_views(connection)
+    name_failures(connection)
+    keep_conclusions(connection, run_id, now)
+    return run_id
+
+
+def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:
+    """Every pattern as a row of the table `pattern`."""
+    rows: list[dict[str, object]] = []
+    for kind in ("ais", "worker", "tail"):
+        for pattern in pattern_set(kind, options.pattern_folders):
+            names = ("title", "means", "look_at", "fix", "source", "severity", "tier", "role", "failure_class",
+                     "activity", "chain_step", "node_effect", "subject", "rank_effect", "marks")  # fmt: skip
+            rows.append({"pattern": pattern.name, "format": kind, **{name: getattr(pattern, name) for name in names}})
+    return rows
+
+
+def _summary(run_id: int, plan: _Plan, merged: _Merged, seconds: float, outcome: str) -> IngestSummary:
+    read = merged.summaries
+    kinds: dict[str, int] = {}
+    for summary in read:
+        kinds[summary.kind] = kinds.get(summary.kind, 0) + 1
+    unreadable = (*plan.unreadable, *merged.unreadable)
+    if merged.is_stopped:
+        outcome = "stopped"
+    elif any(problem.is_error for problem in unreadable):
+        outcome = "partial"
+    return IngestSummary(
+        run_id=run_id,
+        outcome=outcome,
+        file_count=plan.seen_count,
+        new_file_count=sum(1 for s in read if s.state == "ingested"),
+        unchanged_count=plan.unchanged_count + len(merged.touched),
+        duplicate_count=sum(1 for s in read if s.state == "duplicate"),
+        byte_count=sum(s.byte_count for s in read),
+        line_count=sum(s.line_count for s in read),
+        event_count=sum(s.event_count for s in read),
+        counter_count=sum(s.counter_count for s in read),
+        reject_count=sum(s.reject_count for s in read),
+        seconds=seconds,
+        kinds=kinds,
+        unknown=tuple((s.ref.path, s.kind_reason) for s in read if s.state == "unknown"),
+        unreadable=unreadable,
+        problems=tuple((s.ref.path, s.problem) for s in read if s.problem),
+    )

@@ -1,0 +1,1 @@
+"""The database: opened late, closed early, published whole."""

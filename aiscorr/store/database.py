@@ -1,0 +1,242 @@
+"""Opens the DuckDB file, to read for one statement, or to write a new version of it and publish that.
+
+A writer works on a copy beside the file and puts it in place with one rename. Readers therefore never
+wait and never see half an ingest: an open reader keeps the old file, the next one sees the new. A
+writer that dies leaves the old file as it was. Two writers exclude each other by a lock file.
+Nothing holds the database between statements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
+from aiscorr.tables import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+
+SCHEMA_VERSION = "1"
+_FICLONE = 0x40049409
+_BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
+_PID = re.compile(r"PID (\d+)")
+_RETRY_S = 0.1
+
+
+def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
+    """Settings of every connection: limits, no downloads, a file format that DuckDB 1.5 can read."""
+    config: dict[str, Any] = {
+        "memory_limit": memory_limit,
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "storage_compatibility_version": "v1.5.0",
+    }
+    if threads:
+        config["threads"] = threads
+    return config
+
+
+def _is_busy(error: Exception) -> bool:
+    return any(text in str(error) for text in _BUSY)
+
+
+def _busy_error(path: str, error: Exception) -> DatabaseBusyError:
+    pid = _PID.search(str(error))
+    holder = f" by process {pid.group(1)}" if pid else ""
+    return DatabaseBusyError(
+        f"the database is held{holder}",
+        where=path,
+        try_this="close the program that has it open for writing (a DuckDB shell?), then run this again",
+    )
+
+
+def _connect(path: str, *, read_only: bool, config: dict[str, Any], wait_s: float) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    end = time.monotonic() + wait_s
+    while True:
+        try:
+            return duckdb.connect(path, read_only=read_only, config=config)
+        except duckdb.IOException as error:
+            if not _is_busy(error):
+                raise _broken(path, error) from None
+            if time.monotonic() > end:
+                raise _busy_error(path, error) from None
+            time.sleep(_RETRY_S)
+        except (duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException) as error:
+            raise _broken(path, error) from None
+
+
+def _broken(path: str, error: Exception) -> DatabaseError:
+    text = str(error).split("\n")[0]
+    if "not a valid DuckDB" in text or "can only read" in text or "newer version" in text:
+        return DatabaseError(
+            f"not a database this DuckDB can read: {text}",
+            where=path,
+            try_this="name another file with --db, or ingest into a new one",
+        )
+    return DatabaseError(f"the database cannot be opened: {text}", where=path, try_this="check the path and the disk")
+
+
+def check_schema(connection: duckdb.DuckDBPyConnection, path: str) -> None:
+    """Raises DatabaseError unless the file was made by this version of the schema."""
+    names = {row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()}
+    if "schema_info" not in names:
+        if names:
+            raise DatabaseError(
+                "this database was not made by aiscorr", where=path, try_this="name another file with --db"
+            )
+        return
+    version = connection.execute("select max(version) from schema_info").fetchall()[0][0]
+    if version != SCHEMA_VERSION:
+        raise DatabaseError(
+            f"this database has schema version {version}, this aiscorr writes version {SCHEMA_VERSION}",
+            where=path,
+            try_this="ingest the logs into a new file (--db), or use the aiscorr that made this one",
+        )
+
+
+@contextlib.contextmanager
+def reading(
+    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection for one statement or one report; closed when the block ends."""
+    if not os.path.exists(path):
+        raise DatabaseError(
+            "there is no database yet", where=path, try_this="aiscorr ingest PATH…, or name the file with --db"
+        )
+    connection = _connect(path, read_only=True, config=base_config(memory_limit, threads), wait_s=wait_s)
+    try:
+        check_schema(connection, path)
+        yield connection
+    finally:
+        connection.close()
+
+
+def in_memory() -> duckdb.DuckDBPyConnection:
+    """An empty database that is gone when it is closed."""
+    import duckdb
+
+    return duckdb.connect(":memory:", config=base_config("256MB", 1) | {"storage_compatibility_version": "latest"})
+
+
+@contextlib.contextmanager
+def _locked(path: str, wait_s: float) -> Iterator[None]:
+    end = time.monotonic() + wait_s
+    try:
+        handle = open(f"{path}.lock", "a+")  # noqa: SIM115 (closed by `with` below)
+    except OSError as error:
+        raise DatabaseError(
+            f"the folder of the database cannot be written: {error.strerror}",
+            where=path,
+            try_this="name another file with --db",
+        ) from None
+    with handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise DatabaseBusyError(
+                        "another ingest is writing this database",
+                        where=path,
+                        try_this="wait for it to end, then run this again",
+                    ) from None
+                time.sleep(_RETRY_S)
+        yield
+
+
+def _copy(source: str, target: str) -> None:
+    """A copy that shares blocks where the file system can, else byte by byte."""
+    with open(source, "rb") as old, open(target, "wb") as new:
+        try:
+            fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
+        except OSError:
+            shutil.copyfileobj(old, new, 1 << 22)
+
+
+@contextlib.contextmanager
+def writing(
+    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a copy that replaces the database when the block ends well.
+
+    When it ends with an error the copy is thrown away and the database is as it was.
+    """
+    path = os.path.realpath(path)
+    copy = f"{path}.writing"
+    with _locked(path, wait_s):
+        _remove(copy)
+        try:
+            if os.path.exists(path):
+                with reading(path, memory_limit=memory_limit, threads=threads, wait_s=wait_s):
+                    _copy(path, copy)
+                    if os.path.exists(f"{path}.wal"):
+                        _copy(f"{path}.wal", f"{copy}.wal")
+            connection = _connect(copy, read_only=False, config=base_config(memory_limit, threads), wait_s=0)
+            try:
+                _prepare(connection)
+                yield connection
+                connection.execute("checkpoint")
+            finally:
+                connection.close()
+            _sync(copy)
+            os.replace(copy, path)
+            _remove(f"{path}.wal")
+        except OSError as error:
+            raise DatabaseError(
+                f"the database cannot be written: {error.strerror}",
+                where=path,
+                try_this="free disk space or name another file with --db",
+            ) from None
+        except Exception as error:
+            raise _write_error(path, error) from error
+        finally:
+            _remove(copy)
+
+
+def _write_error(path: str, error: Exception) -> Exception:
+    if isinstance(error, AiscorrError):
+        return error
+    text = str(error)
+    if any(
+        word in text
+        for word in ("No space left", "Could not write", "disk quota", "File too large", "max_temp_directory_size")
+    ):
+        return DatabaseError(
+            f"the disk is full or limited: {text.splitlines()[0]}",
+            where=path,
+            try_this="free space; the database is as it was before this run",
+        )
+    return error
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("create table if not exists schema_info (version varchar)")
+    if not connection.execute("select count(*) from schema_info").fetchall()[0][0]:
+        connection.execute("insert into schema_info values (?)", [SCHEMA_VERSION])
+    for table in TABLES:
+        connection.execute(table.create_statement())
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: str) -> None:
+    for name in (path, f"{path}.wal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(name)
+    shutil.rmtree(f"{path}.tmp", ignore_errors=True)

@@ -1,0 +1,169 @@
+"""Puts the rows of one ingest run into the stored tables, and takes out what they replace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from aiscorr.model import FileSummary, KnownFile, SourceRef, Unreadable
+from aiscorr.tables import FILE_TABLES, INGESTED_FILE, PATTERN_INFO, Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
+    """What the database holds, by path."""
+    rows = connection.execute(
+        "select file_id, path, content_hash, head_hash, byte_count, stored_byte_count, modified_ns, kind, state,"
+        " resume_offset, resume_state, parser_version, options_key from ingested_file"
+    ).fetchall()
+    return {row[1]: KnownFile(*row) for row in rows}
+
+
+def delete_rows(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]) -> None:
+    """Takes out all rows of these files."""
+    ids = list(file_ids)
+    if not ids:
+        return
+    for table in FILE_TABLES:
+        connection.execute(f"delete from {table.name} where list_contains(?, file_id)", [ids])
+
+
+def delete_rows_from_line(connection: duckdb.DuckDBPyConnection, file_id: int, line_no: int) -> None:
+    """Takes out the rows of a grown file that are read again, from a line on."""
+    for table in FILE_TABLES:
+        connection.execute(f"delete from {table.name} where file_id = ? and line_no >= ?", [file_id, line_no])
+    # the last words of the attempt that was still open are found anew at the new end
+    connection.execute(
+        "delete from worker_tail where file_id = ?1"
+        " and attempt_no = (select max(attempt_no) from worker_tail where file_id = ?1)",
+        [file_id],
+    )
+
+
+def load_parts(
+    connection: duckdb.DuckDBPyConnection, parts: Iterable[tuple[str, str]], file_ids: dict[int, int]
+) -> None:
+    """Inserts Parquet parts; provisional file ids become final, rows of files not in the map are dropped."""
+    by_table: dict[str, list[str]] = {}
+    for table_name, path in parts:
+        by_table.setdefault(table_name, []).append(path)
+    connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
+    if file_ids:
+        pairs = ", ".join(f"({old}, {new})" for old, new in file_ids.items())
+        connection.execute(f"insert into file_id_map values {pairs}")
+    for table in FILE_TABLES:
+        paths = by_table.get(table.name)
+        if not paths:
+            continue
+        others = [name for name in table.column_names if name != "file_id"]
+        connection.execute(
+            f"insert into {table.name} (file_id, {', '.join(others)}) "
+            f"select m.final, {', '.join('p.' + name for name in others)} "
+            "from read_parquet(?) as p join file_id_map as m on p.file_id = m.provisional",
+            [paths],
+        )
+        for path in paths:
+            os.remove(path)
+
+
+def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:
+    """Writes the rows of ingested_file for files read in this run."""
+    import pyarrow as pa
+
+    from aiscorr.arrow_types import arrow_schema
+
+    rows = [_file_row(summary, run_id) for summary in summaries]
+    if not rows:
+        return
+    ids = [row["file_id"] for row in rows]
+    connection.execute("delete from ingested_file where list_contains(?, file_id)", [ids])
+    incoming = pa.Table.from_pylist(rows, schema=arrow_schema(INGESTED_FILE))
+    _insert(connection, INGESTED_FILE, incoming)
+
+
+def touch_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary]) -> None:
+    """Files whose bytes are those of last time: only their size on disk and time are new."""
+    for summary in summaries:
+        connection.execute(
+            "update ingested_file set stored_byte_count = ?, modified_ns = ? where file_id = ?",
+            [summary.ref.stored_byte_count, summary.ref.modified_ns, summary.file_id],
+        )
+
+
+def _file_row(summary: FileSummary, run_id: int) -> dict[str, object]:
+    ref = summary.ref
+    fixed: dict[str, object] = {
+        "path": ref.path,
+        "member": ref.member,
+        "stored_byte_count": ref.stored_byte_count,
+        "modified_ns": ref.modified_ns,
+        "run_id": run_id,
+    }
+    names = [name for name in INGESTED_FILE.column_names if name not in fixed]
+    return {**{name: getattr(summary, name) for name in names}, **fixed}
+
+
+def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str, object]]) -> None:
+    """Writes the pattern table anew, so that SQL knows what each pattern means."""
+    import pyarrow as pa
+
+    from aiscorr.arrow_types import arrow_schema
+
+    connection.execute("delete from pattern")
+    if rows:
+        _insert(connection, PATTERN_INFO, pa.Table.from_pylist(rows, schema=arrow_schema(PATTERN_INFO)))
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: Table, incoming: object) -> None:
+    connection.register("incoming_rows", incoming)
+    names = ", ".join(table.column_names)
+    connection.execute(f"insert into {table.name} ({names}) select {names} from incoming_rows")
+    connection.unregister("incoming_rows")
+
+
+def note_archives(
+    connection: duckdb.DuckDBPyConnection, archives: Iterable[SourceRef], options_key: str, parser_version: int
+) -> None:
+    """Remembers archives that were read to their end."""
+    for ref in archives:
+        connection.execute("delete from archive_seen where path = ?", [ref.path])
+        connection.execute(
+            "insert into archive_seen values (?, ?, ?, ?, ?)",
+            [ref.path, ref.stored_byte_count, ref.modified_ns, options_key, parser_version],
+        )
+
+
+def log_run(
+    connection: duckdb.DuckDBPyConnection,
+    run_id: int,
+    started: datetime,
+    outcome: str,
+    file_count: int,
+    summaries: Iterable[FileSummary],
+    problems: Iterable[Unreadable],
+    version: str,
+) -> None:
+    """Writes the run's row."""
+    read = list(summaries)
+    error = "; ".join(f"{problem.path}: {problem.reason}" for problem in problems if problem.is_error)
+    connection.execute(
+        "insert into ingest_log"
+        " select ?, ?::timestamp, (now() at time zone 'UTC')::timestamp, ?, ?, ?, ?, ?, ?, ?, ?, ?",
+        [
+            run_id,
+            started.astimezone(UTC).replace(tzinfo=None),
+            outcome,
+            file_count,
+            sum(1 for s in read if s.state == "ingested"),
+            sum(s.byte_count for s in read),
+            sum(s.line_count for s in read),
+            sum(s.event_count for s in read),
+            sum(s.reject_count for s in read),
+            error[:4096] or None,
+            version,
+        ],
+    )

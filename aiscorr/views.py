@@ -1,0 +1,145 @@
+"""Reads sql/*.sql, checks their headers, and builds the views, and the tables computed from views, in order.
+
+A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A
+view marked `-- stored:` is computed into a table when something was ingested, and the view reads that
+table: it is fast, and never stale, because only ingest changes what it stands on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiscorr.errors import SpecError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
+_CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^-- (grain|reads|note|stored|public): (.*)$")
+UNION_MARK = "-- union of findings"
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """One view: its number, name, sentence, grain, what it reads, and the select it stands for."""
+
+    number: int
+    name: str
+    path: str
+    sentence: str
+    grain: str
+    reads: tuple[str, ...]
+    note: str
+    is_stored: bool
+    is_public: bool
+    select: str
+
+    @property
+    def stored_name(self) -> str:
+        """The table a stored view reads."""
+        return f"stored_{self.name}"
+
+
+def sql_folder() -> Path:
+    """Where the SQL files are: inside the installed package, else beside it in the repository."""
+    inside = Path(str(files("aiscorr"))) / "sql"
+    return inside if inside.is_dir() else inside.parent.parent / "sql"
+
+
+def parse_view(path: Path) -> ViewSpec:
+    """A checked view from its file, or a SpecError."""
+    match = _FILE_NAME.match(path.name)
+    if match is None:
+        raise SpecError("the name of a view's file is NNN_view_name.sql", where=str(path), try_this="rename it")
+    text = path.read_text("utf-8")
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith("-- "):
+        raise SpecError("the first line must say what a row is", where=str(path), try_this="-- One sentence.")
+    fields: dict[str, list[str]] = {}
+    for line in lines[1:]:
+        header = _HEADER.match(line)
+        if header is not None:
+            fields.setdefault(header.group(1), []).append(header.group(2).strip())
+    create = _CREATE.search(text)
+    if create is None or create.group(1) != match.group(2):
+        raise SpecError(
+            f"expected `create or replace view {match.group(2)} as` on a line",
+            where=str(path),
+            try_this="name the view like its file",
+        )
+    for key in ("grain", "reads"):
+        if key not in fields:
+            raise SpecError(f"header `-- {key}:` is missing", where=str(path), try_this="add it below the first line")
+    return ViewSpec(
+        number=int(match.group(1)),
+        name=match.group(2),
+        path=str(path),
+        sentence=lines[0][3:].strip(),
+        grain=" ".join(fields["grain"]),
+        reads=_names(fields["reads"]),
+        note=" ".join(fields.get("note", [])),
+        is_stored="stored" in fields,
+        is_public="public" in fields,
+        select=text[create.end() :].strip().removesuffix(";"),
+    )
+
+
+def _names(parts: Iterable[str]) -> tuple[str, ...]:
+    names = (name.strip() for part in parts for name in part.split(","))
+    return tuple(name for name in names if name and name != "nothing")
+
+
+@lru_cache(maxsize=4)
+def view_specs(folder: str | None = None) -> tuple[ViewSpec, ...]:
+    """All views in the order of their numbers; findings are joined into the view `finding`."""
+    base = Path(folder) if folder else sql_folder()
+    specs = [parse_view(path) for path in sorted(base.glob("*.sql"))]
+    findings = [spec.name for spec in specs if spec.name.startswith("finding_")]
+    return tuple(_with_union(spec, findings) if UNION_MARK in spec.select else spec for spec in specs)
+
+
+def _with_union(spec: ViewSpec, findings: list[str]) -> ViewSpec:
+    union = "\n    union all by name\n".join(f"    select * from {name}" for name in findings)
+    select = spec.select.replace(UNION_MARK, union)
+    return ViewSpec(**{**spec.__dict__, "select": select, "reads": (*spec.reads, *findings)})
+
+
+def build_views(connection: duckdb.DuckDBPyConnection, specs: Iterable[ViewSpec] | None = None) -> None:
+    """Creates every view and computes every stored one, in order."""
+    for spec in specs if specs is not None else view_specs():
+        build_view(connection, spec)
+
+
+def build_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+    """Creates one view; a stored one is computed now."""
+    import duckdb
+
+    try:
+        if spec.is_stored:
+            connection.execute(f"create or replace table {spec.stored_name} as {spec.select}")
+            connection.execute(f"create or replace view {spec.name} as from {spec.stored_name}")
+        else:
+            connection.execute(f"create or replace view {spec.name} as {spec.select}")
+    except duckdb.Error as error:
+        raise SpecError(
+            f"view {spec.name} cannot be built: {error}", where=spec.path, try_this="correct the SQL"
+        ) from None
+    connection.execute(f"comment on view {spec.name} is {_quoted(_comment(spec))}")
+
+
+def _comment(spec: ViewSpec) -> str:
+    parts = [spec.sentence, f"Grain: {spec.grain}."]
+    if spec.note:
+        parts.append(spec.note)
+    return " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,34 @@
+-- A number that a rule uses, with the reason for it.
+-- grain: one row a threshold
+-- reads: nothing
+create or replace view threshold as
+select
+    name,
+    value,
+    reason
+from (
+    values
+        ('zone_step_s', 900.0, 'all time zones in use differ by whole quarter hours'),
+        ('zone_span_s', 50400.0, 'zones reach from UTC-12 to UTC+14'),
+        ('zone_residual_s', 120.0, 'two sightings of one event on two nodes are farther apart than this only if a clock is off'),
+        ('smap_residual_s', 60.0, 'a new cluster map reaches all nodes within milliseconds, a restarting node within seconds'),
+        ('job_start_lag_s', 300.0, 'a job asks for its first batch within minutes of its first line'),
+        ('outage_gap_s', 150.0, 'down, removal (27 to 41 s later) and restart of one node belong to one outage'),
+        ('fault_gap_s', 90.0, 'alerts of one fault repeat every 10 to 60 s'),
+        ('kalive_detect_s', 20.0, 'the primary notices a silent node 12 to 17 s after it stopped'),
+        ('chain_gap_s', 60.0, 'steps of one x-get-batch chain without a common cause lie closer than this'),
+        ('chain_adjacent_s', 2.0, 'lines of one work item on one node are written within milliseconds'),
+        ('fault_slack_s', 5.0, 'clock error and flush order between two nodes'),
+        ('stale_effect_s', 900.0, 'streams opened under an old cluster map stay broken until the xaction ends'),
+        ('window_margin_s', 120.0, 'what leads to a collective time-out begins up to two minutes before its wait'),
+        ('hang_gap_s', 120.0, 'a job that writes nothing for longer than this and five steps has stopped'),
+        ('trained_seq_num', 20.0, 'a start needs a handful of collectives, training one or more a step'),
+        ('same_cause_s', 3.0, 'ranks that fail from one cause do so within seconds of each other'),
+        ('minority_share', 0.5, 'whoever differs from more than half of the ranks is the odd one'),
+        ('beside_levels', 2.0, 'incident/ais/… lies beside incident/workers/job/…'),
+        ('cluster_certainty', 0.5, 'below this a cluster whose logs are at hand is not taken for the one a job used'),
+        ('link_score', 0.55, 'below this a tie between a rank and a node is no ground to accuse the node'),
+        ('chain_score', 0.65, 'below this a chain only shares the time with a rank'),
+        ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
+        ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
+) as t(name, value, reason)

@@ -1,0 +1,19 @@
+-- A reason why a rank is taken for the one that kept the others waiting or died first, in words.
+-- grain: one row a basis
+-- reads: nothing
+create or replace view suspect_basis as
+select
+    basis,
+    words
+from (
+    values
+        ('named', 'its peers name it'),
+        ('mismatch', 'its operation or size differs from that of the others'),
+        ('other_collective', 'it stands in another collective than the others'),
+        ('behind', 'it had not entered the collective the others waited in'),
+        ('ahead', 'it entered a collective that nobody else did'),
+        ('crash', 'it failed by itself, before the others'),
+        ('killed', 'it was ended by a signal, before the others'),
+        ('absent', 'it left no line at all'),
+        ('silent', 'it alone did not report the time-out')
+) as t(basis, words)

@@ -1,0 +1,18 @@
+-- A way a rank's trouble is tied to a node of AIStore, in words, the strongest first.
+-- grain: one row a kind of tie
+-- reads: nothing
+create or replace view link_kind as
+select
+    link_kind,
+    words,
+    position
+from (
+    values
+        ('chain_wid', 'the same request (wid) on both sides', 1),
+        ('chain_endpoint', 'the address the client names belongs to a node of the chain', 2),
+        ('chain_object', 'the same object on both sides', 3),
+        ('chain_xid', 'the same xaction (xid) on both sides', 4),
+        ('chain_time', 'a broken batch at the same moment', 5),
+        ('stale_membership', 'the node was not found by its peers while the rank waited', 6),
+        ('fault_time', 'the node was in trouble when the rank stopped', 7)
+) as t(link_kind, words, position)

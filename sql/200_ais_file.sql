@@ -1,0 +1,73 @@
+-- An AIStore log file with the node and cluster that wrote it.
+-- grain: one row an ingested AIStore log file or archive member
+-- reads: ingested_file
+-- stored: yes
+-- note: A file that names nobody (a stderr copy) takes the node whose id stands in its path, and the cluster of files beside it.
+create or replace view ais_file as
+with file as (
+    select
+        file_id,
+        path,
+        regexp_replace(path, '[/!][^/!]*$', '') as folder,
+        node_id,
+        node_role,
+        nullif(cluster, '') as cluster,
+        host,
+        pod,
+        version,
+        date_method,
+        is_utc,
+        zone,
+        modified_ns
+    from ingested_file
+    where kind = 'ais_log' and state = 'ingested'
+),
+known as (
+    select node_id, max(node_role) as node_role, cluster, folder, count(*) as file_count
+    from file
+    where node_id is not null
+    group by node_id, cluster, folder
+),
+with_node as (
+    select
+        f.*,
+        coalesce(f.node_id, (
+            select k.node_id
+            from known as k
+            where contains(f.path, k.node_id)
+            order by length(k.node_id) desc, k.file_count desc, k.node_id
+            limit 1
+        )) as writer_id
+    from file as f
+),
+with_cluster as (
+    select
+        w.*,
+        coalesce(w.cluster, (
+            select k.cluster
+            from known as k
+            where k.cluster is not null and (k.node_id = w.writer_id or starts_with(k.folder, regexp_replace(w.folder, '[/!][^/!]*$', '')))
+            order by
+                (k.node_id = w.writer_id) desc,
+                starts_with(k.folder, w.folder) desc,
+                starts_with(k.folder, regexp_replace(w.folder, '[/!][^/!]*$', '')) desc,
+                k.file_count desc
+            limit 1
+        ), 'unknown') as told_cluster
+    from with_node as w
+)
+select
+    w.file_id,
+    w.path,
+    w.folder,
+    coalesce(w.writer_id, 'unknown') as node_id,
+    coalesce(w.node_role, (select max(k.node_role) from known as k where k.node_id = w.writer_id), 'target') as node_role,
+    w.told_cluster as cluster,
+    w.host,
+    w.pod,
+    w.version,
+    w.date_method,
+    w.is_utc,
+    w.zone,
+    w.modified_ns
+from with_cluster as w

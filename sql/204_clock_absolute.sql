@@ -1,0 +1,60 @@
+-- A line that ties a file's clock to UTC by itself.
+-- grain: one row a file and kind of evidence
+-- reads: clock_mark, worker_line, ais_line, threshold
+-- stored: yes
+-- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z; the answer came seconds later, so the file's clock is 28800 s behind UTC.
+create or replace view clock_absolute as
+with step as (
+    select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
+),
+marks as (
+    select
+        m.file_id,
+        m.kind,
+        m.line_no,
+        m.text,
+        round((m.local_ns - m.utc_ns) / (select ns from step)) * (select ns from step) as offset_ns
+    from clock_mark as m
+    where m.utc_ns is not null and m.kind in ('utc_marker', 'wrapper', 'epoch')
+),
+redirects as (
+    select
+        w.file_id,
+        'utm' as kind,
+        w.line_no,
+        w.text,
+        floor((w.local_ns - w.request_ns + 5000000000) / (select ns from step)) * (select ns from step) as offset_ns
+    from worker_line as w
+    where w.request_ns is not null and w.stamp_source = 'own' and w.zone_offset_s is null
+),
+server_redirects as (
+    select
+        a.file_id,
+        'utm' as kind,
+        a.line_no,
+        a.text,
+        round((a.local_ns - w.request_ns) / (select ns from step)) * (select ns from step) as offset_ns
+    from ais_line as a
+    join worker_line as w on w.wid = a.wid and w.request_ns is not null
+),
+everything as (
+    select file_id, kind, line_no, text, offset_ns from marks
+    union all
+    select file_id, kind, line_no, text, offset_ns
+    from (select * from redirects union all select * from server_redirects)
+    where abs(offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
+),
+counted as (
+    select file_id, kind, offset_ns::bigint as offset_ns, count(*) as vote_count, min(line_no) as line_no, arg_min(text, line_no) as text
+    from everything
+    group by file_id, kind, offset_ns
+)
+select
+    file_id,
+    kind,
+    offset_ns,
+    vote_count,
+    line_no,
+    text
+from counted
+qualify row_number() over (partition by file_id, kind order by vote_count desc, abs(offset_ns)) = 1

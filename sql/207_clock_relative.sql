@@ -1,0 +1,59 @@
+-- The clock of an AIStore file against UTC or against the other nodes, from cluster maps that all of them saw.
+-- grain: one row an AIStore log file with a sighting of a cluster map that another node saw too
+-- reads: ais_file, clock_run, clock_date, clock_mark, threshold
+-- stored: yes
+-- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others.
+create or replace view clock_relative as
+with sighting as (
+    select
+        m.file_id,
+        f.node_id,
+        replace(m.key, '?', f.cluster) as key,
+        min(m.local_ns + coalesce(d.shift_ns, 0)) as local_ns,
+        min(m.line_no) as line_no,
+        arg_min(m.text, m.line_no) as text
+    from clock_mark as m
+    join ais_file as f on f.file_id = m.file_id
+    left join clock_date as d on d.file_id = m.file_id
+    where m.kind = 'smap'
+    group by m.file_id, f.node_id, replace(m.key, '?', f.cluster)
+),
+known as (
+    select s.key, min(s.local_ns - coalesce(r.offset_ns, 0)) as utc_ns
+    from sighting as s
+    join ais_file as f on f.file_id = s.file_id
+    left join clock_run as r on r.file_id = s.file_id
+    where r.file_id is not null or f.is_utc
+    group by s.key
+),
+majority as (
+    select a.key, a.local_ns as utc_ns
+    from sighting as a
+    join sighting as b on b.key = a.key and abs(b.local_ns - a.local_ns) < (select value * 1000000000 from threshold where name = 'smap_residual_s')
+    where a.key in (select s.key from sighting as s group by s.key having count(distinct s.node_id) > 1)
+    group by a.key, a.file_id, a.local_ns
+    qualify row_number() over (partition by a.key order by count(distinct b.node_id) desc, a.local_ns) = 1
+),
+difference as (
+    select
+        s.file_id,
+        s.line_no,
+        s.text,
+        s.local_ns - coalesce(k.utc_ns, m.utc_ns) as gap_ns,
+        (round((s.local_ns - coalesce(k.utc_ns, m.utc_ns)) / 900e9) * 900e9)::bigint as offset_ns,
+        k.key is not null as is_absolute
+    from sighting as s
+    join majority as m on m.key = s.key
+    left join known as k on k.key = s.key
+)
+select
+    file_id,
+    offset_ns,
+    bool_or(is_absolute) as is_absolute,
+    count(*) as vote_count,
+    min(line_no) as line_no,
+    arg_min(text, line_no) as text
+from difference
+where abs(gap_ns - offset_ns) < (select value * 1000000000 from threshold where name = 'zone_residual_s')
+group by file_id, offset_ns
+qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns)) = 1

@@ -1,0 +1,66 @@
+-- A worker line and an AIStore line that speak of the same request, and the clock difference they prove.
+-- grain: one row a worker file and possible offset
+-- reads: worker_line, ais_line, clock_ais, worker_file, threshold
+-- stored: yes
+-- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only.
+create or replace view clock_worker_anchor as
+with step as (
+    select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
+),
+stamped as (
+    select file_id, line_no, local_ns
+    from worker_line
+    where stamp_source = 'own' and zone_offset_s is null
+),
+client as (
+    select
+        w.file_id,
+        w.line_no,
+        w.text,
+        w.wid,
+        w.local_ns as low_ns,
+        case when w.stamp_source = 'own' then w.local_ns else coalesce(s.local_ns, f.last_ns) end as high_ns,
+        w.stamp_source = 'own' as is_exact
+    from worker_line as w
+    join worker_file as f on f.file_id = w.file_id and not f.is_utc
+    asof left join stamped as s on s.file_id = w.file_id and s.line_no >= w.line_no
+    where w.wid is not null and w.local_ns is not null and w.zone_offset_s is null and w.stamp_source <> 'after'
+),
+pair as (
+    select
+        c.file_id,
+        c.line_no,
+        c.text,
+        c.low_ns - max(a.local_ns - k.shift_ns) as low_gap_ns,
+        c.high_ns - max(a.local_ns - k.shift_ns) as high_gap_ns,
+        c.is_exact
+    from client as c
+    join ais_line as a on a.wid = c.wid
+    join clock_ais as k on k.file_id = a.file_id
+    group by c.file_id, c.line_no, c.text, c.low_ns, c.high_ns, c.is_exact
+),
+candidate as (
+    select
+        p.file_id,
+        p.line_no,
+        p.text,
+        p.is_exact,
+        case
+            when p.is_exact then (floor((p.low_gap_ns + 5000000000) / t.ns) * t.ns)::bigint
+            when floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns >= p.low_gap_ns - 5000000000 then (floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns)::bigint
+        end as offset_ns,
+        not p.is_exact and floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns - t.ns >= p.low_gap_ns - 5000000000 as is_ambiguous
+    from pair as p
+    cross join step as t
+)
+select
+    file_id,
+    case when bool_and(is_ambiguous) then 0 else offset_ns end as offset_ns,
+    bool_and(is_ambiguous) as is_ambiguous,
+    count(*) as vote_count,
+    min(line_no) as line_no,
+    arg_min(text, line_no) as text
+from candidate
+where offset_ns is not null and abs(offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
+group by file_id, offset_ns
+qualify row_number() over (partition by file_id order by bool_and(is_ambiguous), count(*) desc, abs(offset_ns)) = 1

@@ -1,0 +1,68 @@
+-- The clock of a job whose logs name no request, told by the first batch it asked AIStore for.
+-- grain: one row a job for which exactly one quarter-hour offset fits
+-- reads: worker_file, job_storage, ais_line, clock_ais, ais_file, threshold
+-- stored: yes
+-- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
+create or replace view clock_job_start as
+with job_span as (
+    select job_id, min(first_ns) as start_ns, max(last_ns) as end_ns
+    from worker_file
+    where kind = 'worker_log' and first_ns is not null and not is_utc
+    group by job_id
+),
+cluster_span as (
+    select f.cluster, min(a.local_ns - k.shift_ns) as start_ns, max(a.local_ns - k.shift_ns) as end_ns
+    from ais_line as a
+    join ais_file as f on f.file_id = a.file_id
+    join clock_ais as k on k.file_id = a.file_id
+    group by f.cluster
+),
+first_batch as (
+    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, a.local_ns - k.shift_ns) as file_id,
+        arg_min(a.line_no, a.local_ns - k.shift_ns) as line_no, arg_min(a.text, a.local_ns - k.shift_ns) as text
+    from ais_line as a
+    join ais_file as f on f.file_id = a.file_id
+    join clock_ais as k on k.file_id = a.file_id
+    where a.pattern = 'ais_get_batch_started'
+    group by f.cluster, a.xid
+),
+step as (
+    select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
+),
+fit as (
+    select
+        j.job_id,
+        (round((j.start_ns - b.utc_ns) / t.ns) * t.ns)::bigint as offset_ns,
+        b.utc_ns - (j.start_ns - round((j.start_ns - b.utc_ns) / t.ns) * t.ns) as lag_ns,
+        b.text,
+        b.line_no,
+        b.cluster in (select s.cluster from job_storage as s where s.job_id = j.job_id) as is_beside
+    from job_span as j
+    cross join first_batch as b
+    cross join step as t
+    where j.job_id in (select s.job_id from job_storage as s where s.is_ais_user)
+),
+fitting as (
+    select f.job_id, f.offset_ns, min(f.lag_ns) as lag_ns, min(f.line_no) as line_no, min(f.text) as text
+    from fit as f
+    where f.lag_ns between -5000000000 and (select value * 1000000000 from threshold where name = 'job_start_lag_s')
+        and abs(f.offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
+        and (f.offset_ns = 0 or f.is_beside)
+    group by f.job_id, f.offset_ns
+),
+overlap as (
+    select j.job_id, bool_or(c.start_ns < j.end_ns and c.end_ns > j.start_ns) as is_covered
+    from job_span as j
+    cross join cluster_span as c
+    group by j.job_id
+)
+select
+    f.job_id,
+    f.offset_ns,
+    f.line_no,
+    f.text
+from fitting as f
+join overlap as o on o.job_id = f.job_id
+where f.offset_ns = 0 or not o.is_covered
+qualify row_number() over (partition by f.job_id order by abs(f.offset_ns)) = 1
+    and (f.offset_ns = 0 or count(*) over (partition by f.job_id) = 1)

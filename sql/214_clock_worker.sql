@@ -1,0 +1,69 @@
+-- What must be subtracted from the clock of a worker file to get UTC, and how that is known.
+-- grain: one row a worker log
+-- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job_start, clock_job_load, pattern
+-- stored: yes
+-- note: Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others; own evidence goes first, because nodes differ.
+create or replace view clock_worker as
+with file as (
+    select file_id, job_id, is_utc, zone, date_method
+    from worker_file
+    where kind = 'worker_log'
+),
+own as (
+    select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method, case kind when 'utm' then 0.97 else 0.99 end as confidence, line_no, text
+    from clock_absolute
+    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc) = 1
+),
+told as (
+    select file_id, offset_ns, method, confidence, line_no, text from own
+    union all
+    select a.file_id, a.offset_ns, 'anchor', case when a.is_ambiguous then 0.7 else 0.95 end, a.line_no, a.text
+    from clock_worker_anchor as a
+    where not exists (select 1 from own as o where o.file_id = a.file_id)
+),
+death as (
+    select w.file_id, f.job_id, w.attempt_no, min(w.local_ns) as local_ns, arg_min(w.line_no, w.local_ns) as line_no, arg_min(w.text, w.local_ns) as text
+    from worker_line as w
+    join file as f on f.file_id = w.file_id and not f.is_utc
+    join pattern as p on p.pattern = w.pattern and p.format = 'worker' and p.rank_effect in ('timed_out', 'notified')
+    where w.stamp_source = 'own'
+    group by w.file_id, f.job_id, w.attempt_no
+),
+sibling as (
+    select a.file_id, t.offset_ns + (round((a.local_ns - b.local_ns) / 900e9) * 900e9)::bigint as offset_ns, t.confidence, a.line_no, a.text
+    from death as a
+    join death as b on b.job_id = a.job_id and b.attempt_no = a.attempt_no and b.file_id <> a.file_id
+    join told as t on t.file_id = b.file_id
+    where not exists (select 1 from told as o where o.file_id = a.file_id)
+    qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id) = 1
+),
+job_zone as (
+    select f.job_id, mode(t.offset_ns) as offset_ns, max(t.confidence) as confidence
+    from told as t
+    join file as f on f.file_id = t.file_id
+    group by f.job_id
+),
+joined as (
+    select
+        f.file_id, f.is_utc, f.zone, f.date_method,
+        coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) as offset_ns,
+        case when t.file_id is not null then t.method when coalesce(s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) is not null then 'anchor' end as method,
+        coalesce(t.confidence, s.confidence * 0.98, z.confidence * 0.9, case when j.offset_ns = 0 then 0.8 when j.offset_ns is not null then 0.7 when g.offset_ns is not null then 0.65 end) as confidence,
+        coalesce(t.line_no, s.line_no) as line_no,
+        coalesce(t.text, s.text, j.text, case when g.job_id is not null then 'the targets stopped serving it between its last step and its end' end) as text
+    from file as f
+    left join told as t on t.file_id = f.file_id
+    left join sibling as s on s.file_id = f.file_id
+    left join job_zone as z on z.job_id = f.job_id
+    left join clock_job_start as j on j.job_id = f.job_id
+    left join clock_job_load as g on g.job_id = f.job_id
+)
+select
+    file_id,
+    case when is_utc then 0 else coalesce(offset_ns, 0) end as shift_ns,
+    (case when is_utc then 0 else coalesce(offset_ns, 0) end / 1000000000)::bigint as zone_offset_s,
+    case when zone is not null then 'given' when is_utc then 'utc_marker' else coalesce(method, 'assumed') end as method,
+    case when is_utc then 0.99 else coalesce(confidence, 0.5) end as confidence,
+    line_no,
+    text
+from joined

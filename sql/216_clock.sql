@@ -1,0 +1,27 @@
+-- How the times of a file became UTC.
+-- grain: one row an ingested log
+-- reads: ingested_file, clock_ais, clock_worker
+-- public: yes
+-- stored: yes
+-- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date. assumed means nothing tells the zone and UTC was taken.
+create or replace view clock as
+with every as (
+    select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_ais
+    union all
+    select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_worker
+)
+select
+    f.file_id,
+    f.path,
+    f.kind,
+    f.zone as timezone,
+    coalesce(e.shift_ns, 0) as shift_ns,
+    (coalesce(e.shift_ns, 0) / 1000000000)::bigint as offset_s,
+    coalesce(e.zone_offset_s, 0) as zone_offset_s,
+    coalesce(e.method, 'assumed') as method,
+    round(coalesce(e.confidence, 0.5)::double, 2) as confidence,
+    e.line_no,
+    e.text as evidence
+from ingested_file as f
+left join every as e on e.file_id = f.file_id
+where f.state = 'ingested' and f.kind <> 'unknown'

@@ -1,0 +1,42 @@
+-- A statistics line of a node with its run, the complete line before it, and whether another file repeats it.
+-- grain: one row a statistics line of a file
+-- reads: stats_line, ais_file, clock, node_process
+-- stored: yes
+create or replace view stats_reading as
+with placed as (
+    select
+        s.file_id,
+        s.line_no,
+        f.cluster,
+        f.node_id,
+        f.node_role,
+        s.local_ns - k.shift_ns as utc_ns,
+        s.is_complete,
+        row_number() over (partition by f.cluster, f.node_id, s.local_ns - k.shift_ns order by (not contains(f.path, '.INFO')), s.file_id, s.line_no) as copy_no
+    from stats_line as s
+    join ais_file as f on f.file_id = s.file_id
+    join clock as k on k.file_id = s.file_id
+),
+with_run as (
+    select p.*, r.process_seq, r.started_ns
+    from placed as p
+    asof left join (
+        select cluster, node_id, process_seq, started_ns, coalesce(started_ns, -9000000000000000000) as low_ns
+        from node_process
+    ) as r on r.cluster = p.cluster and r.node_id = p.node_id and p.utc_ns >= r.low_ns
+)
+select
+    file_id,
+    line_no,
+    cluster,
+    node_id,
+    node_role,
+    utc_ns,
+    is_complete,
+    copy_no = 1 as is_first_copy,
+    process_seq,
+    started_ns,
+    case when copy_no = 1 then max(case when is_complete and copy_no = 1 then utc_ns end) over (
+        partition by cluster, node_id, process_seq order by utc_ns, line_no rows between unbounded preceding and 1 preceding
+    ) end as previous_ns
+from with_run

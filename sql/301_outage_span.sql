@@ -1,0 +1,30 @@
+-- Signs of one outage of an AIStore node taken together: what peers saw and what its own log shows, close in time.
+-- grain: one row an outage of a node
+-- reads: node_witness, threshold
+-- stored: yes
+create or replace view outage_span as
+with sign as (
+    select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text
+    from node_witness
+    where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance')
+),
+marked as (
+    select *, utc_ns - lag(utc_ns) over (partition by cluster, node_id order by utc_ns) as gap_ns
+    from sign
+),
+numbered as (
+    select *, sum(case when gap_ns is null or gap_ns > (select value * 1000000000 from threshold where name = 'outage_gap_s') then 1 else 0 end)
+        over (partition by cluster, node_id order by utc_ns) as outage_no
+    from marked
+)
+select
+    cluster, node_id, outage_no,
+    min(utc_ns) as first_ns,
+    max(utc_ns) as last_ns,
+    list(distinct effect) as effects,
+    count(distinct witness_id) filter (where witness_id <> node_id and effect <> 'cut') as witness_count,
+    count(distinct witness_id) filter (where witness_id <> node_id) as cut_count,
+    arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no, arg_min(text, utc_ns) as text,
+    min(utc_ns) filter (where effect in ('down', 'unreachable', 'cut', 'removed')) as seen_ns
+from numbered
+group by cluster, node_id, outage_no

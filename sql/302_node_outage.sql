@@ -1,0 +1,66 @@
+-- A span in which an AIStore node was away: killed, stopped, hung, cut off or removed from the cluster map.
+-- grain: one row an outage of a node
+-- reads: outage_span, ais_event, threshold
+-- stored: yes
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A node that peers miss went at the earliest one keepalive round before, and not before its own last line. A refused connection while a node starts is part of the outage before it.
+create or replace view node_outage as
+with comeback as (
+    select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
+    from ais_event as e
+    where e.node_effect in ('ready', 'back') and e.pattern not in ('ais_shared_dm_reconnected')
+),
+ended as (
+    select s.cluster, s.node_id, s.outage_no, min(c.utc_ns) as back_ns
+    from outage_span as s
+    join comeback as c on c.cluster = s.cluster and c.node_id = s.node_id and c.utc_ns > s.first_ns
+    group by s.cluster, s.node_id, s.outage_no
+),
+own as (
+    select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns
+    from outage_span as s
+    left join ais_event as e on e.cluster = s.cluster and e.node_id = s.node_id
+    group by s.cluster, s.node_id, s.outage_no
+),
+logs as (
+    select cluster, max(utc_ns) as last_ns
+    from ais_event
+    group by cluster
+)
+select
+    s.cluster,
+    s.node_id,
+    s.outage_no::integer as outage_no,
+    case
+        when list_contains(s.effects, 'killed') then 'killed'
+        when list_contains(s.effects, 'fatal') or list_contains(s.effects, 'panic') then 'crashed'
+        when list_contains(s.effects, 'stopping') or list_contains(s.effects, 'stopped') then 'stopped'
+        when list_contains(s.effects, 'maintenance') then 'maintenance'
+        when list_contains(s.effects, 'unreachable') and not list_contains(s.effects, 'down') then 'hung'
+        when list_contains(s.effects, 'down') or list_contains(s.effects, 'removed') then 'down'
+        else 'cut'
+    end as fault_kind,
+    case
+        when list_contains(s.effects, 'killed') and s.seen_ns is not null then least(s.seen_ns, s.last_ns)
+        when list_has_any(s.effects, ['unreachable', 'down']) and not list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic', 'maintenance'])
+            then greatest(coalesce(o.before_ns, 0), s.first_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint
+        else s.first_ns
+    end as started_ns,
+    greatest(coalesce(
+        e.back_ns,
+        case when not list_contains(s.effects, 'killed') then o.after_ns end,
+        case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
+        s.last_ns
+    ), s.first_ns) as ended_ns,
+    s.first_ns,
+    s.last_ns as last_sign_ns,
+    s.seen_ns,
+    s.witness_count,
+    s.cut_count,
+    s.effects,
+    s.file_id,
+    s.line_no,
+    s.text
+from outage_span as s
+left join ended as e on e.cluster = s.cluster and e.node_id = s.node_id and e.outage_no = s.outage_no
+left join own as o on o.cluster = s.cluster and o.node_id = s.node_id and o.outage_no = s.outage_no
+left join logs as l on l.cluster = s.cluster

@@ -1,0 +1,72 @@
+-- A span in which an AIStore node was there but could not serve as it should: out of space, disk, memory, load, refusing, rebalancing.
+-- grain: one row a kind of trouble of a node and span
+-- reads: node_witness, threshold
+-- stored: yes
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span.
+create or replace view node_trouble as
+with sign as (
+    select
+        cluster, node_id, utc_ns, file_id, line_no, text, effect,
+        case
+            when effect = 'out_of_space' then 'out_of_space'
+            when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
+            when effect in ('oom', 'low_memory') then 'memory'
+            when effect in ('pressure', 'throttled') then 'pressure'
+            when effect = 'rejecting' then 'rejecting'
+            when effect = 'cpu_high' then 'cpu_high'
+            when effect = 'low_space' then 'low_space'
+            when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
+            when effect = 'resilver' then 'resilver'
+            when effect = 'primary_changed' then 'primary_change'
+            when effect = 'goroutines_high' then 'goroutines'
+            when effect = 'handler_panic' then 'handler_panic'
+        end as fault_kind
+    from node_witness
+),
+closing as (
+    select
+        cluster, node_id, utc_ns,
+        case effect
+            when 'mountpath_enabled' then 'disk_fault' when 'memory_ok' then 'memory' when 'cpu_ok' then 'cpu_high'
+            when 'rebalance_done' then 'rebalance' when 'space_ok' then 'out_of_space'
+        end as fault_kind
+    from node_witness
+    where effect in ('mountpath_enabled', 'memory_ok', 'cpu_ok', 'rebalance_done', 'space_ok')
+),
+marked as (
+    select *, utc_ns - lag(utc_ns) over (partition by cluster, node_id, fault_kind order by utc_ns) as gap_ns
+    from sign
+    where fault_kind is not null
+),
+numbered as (
+    select *, sum(case when gap_ns is null or gap_ns > (select value * 1000000000 from threshold where name = 'fault_gap_s') then 1 else 0 end)
+        over (partition by cluster, node_id, fault_kind order by utc_ns) as span_no
+    from marked
+),
+span as (
+    select
+        cluster, node_id, fault_kind, span_no,
+        min(utc_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
+        arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no, arg_min(text, utc_ns) as text
+    from numbered
+    group by cluster, node_id, fault_kind, span_no
+)
+select
+    s.cluster,
+    s.node_id,
+    s.fault_kind,
+    s.started_ns,
+    coalesce(
+        (
+            select min(c.utc_ns) from closing as c
+            where c.cluster = s.cluster and c.node_id = s.node_id and c.fault_kind = s.fault_kind and c.utc_ns >= s.last_sign_ns
+                and c.utc_ns - s.last_sign_ns < 7200000000000
+        ),
+        s.last_sign_ns + 20000000000
+    ) as ended_ns,
+    s.last_sign_ns,
+    s.sign_count,
+    s.file_id,
+    s.line_no,
+    s.text
+from span as s

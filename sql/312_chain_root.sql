@@ -1,0 +1,41 @@
+-- Which chain a step belongs to: the fault behind it, else a node that was away just then, else its xaction and time.
+-- grain: one row a step
+-- reads: chain_link, node_fault, threshold
+-- stored: yes
+-- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient).
+create or replace view chain_root as
+with outage as (
+    select fault_id, cluster, node_id, started_ns, ended_ns, weight
+    from node_fault
+    where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped') and role = 'target'
+),
+ambient as (
+    select l.file_id, l.line_no, arg_max(o.fault_id, o.started_ns) as fault_id, arg_max(o.node_id, o.started_ns) as node_id
+    from chain_link as l
+    join outage as o on o.cluster = l.cluster and o.node_id <> l.node_id and l.utc_ns >= o.started_ns and l.utc_ns <= o.ended_ns + 5000000000
+    where l.fault_id is null and l.step in ('soft_errors', 'missing_entry', 'short_batch', 'aborted', 'abort_broadcast', 'entry_timeout', 'sender_late')
+    group by l.file_id, l.line_no
+),
+keyed as (
+    select
+        l.* exclude (fault_id, suspect_node_id),
+        coalesce(l.fault_id, a.fault_id) as fault_id,
+        coalesce(l.suspect_node_id, a.node_id) as suspect_node_id,
+        l.fault_id is null and a.fault_id is not null as is_ambient,
+        case when coalesce(l.fault_id, a.fault_id) is null then coalesce(l.xid, l.wid, l.node_id) end as loose_key
+    from chain_link as l
+    left join ambient as a on a.file_id = l.file_id and a.line_no = l.line_no
+),
+gapped as (
+    select *, utc_ns - lag(utc_ns) over (partition by cluster, loose_key order by utc_ns) as gap_ns
+    from keyed
+)
+select
+    cluster, node_id, utc_ns, step, xid, wid, peer_id, role, severity, pattern, bucket, object, error, received_count, age_ns,
+    is_streaming, file_id, line_no, text, message, fault_id, suspect_node_id, is_ambient,
+    coalesce(
+        fault_id,
+        loose_key || '/' || sum(case when gap_ns is null or gap_ns > (select value * 1000000000 from threshold where name = 'chain_gap_s') then 1 else 0 end)
+            over (partition by cluster, loose_key order by utc_ns)::varchar
+    ) as root_key
+from gapped

@@ -1,0 +1,51 @@
+-- A job attempt from its first to its last line, with what its lines say about it.
+-- grain: one row a job and attempt
+-- reads: worker_event, worker_file, clock, worker_tail
+-- stored: yes
+create or replace view job_span as
+with file as (
+    select f.job_id, f.path_attempt, f.file_id, f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns, f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
+    from worker_file as f
+    join clock as k on k.file_id = f.file_id
+    where f.kind = 'worker_log'
+),
+attempt as (
+    select distinct job_id, attempt from worker_event
+    union
+    select distinct job_id, path_attempt from file
+),
+event as (
+    select
+        job_id, attempt,
+        min(utc_ns) filter (where stamp_source = 'own') as first_ns,
+        max(utc_ns) filter (where stamp_source in ('own', 'wrapper')) as last_ns,
+        max(world_size) as world_size,
+        max(rank) as top_rank,
+        max(utc_ns) filter (where marks = 'job_success') as success_ns,
+        max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end') as cancel_ns
+    from worker_event
+    group by job_id, attempt
+),
+tail as (
+    select f.job_id, f.path_attempt + t.attempt_no as attempt, max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end) as progress_ns, max(t.rank) as top_rank
+    from worker_tail as t
+    join worker_file as f on f.file_id = t.file_id
+    join clock as k on k.file_id = t.file_id
+    where not contains(t.text, 'slurmstepd') and not contains(t.text, 'srun:')
+    group by f.job_id, f.path_attempt + t.attempt_no
+)
+select
+    a.job_id,
+    a.attempt,
+    case when a.attempt = min(a.attempt) over (partition by a.job_id) then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns) else coalesce(e.first_ns, min(f.first_ns)) end as started_ns,
+    case when a.attempt = max(a.attempt) over (partition by a.job_id) then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns)) else coalesce(e.last_ns, max(f.last_ns)) end as ended_ns,
+    coalesce(e.world_size, greatest(e.top_rank, t.top_rank) + 1) as world_size,
+    e.world_size is not null as is_world_stated,
+    e.success_ns,
+    e.cancel_ns,
+    t.progress_ns
+from attempt as a
+left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
+left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
+left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
+group by a.job_id, a.attempt, e.first_ns, e.last_ns, e.world_size, e.top_rank, e.success_ns, e.cancel_ns, t.progress_ns, t.top_rank

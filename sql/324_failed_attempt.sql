@@ -1,0 +1,41 @@
+-- A job attempt that failed, with the signs of it.
+-- grain: one row a failed job attempt
+-- reads: failure_signal, job_span, threshold
+-- stored: yes
+-- note: Retries, errors that were only logged and noise make no failure; neither does what comes after a job reported success. A job cancelled after a long silence hung.
+create or replace view failed_attempt as
+with strong as (
+    select
+        job_id, attempt,
+        count(*) filter (where signal = 'timeout') as timeout_count,
+        count(*) filter (where signal = 'crash') as crash_count,
+        count(*) filter (where signal in ('killed', 'exit')) as exit_count,
+        count(*) filter (where signal = 'launcher') as launcher_count,
+        count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as sign_count,
+        max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
+        min(utc_ns) filter (where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own') as first_stamped_ns
+    from failure_signal
+    group by job_id, attempt
+)
+select
+    j.job_id,
+    j.attempt,
+    coalesce(s.timeout_count, 0) as timeout_count,
+    coalesce(s.crash_count, 0) as crash_count,
+    coalesce(s.exit_count, 0) as exit_count,
+    coalesce(s.launcher_count, 0) as launcher_count,
+    s.first_stamped_ns,
+    s.last_sign_ns,
+    j.started_ns,
+    j.ended_ns,
+    j.cancel_ns,
+    j.progress_ns,
+    j.world_size,
+    j.is_world_stated
+from job_span as j
+left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
+where (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
+    or (
+        coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null
+        and j.cancel_ns - j.progress_ns > (select value * 1000000000 from threshold where name = 'hang_gap_s')
+    )

@@ -1,0 +1,63 @@
+-- The collective that a failed attempt stood in: the earliest one to be waited for, with its process group.
+-- grain: one row a failed attempt with a collective time-out
+-- reads: failure_signal, failed_attempt
+-- stored: yes
+-- note: Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+create or replace view stuck_collective as
+with wait as (
+    select
+        s.job_id, s.attempt, s.rank, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.timeout_ms, s.ran_for_ms, s.collective, s.user_location,
+        regexp_extract(s.process_group, '^([^( ]+)', 1) as guid,
+        s.process_group,
+        case
+            when s.ran_for_ms is not null then s.utc_ns - s.ran_for_ms * 1000000
+            when s.timeout_ms is not null and s.stamp_source = 'own' then s.utc_ns - s.timeout_ms * 1000000
+            when s.timeout_ms is not null then coalesce(f.first_stamped_ns, s.latest_ns) - s.timeout_ms * 1000000
+        end as start_ns,
+        case when s.stamp_source = 'own' then s.utc_ns else coalesce(f.first_stamped_ns, s.latest_ns) end as spoke_ns,
+        s.file_id, s.line_no, s.text
+    from failure_signal as s
+    join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
+    where s.signal = 'timeout'
+),
+tagged as (
+    select job_id, attempt, rank, seq_num, max(guid) as guid, max(process_group) as process_group
+    from wait
+    where process_group is not null and seq_num is not null
+    group by job_id, attempt, rank, seq_num
+),
+told as (
+    select w.* exclude (guid, process_group), coalesce(t.guid, nullif(w.guid, ''), '0') as guid, coalesce(t.process_group, w.process_group) as process_group
+    from wait as w
+    left join tagged as t on t.job_id = w.job_id and t.attempt = w.attempt and t.rank is not distinct from w.rank and t.seq_num = w.seq_num
+),
+earliest as (
+    select job_id, attempt, guid, min(start_ns) as start_ns
+    from told
+    where start_ns is not null
+    group by job_id, attempt, guid
+    qualify row_number() over (partition by job_id, attempt order by min(start_ns), guid) = 1
+)
+select
+    t.job_id,
+    t.attempt,
+    t.guid,
+    max(t.process_group) as process_group,
+    min(t.seq_num) as seq_num,
+    arg_min(t.op_type, coalesce(t.seq_num, 0)) filter (where t.op_type is not null) as first_op_type,
+    mode(t.op_type) filter (where t.op_type is not null) as op_type,
+    mode(t.numel_in) filter (where t.numel_in is not null) as numel_in,
+    mode(t.numel_out) filter (where t.numel_out is not null) as numel_out,
+    mode(t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
+    arg_min(t.ran_for_ms, t.spoke_ns) filter (where t.ran_for_ms is not null) as ran_for_ms,
+    min(t.start_ns) as hang_start_ns,
+    min(t.spoke_ns) as spoke_ns,
+    mode(t.user_location) filter (where t.user_location is not null) as user_location,
+    mode(t.collective) filter (where t.collective is not null) as collective,
+    count(distinct t.rank) as rank_count,
+    arg_min(t.file_id, t.spoke_ns) as file_id,
+    arg_min(t.line_no, t.spoke_ns) as line_no,
+    arg_min(t.text, t.spoke_ns) as text
+from told as t
+join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid
+group by t.job_id, t.attempt, t.guid

@@ -1,0 +1,44 @@
+-- A rank that should take part in a failed attempt, whether its logs are at hand or not.
+-- grain: one row a rank of a failed attempt
+-- reads: failed_attempt, worker_event, worker_tail, worker_file
+-- stored: yes
+-- note: All ranks of the stated world size, and every rank that was seen.
+create or replace view failed_rank as
+with seen as (
+    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, utc_ns) filter (where host <> 'localhost') as host, min(file_id) as file_id
+    from worker_event
+    where rank is not null
+    group by job_id, attempt, rank
+),
+spoken as (
+    select f.job_id, f.path_attempt + t.attempt_no as attempt, t.rank, min(t.file_id) as file_id
+    from worker_tail as t
+    join worker_file as f on f.file_id = t.file_id
+    where t.rank is not null
+    group by f.job_id, f.path_attempt + t.attempt_no, t.rank
+),
+expected as (
+    select a.job_id, a.attempt, unnest(generate_series(0, least(a.world_size, 65536) - 1))::integer as rank
+    from failed_attempt as a
+    where a.is_world_stated
+    union
+    select s.job_id, s.attempt, s.rank
+    from seen as s
+    join failed_attempt as a on a.job_id = s.job_id and a.attempt = s.attempt
+    union
+    select s.job_id, s.attempt, s.rank
+    from spoken as s
+    join failed_attempt as a on a.job_id = s.job_id and a.attempt = s.attempt
+)
+select
+    e.job_id,
+    e.attempt,
+    e.rank,
+    s.rank is null and p.rank is null as is_absent,
+    s.last_ns,
+    coalesce(s.event_count, 0) as event_count,
+    s.host,
+    coalesce(s.file_id, p.file_id) as file_id
+from expected as e
+left join seen as s on s.job_id = e.job_id and s.attempt = e.attempt and s.rank = e.rank
+left join spoken as p on p.job_id = e.job_id and p.attempt = e.attempt and p.rank = e.rank

@@ -1,0 +1,61 @@
+-- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
+-- grain: one row a rank of a failed attempt with a collective time-out
+-- reads: failure_signal, stuck_collective
+-- stored: yes
+-- note: Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
+create or replace view rank_position as
+with line as (
+    select
+        s.job_id, s.attempt, s.rank, s.signal, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
+        nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), '') as guid, s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
+        c.guid as stuck_guid, c.seq_num as stuck_seq
+    from failure_signal as s
+    join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
+    where s.rank is not null
+),
+counter as (
+    select
+        job_id, attempt, rank,
+        max(last_enqueued) as last_enqueued,
+        max(last_completed) as last_completed,
+        arg_max(file_id, last_enqueued) as file_id,
+        arg_max(line_no, last_enqueued) as line_no,
+        arg_max(text, last_enqueued) as text
+    from line
+    where last_enqueued is not null and (guid = stuck_guid or guid is null)
+    group by job_id, attempt, rank
+),
+waited as (
+    select
+        job_id, attempt, rank,
+        min(seq_num) as seq_num,
+        arg_min(op_type, seq_num) filter (where op_type is not null) as op_type,
+        arg_min(numel_in, seq_num) filter (where numel_in is not null) as numel_in,
+        max(collective) as collective,
+        max(user_location) as user_location,
+        min(utc_ns - coalesce(ran_for_ms, 0) * 1000000) as wait_start_ns,
+        arg_min(file_id, coalesce(seq_num, 0)) as file_id,
+        arg_min(line_no, coalesce(seq_num, 0)) as line_no,
+        arg_min(text, coalesce(seq_num, 0)) as text
+    from line
+    where signal = 'timeout' and (guid is null or guid = stuck_guid)
+    group by job_id, attempt, rank
+)
+select
+    coalesce(w.job_id, k.job_id) as job_id,
+    coalesce(w.attempt, k.attempt) as attempt,
+    coalesce(w.rank, k.rank) as rank,
+    w.rank is not null as is_waiting,
+    w.seq_num,
+    w.op_type,
+    w.numel_in,
+    w.collective,
+    w.user_location,
+    w.wait_start_ns,
+    k.last_enqueued,
+    k.last_completed,
+    coalesce(k.file_id, w.file_id) as file_id,
+    coalesce(k.line_no, w.line_no) as line_no,
+    coalesce(k.text, w.text) as text
+from waited as w
+full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank

@@ -1,0 +1,65 @@
+-- A rank that something points at as the one the others waited for, or the one that died first.
+-- grain: one row a rank and kind of pointer
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, threshold
+-- stored: yes
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line), absent (no line at all).
+create or replace view rank_suspect as
+with named as (
+    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, arg_min(text, file_id) as text
+    from (
+        select job_id, attempt, rank, peer_rank, file_id, line_no, text from failure_signal where signal = 'names_peer' and peer_rank is not null
+        union all
+        select job_id, attempt, rank, unnest(string_split(replace(coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank, file_id, line_no, text
+        from failure_signal
+        where signal = 'names_peer' and coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')) is not null
+    )
+    group by job_id, attempt, peer_rank
+),
+top_named as (
+    select * from named
+    qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
+),
+size as (
+    select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
+    from rank_position as p
+    join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num = p.seq_num
+    where p.op_type is not null
+),
+call as (
+    select job_id, attempt, rank, collective as shape, file_id, line_no, text
+    from rank_position
+    where seq_num is null and collective is not null
+),
+shape_share as (
+    select *, 'mismatch' as basis, count(*) over (partition by job_id, attempt, shape) as shape_count, count(*) over (partition by job_id, attempt) as rank_count from size
+    union all
+    select *, 'other_collective' as basis, count(*) over (partition by job_id, attempt, shape) as shape_count, count(*) over (partition by job_id, attempt) as rank_count from call
+),
+behind as (
+    select p.job_id, p.attempt, p.rank, p.last_enqueued, p.last_completed, c.seq_num, c.op_type, p.file_id, p.line_no, p.text,
+        p.last_enqueued < c.seq_num as is_behind,
+        count(*) filter (where p.last_enqueued < c.seq_num) over (partition by p.job_id, p.attempt) as behind_count,
+        count(*) over (partition by p.job_id, p.attempt) as rank_count
+    from rank_position as p
+    join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
+    where p.last_enqueued is not null and c.seq_num is not null
+),
+quiet as (
+    select r.job_id, r.attempt, r.rank, r.is_absent, r.file_id,
+        count(*) over (partition by r.job_id, r.attempt) as quiet_count
+    from failed_rank as r
+    join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
+    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
+)
+select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
+union all
+select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
+where shape_count <= (select value from threshold where name = 'minority_share') * rank_count and shape_count * 2 <> rank_count
+union all
+select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
+from behind
+where is_behind = (behind_count * 2 <= rank_count) and behind_count > 0 and (is_behind or op_type is distinct from 'BROADCAST')
+union all
+select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count, file_id, line_no, text from rank_crash
+union all
+select job_id, attempt, rank, case when is_absent then 'absent' else 'silent' end, case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null from quiet

@@ -1,0 +1,62 @@
+-- A rank that kept the others waiting, or died first.
+-- grain: one row a culprit rank of a failed attempt
+-- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, threshold
+-- stored: yes
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent. Where most ranks fail alike nobody is named.
+create or replace view culprit as
+with size as (
+    select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
+),
+crash as (
+    select
+        s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, k.hang_start_ns,
+        p.rank is null as is_outside,
+        coalesce(c.utc_ns <= k.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true) as is_before_hang,
+        c.latest_ns,
+        min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
+        count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count
+    from rank_suspect as s
+    join rank_crash as c on c.job_id = s.job_id and c.attempt = s.attempt and c.rank = s.rank
+    left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+    left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank and p.last_enqueued is not null
+    where s.basis in ('crash', 'killed')
+),
+candidate as (
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 1 as place from rank_suspect where basis = 'named'
+    union all
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 2 from rank_suspect where basis = 'mismatch'
+    union all
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from rank_suspect where basis in ('behind', 'ahead')
+    union all
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from crash where hang_start_ns is not null and is_outside and is_before_hang
+    union all
+    select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
+    from crash as c
+    join size as z on z.job_id = c.job_id and z.attempt = c.attempt
+    where coalesce(c.utc_ns <= c.first_latest_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true)
+        and (c.alike_count * 2 <= z.rank_count or z.rank_count = 1)
+    union all
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis = 'other_collective'
+    union all
+    select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 6
+    from rank_suspect as s
+    join size as z on z.job_id = s.job_id and z.attempt = s.attempt
+    where s.basis = 'silent' and s.weight <= greatest(1, z.rank_count / 4)
+),
+first_place as (
+    select job_id, attempt, min(place) as place
+    from candidate
+    group by job_id, attempt
+)
+select
+    c.job_id,
+    c.attempt,
+    c.rank,
+    arg_max(c.basis, c.certainty) as basis,
+    max(c.certainty) as certainty,
+    arg_max(c.file_id, c.certainty) as file_id,
+    arg_max(c.line_no, c.certainty) as line_no,
+    arg_max(c.text, c.certainty) as text
+from candidate as c
+join first_place as f on f.job_id = c.job_id and f.attempt = c.attempt and f.place = c.place
+group by c.job_id, c.attempt, c.rank

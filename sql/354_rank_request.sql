@@ -1,0 +1,57 @@
+-- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer.
+-- grain: one row a worker line about a request, with the AIStore node it met
+-- reads: failure_case, worker_event, job_cluster, node_endpoint, node
+-- stored: yes
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began.
+create or replace view rank_request as
+with line as (
+    select
+        f.failure_id, f.job_id, f.attempt, w.rank, w.pattern, w.tier, w.role, w.failure_class, w.severity,
+        w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id as named_id, w.bucket, w.object, w.status_code, w.retry_no, w.retry_limit, w.wait_s,
+        w.received_count, w.expected_count, w.is_chained,
+        w.utc_ns as from_ns,
+        case
+            when w.stamp_source in ('own', 'wrapper') then w.utc_ns
+            when f.hang_start_ns is not null and w.utc_ns <= f.hang_start_ns + 3000000000 then greatest(least(w.latest_ns, f.hang_start_ns + 3000000000), w.utc_ns)
+            else w.latest_ns
+        end as to_ns,
+        w.stamp_source, w.file_id, w.line_no, w.text, w.message
+    from worker_event as w
+    join failure_case as f on f.job_id = w.job_id and f.attempt = w.attempt
+    where w.role in ('cause', 'retry', 'context', 'recovery') and (
+        w.tier in ('data_io', 'network') or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
+    ) and w.rank is not null
+),
+host as (
+    select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
+    from node_endpoint
+    where not starts_with(endpoint, '127.') and not starts_with(endpoint, 'localhost')
+    group by cluster, split_part(endpoint, ':', 1)
+    having count(distinct node_id) = 1
+),
+placed as (
+    select l.*, c.cluster, c.certainty as cluster_certainty, coalesce(e.node_id, h.node_id) as endpoint_node_id, n.node_id as named_node_id
+    from line as l
+    left join job_cluster as c on c.job_id = l.job_id and c.attempt = l.attempt
+    left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint
+    left join (select t.cluster, t.host, t.node_id, d.role from host as t join node as d on d.cluster = t.cluster and d.node_id = t.node_id) as h
+        on h.cluster = c.cluster and h.host = split_part(l.endpoint, ':', 1) and h.role = case when contains(l.url, 'pid=') then 'target' when contains(l.url, '/v1/') then 'proxy' end
+    left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
+)
+select
+    failure_id, job_id, attempt, cluster, cluster_certainty, rank,
+    case
+        when coalesce(is_chained, false) then 'chained'
+        when role = 'retry' then 'retry'
+        when role = 'recovery' then 'recovered'
+        when received_count is not null and expected_count is not null and received_count < expected_count then 'short'
+        when status_code = 404 or pattern like '%not_found%' or pattern like '%missing%' then 'missing'
+        when role = 'cause' then 'error'
+        else 'note'
+    end as outcome,
+    coalesce(named_node_id, endpoint_node_id, named_id) as node_id,
+    endpoint, url, wid, xid, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
+    pattern, tier, failure_class, severity, request_ns,
+    make_timestamp_ns(from_ns) as event_at,
+    from_ns, to_ns, stamp_source, file_id, line_no, text, message
+from placed

@@ -1,0 +1,44 @@
+-- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it began.
+-- grain: one row a failure
+-- reads: failure_case, job_cluster, node, node_coverage, node_fault, threshold
+-- stored: yes
+-- note: A node is covered if its logs reach from a minute before the stall to a minute after it. Idle nodes write little, so a gap inside a file is no hole.
+create or replace view failure_coverage as
+with cluster as (
+    select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis
+    from failure_case as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+),
+node_state as (
+    select
+        c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log,
+        bool_or(v.node_id is not null) as is_covered,
+        max(v.ended_ns) as ended_ns
+    from cluster as c
+    join node as n on n.cluster = c.cluster
+    left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
+    group by c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log
+),
+fault as (
+    select c.failure_id, max(f.weight) as top_weight, count(*) filter (where f.weight >= 0.5) as fault_count
+    from cluster as c
+    join node_fault as f on f.cluster = c.cluster
+        and f.started_ns <= c.stall_ns + (select value * 1000000000 from threshold where name = 'fault_slack_s')
+        and f.ended_ns >= c.stall_ns - (select value * 1000000000 from threshold where name = 'fault_slack_s')
+    group by c.failure_id
+)
+select
+    f.failure_id,
+    max(s.cluster) as cluster,
+    max(s.certainty) as cluster_certainty,
+    count(s.node_id) filter (where s.has_log) as node_count,
+    count(s.node_id) filter (where s.is_covered) as covered_count,
+    coalesce(count(s.node_id) filter (where s.is_covered) / nullif(count(s.node_id), 0), 0.0) as covered_ratio,
+    count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
+    list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
+    coalesce(max(t.top_weight), 0.0) as fault_weight,
+    coalesce(max(t.fault_count), 0) as fault_count
+from failure_case as f
+left join node_state as s on s.failure_id = f.failure_id
+left join fault as t on t.failure_id = f.failure_id
+group by f.failure_id

@@ -1,0 +1,61 @@
+-- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
+-- grain: one row a failure
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, rank_crash, suspect_basis, link_kind
+-- stored: yes
+create or replace view failure_lead as
+with lead_culprit as (
+    from culprit_cause where culprit_no = 1
+),
+top_link as (
+    from storage_link
+    where node_id is not null
+    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, abs(lag_s)) = 1
+),
+rank_count as (
+    select job_id, attempt, count(*) as rank_count, count(*) filter (where is_absent) as absent_count, list(rank order by rank) filter (where is_absent) as absent_ranks
+    from failed_rank
+    group by job_id, attempt
+),
+waiting as (
+    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(*) as position_count,
+        count(distinct last_enqueued) as enqueued_kinds
+    from rank_position
+    group by job_id, attempt
+),
+alike as (
+    select job_id, attempt, pattern, any_value(failure_class) as failure_class, any_value(exception) as exception, any_value(message) as message, any_value(tier) as tier,
+        count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no
+    from rank_crash
+    where signal = 'crash'
+    group by job_id, attempt, pattern
+    qualify row_number() over (partition by job_id, attempt order by count(*) desc, min(utc_ns)) = 1
+)
+select
+    f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns, f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
+    f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated, f.cancel_ns, f.progress_ns,
+    f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms, f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
+    u.rank as culprit_rank,
+    coalesce(u.culprit_count, 0) as culprit_count,
+    u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
+    u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
+    u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
+    u.activity, u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
+    u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.top_retry, u.retry_limit,
+    l.node_id as link_node_id, l.link_kind, k.words as link_words, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
+    l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
+    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count,
+    v.covered_ratio >= 0.5 and v.covered_target_count > 0 as is_storage_seen,
+    r.rank_count, r.absent_count, r.absent_ranks,
+    coalesce(w.waiting_count, 0) as waiting_rank_count,
+    w.enqueued_kinds,
+    a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception, a.message as alike_message, a.tier as alike_tier,
+    coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id, a.line_no as alike_line_no
+from failure_case as f
+left join lead_culprit as u on u.failure_id = f.failure_id
+left join top_link as l on l.failure_id = f.failure_id
+left join suspect_basis as b on b.basis = u.basis
+left join link_kind as k on k.link_kind = l.link_kind
+left join failure_coverage as v on v.failure_id = f.failure_id
+left join rank_count as r on r.job_id = f.job_id and r.attempt = f.attempt
+left join waiting as w on w.job_id = f.job_id and w.attempt = f.attempt
+left join alike as a on a.job_id = f.job_id and a.attempt = f.attempt

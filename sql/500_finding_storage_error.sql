@@ -1,0 +1,42 @@
+-- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
+-- grain: one row a failure
+-- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold
+-- stored: yes
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a missing object counts only while a node was away or a disk was off.
+create or replace view finding_storage_error as
+select
+    f.failure_id,
+    'storage_error' as finding,
+    case
+        when f.crash_class is null then 'quiet'
+        when not f.is_storage_seen then 'blind'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and f.fault_kind is not null then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'maintenance')
+            and (f.link_kind <> 'fault_time' or regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry')) then 'fired'
+        else 'quiet'
+    end as state,
+    'storage_io' as failure_class,
+    coalesce(f.fault_kind, 'chain') as failure_kind,
+    'guilty' as storage_verdict,
+    f.link_node_id as node_id,
+    f.culprit_rank as rank,
+    f.chain_id,
+    round(0.35 + 0.62 * f.link_score, 3) as score,
+    'rank ' || f.culprit_rank::varchar || ' failed with ' || coalesce(f.exception, f.crash_pattern)
+        || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
+        || ' because AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
+        || coalesce(' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
+    [
+        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of rank ' || f.culprit_rank::varchar},
+        {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
+        {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || n.node_id},
+        {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why rank ' || f.culprit_rank::varchar || ' and not another: ' || f.basis_words}
+    ] as supports,
+    case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: the error names no node and no request'}] else [] end as contradicts
+from failure_lead as f
+left join node_fault as n on n.fault_id = f.fault_id
+left join fault_kind as k on k.fault_kind = f.fault_kind
+left join get_batch_chain as g on g.chain_id = f.chain_id
+where f.crash_pattern is not null

@@ -1,0 +1,41 @@
+-- A rank hung without a word while an AIStore node was away or could not serve.
+-- grain: one row a failure
+-- reads: failure_lead, node_fault, fault_kind
+-- stored: yes
+-- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else.
+create or replace view finding_storage_stall as
+select
+    f.failure_id,
+    'storage_stall' as finding,
+    case
+        when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
+        when f.basis in ('mismatch', 'other_collective', 'ahead') then 'quiet'
+        when not f.is_storage_seen then 'blind'
+        when f.link_score >= 0.45 then 'fired'
+        else 'quiet'
+    end as state,
+    'data_loading_stall' as failure_class,
+    coalesce(f.fault_kind, 'chain') as failure_kind,
+    'guilty' as storage_verdict,
+    f.link_node_id as node_id,
+    f.culprit_rank as rank,
+    f.chain_id,
+    round(0.2 + 0.78 * f.link_score, 3) as score,
+    'rank ' || f.culprit_rank::varchar || case when f.activity = 'storage_wait' then ' waited for storage' else ' hung without a word' end
+        || ' while AIStore node ' || f.link_node_id || coalesce(' ' || k.stalled_words, ' had trouble: ' || f.fault_kind, ' broke batches')
+        || coalesce(' since ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
+    [
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why rank ' || f.culprit_rank::varchar || ': ' || f.basis_words},
+        {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
+        {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'},
+        {'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'what the rank was doing: ' || replace(f.activity, '_', ' ')}
+    ] as supports,
+    case
+        when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]
+        when f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'nothing shows that the rank was reading data'}]
+        else []
+    end as contradicts
+from failure_lead as f
+left join node_fault as n on n.fault_id = f.fault_id
+left join fault_kind as k on k.fault_kind = f.fault_kind

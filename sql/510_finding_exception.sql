@@ -1,0 +1,49 @@
+-- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
+-- grain: one row a failure
+-- reads: failure_lead
+-- stored: yes
+-- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named.
+create or replace view finding_exception as
+with told as (
+    select
+        *,
+        coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
+        coalesce(crash_pattern, alike_pattern) as cause_pattern,
+        coalesce(crash_message, alike_message) as cause_message,
+        coalesce(exception, alike_exception) as cause_exception,
+        coalesce(crash_file_id, alike_file_id) as cause_file_id,
+        coalesce(crash_line_no, alike_line_no) as cause_line_no
+    from failure_lead
+)
+select
+    failure_id,
+    'exception' as finding,
+    case when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' when class is null then 'quiet' else 'quiet' end as state,
+    class as failure_class,
+    cause_pattern as failure_kind,
+    case
+        when class = 'network' and is_storage_seen and fault_count = 0 then 'innocent'
+        when class = 'network' then 'undetermined'
+        when class = 'software' and frame_kind = 'storage' then 'undetermined'
+        else 'innocent'
+    end as storage_verdict,
+    null::varchar as node_id,
+    culprit_rank as rank,
+    null::varchar as chain_id,
+    case
+        when cause_pattern = 'python_exception' then 0.7
+        when class = 'network' then 0.75
+        else 0.85
+    end as score,
+    case when culprit_rank is not null then 'rank ' || culprit_rank::varchar else alike_count::varchar || ' ranks alike' end
+        || ' failed by ' || case class
+            when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
+            else 'an error of the program: ' end
+        || coalesce(cause_exception || ': ', '') || substr(regexp_replace(coalesce(cause_message, cause_pattern), '^[\w.]+(Error|Exception): ', ''), 1, 160) as statement,
+    [
+        {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')}
+    ] as supports,
+    case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
+from told
+where cause_pattern is not null

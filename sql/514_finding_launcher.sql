@@ -1,0 +1,32 @@
+-- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the scheduler ended it.
+-- grain: one row a failure
+-- reads: failure_lead, failure_signal, pattern
+-- stored: yes
+create or replace view finding_launcher as
+with first_line as (
+    select
+        s.job_id, s.attempt, s.pattern, s.failure_class, s.message, s.file_id, s.line_no, s.rank, p.title,
+        s.marks_end, row_number() over (partition by s.job_id, s.attempt order by s.utc_ns nulls last, s.line_no) as line_rank
+    from (
+        select job_id, attempt, pattern, failure_class, message, file_id, line_no, rank, utc_ns, signal = 'cancel' as marks_end
+        from failure_signal
+        where signal = 'launcher' or (signal = 'crash' and tier = 'launcher')
+    ) as s
+    left join pattern as p on p.pattern = s.pattern and p.format = 'worker'
+)
+select
+    f.failure_id,
+    'launcher' as finding,
+    case when l.pattern is not null and f.timeout_count = 0 and f.culprit_rank is null then 'fired' when l.pattern is not null then 'fired' else 'quiet' end as state,
+    coalesce(l.failure_class, 'infrastructure') as failure_class,
+    l.pattern as failure_kind,
+    'innocent' as storage_verdict,
+    null::varchar as node_id,
+    null::integer as rank,
+    null::varchar as chain_id,
+    case when f.timeout_count = 0 and f.crash_count = 0 then 0.88 else 0.4 end as score,
+    'the job was not brought up or was ended from outside: ' || coalesce(l.title, l.pattern) as statement,
+    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}] as supports,
+    [] as contradicts
+from failure_lead as f
+join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1

@@ -1,0 +1,32 @@
+-- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
+-- grain: one row a failure
+-- reads: failure_lead
+-- stored: yes
+create or replace view finding_data_stall as
+select
+    failure_id,
+    'data_stall' as finding,
+    case
+        when culprit_rank is null or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
+        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding') or crash_class = 'data_loading_stall' then 'fired'
+        else 'quiet'
+    end as state,
+    'data_loading_stall' as failure_class,
+    coalesce(activity, crash_pattern) as failure_kind,
+    case
+        when activity in ('decoding', 'batch_preparation') then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and is_storage_seen and fault_count = 0 then 'innocent'
+        else 'undetermined'
+    end as storage_verdict,
+    null::varchar as node_id,
+    culprit_rank as rank,
+    null::varchar as chain_id,
+    case when activity_witness = 'stack' then 0.85 else 0.68 end as score,
+    'rank ' || culprit_rank::varchar || ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited'
+        || case when is_storage_seen then '; AIStore shows no fault at that moment' else '; without AIStore logs it stays open what held it' end as statement,
+    [
+        {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+    ] as supports,
+    case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end as contradicts
+from failure_lead

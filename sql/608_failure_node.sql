@@ -1,0 +1,45 @@
+-- An AIStore node held responsible for a failure.
+-- grain: one row a failure and node
+-- reads: root_cause, storage_link, node, failure_coverage, threshold
+-- stored: yes
+-- note: The node of the verdict; further ones only if another culprit rank is clearly better tied to them. Nodes that only took part are steps of chains.
+create or replace view failure_node as
+with guilty as (
+    select failure_id, node_id, statement
+    from root_cause
+    where place = 1 and node_id is not null and storage_verdict = 'guilty'
+),
+best as (
+    select failure_id, rank, node_id, max(score) as score
+    from storage_link
+    group by failure_id, rank, node_id
+),
+other as (
+    select b.failure_id, b.node_id, b.rank, b.score
+    from best as b
+    join guilty as g on g.failure_id = b.failure_id and g.node_id <> b.node_id
+    left join best as o on o.failure_id = b.failure_id and o.rank = b.rank and o.node_id = g.node_id
+    where b.score >= 0.7 and b.score - coalesce(o.score, 0) > (select value from threshold where name = 'verdict_margin')
+    qualify row_number() over (partition by b.failure_id, b.rank order by b.score desc) = 1
+),
+every as (
+    select failure_id, node_id, statement as why, 1 as position from guilty
+    union all
+    select o.failure_id, o.node_id, 'rank ' || min(o.rank)::varchar || ' is tied to this node', 2
+    from other as o
+    group by o.failure_id, o.node_id
+)
+select
+    e.failure_id,
+    n.cluster,
+    e.node_id,
+    n.role,
+    n.host,
+    e.why,
+    e.position::integer as position,
+    n.file_id,
+    n.line_no
+from every as e
+left join failure_coverage as c on c.failure_id = e.failure_id
+left join node as n on n.node_id = e.node_id and n.cluster is not distinct from c.cluster
+qualify row_number() over (partition by e.failure_id, e.node_id order by e.position) = 1

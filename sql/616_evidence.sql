@@ -1,0 +1,54 @@
+-- A line that supports or contradicts a hypothesis.
+-- grain: one row a failure, hypothesis and line
+-- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, ingested_file
+-- public: yes
+-- stored: yes
+-- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics has no stored text.
+create or replace view evidence as
+with cited as (
+    select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause
+    union all by name
+    select failure_id, place, 'contradicts' as kind, unnest(contradicts, recursive := true) from root_cause
+),
+line as (
+    select failure_id, place, kind, file_id, line_no, string_agg(distinct why, '; ' order by why) as why
+    from cited
+    where file_id is not null and line_no is not null
+    group by failure_id, place, kind, file_id, line_no
+),
+worker as (
+    select file_id, line_no, min(utc_ns) as utc_ns, max(latest_ns) as latest_ns, max(rank) as rank, any_value(text) as text
+    from worker_event
+    group by file_id, line_no
+),
+tail as (
+    select file_id, line_no, any_value(rank) as rank, any_value(text) as text
+    from worker_tail
+    group by file_id, line_no
+),
+frame as (
+    select file_id, line_no, any_value(rank) as rank, any_value(text) as text
+    from stack_frame
+    group by file_id, line_no
+)
+select
+    l.failure_id,
+    l.place,
+    l.kind,
+    l.why,
+    f.path,
+    l.line_no,
+    null::varchar as locator,
+    make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns)) as event_at,
+    make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns)) as latest_at,
+    coalesce(a.text, w.text, t.text, k.text) as text,
+    a.node_id,
+    coalesce(w.rank, t.rank, k.rank) as rank,
+    l.file_id
+from line as l
+join ingested_file as f on f.file_id = l.file_id
+left join ais_event as a on a.file_id = l.file_id and a.line_no = l.line_no
+left join worker as w on w.file_id = l.file_id and w.line_no = l.line_no
+left join tail as t on t.file_id = l.file_id and t.line_no = l.line_no
+left join frame as k on k.file_id = l.file_id and k.line_no = l.line_no
+left join stats_reading as s on s.file_id = l.file_id and s.line_no = l.line_no

@@ -1,0 +1,78 @@
+-- An event of a failure, from all sources, in order.
+-- grain: one row an event
+-- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness
+-- public: yes
+-- stored: yes
+-- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
+create or replace view timeline as
+with used as (
+    select f.failure_id, f.job_id, f.attempt, w.started_ns, w.ended_ns, f.hang_start_ns, c.cluster
+    from failure_case as f
+    join failure_window as w on w.failure_id = f.failure_id
+    left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+),
+fault as (
+    select u.failure_id, n.started_ns as utc_ns, true as is_exact, 'ais' as source, n.node_id, null::integer as rank,
+        case when n.weight >= 0.5 then 1 when n.weight >= 0.2 then 2 else 3 end as weight, n.role || ' ' || n.node_id || ' ' || k.broke_words as text, n.file_id, n.line_no
+    from used as u
+    join node_fault as n on n.cluster = u.cluster and n.started_ns <= u.ended_ns + 60000000000 and n.ended_ns >= u.started_ns - 300000000000
+    join fault_kind as k on k.fault_kind = n.fault_kind
+),
+back as (
+    select u.failure_id, n.ended_ns as utc_ns, true as is_exact, 'ais' as source, n.node_id, null::integer as rank, 2 as weight,
+        n.role || ' ' || n.node_id || ' is back' as text, o.file_id, o.line_no
+    from used as u
+    join node_fault as n on n.cluster = u.cluster and n.weight >= 0.8 and n.ended_ns between u.started_ns - 300000000000 and u.ended_ns + 60000000000
+        and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance')
+    join node_witness as o on o.cluster = n.cluster and o.node_id = n.node_id and o.effect in ('ready', 'back') and abs(o.utc_ns - n.ended_ns) < 1000000
+),
+step as (
+    select c.failure_id, s.utc_ns, true as is_exact, 'ais' as source, s.node_id, null::integer as rank, case when c.is_verdict and s.step <> 'cleanup' and s.utc_ns <= f.stall_ns + 30000000000 then 1 else 2 end as weight,
+        replace(s.step, '_', ' ') || coalesce(' ' || s.wid, '') || ': ' || s.message || case when s.repeat_count > 1 then ' (' || s.repeat_count::varchar || ' times)' else '' end as text, s.file_id, s.line_no
+    from failure_chain as c
+    join get_batch_chain_step as s on s.chain_id = c.chain_id and not starts_with(s.message, 'begins: ')
+    join failure_case as f on f.failure_id = c.failure_id
+),
+word as (
+    select u.failure_id, s.stamp_source in ('own', 'wrapper') as is_exact, 'worker' as source, s.rank, s.file_id, s.line_no, s.message, s.signal, r.role,
+        case when s.stamp_source in ('own', 'wrapper') then s.utc_ns else greatest(least(s.latest_ns, case when r.role = 'culprit' then u.hang_start_ns end), s.utc_ns) end as utc_ns,
+        row_number() over (partition by u.failure_id, s.signal order by s.utc_ns, s.file_id, s.line_no) as signal_no,
+        count(*) over (partition by u.failure_id, s.signal) as signal_count
+    from (select distinct failure_id, job_id, attempt, hang_start_ns from used) as u
+    join failure_signal as s on s.job_id = u.job_id and s.attempt = u.attempt and s.signal is not null
+    left join rank_state as r on r.failure_id = u.failure_id and r.rank = s.rank
+),
+spoken as (
+    select failure_id, utc_ns, is_exact, source, null::varchar as node_id, rank,
+        case
+            when role = 'culprit' and signal in ('crash', 'killed', 'error', 'retry') then 1
+            when signal in ('timeout', 'names_peer', 'launcher', 'cancel') and signal_no = 1 then 1
+            when signal in ('crash', 'killed', 'exit', 'chained', 'retry', 'notified', 'cancel') then 2 else 3
+        end as weight,
+        replace(signal, '_', ' ') || ': ' || coalesce(message, '') || case when signal in ('timeout', 'names_peer') and signal_no = 1 and signal_count > 1 then ' (and ' || (signal_count - 1)::varchar || ' more like it)' else '' end as text, file_id, line_no
+    from word
+),
+hang as (
+    select f.failure_id, f.hang_start_ns as utc_ns, true as is_exact, 'ranks' as source, null::varchar as node_id, null::integer as rank, 1 as weight,
+        f.waiting_count::varchar || ' ranks begin to wait in ' || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' (told from the time-out line)' as text, f.file_id, f.line_no
+    from failure_case as f
+    where f.hang_start_ns is not null
+),
+every as (
+    select * from fault union all by name select * from back union all by name select * from step union all by name select * from spoken union all by name select * from hang
+)
+select distinct
+    e.failure_id,
+    make_timestamp_ns(e.utc_ns) as event_at,
+    e.is_exact,
+    e.source,
+    e.node_id,
+    e.rank,
+    e.weight,
+    e.text,
+    p.path,
+    e.line_no,
+    e.file_id
+from every as e
+left join ingested_file as p on p.file_id = e.file_id
+where e.utc_ns is not null

@@ -1,0 +1,74 @@
+-- What could not be seen for a failure, what it hides, and the command that would fetch it.
+-- grain: one row a failure and blind spot
+-- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock
+-- public: yes
+-- stored: yes
+create or replace view blind_spot as
+with base as (
+    select
+        f.failure_id, f.job_id, f.attempt, f.storage_verdict, f.failure_class, f.window_started_at, f.window_ended_at,
+        l.node_count, l.covered_ratio, l.uncovered_ids, l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count, l.is_storage_seen,
+        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC' as span_words,
+        coalesce(s.is_ais_user, false) as is_ais_user
+    from failure as f
+    join failure_lead as l on l.failure_id = f.failure_id
+    left join (select job_id, bool_or(is_ais_user) as is_ais_user from job_storage group by job_id) as s on s.job_id = f.job_id
+),
+capture as (
+    select b.failure_id, string_agg(c.variable || '=' || c.value, ' ' order by c.variable) as settings, max(t.release_no) as release_no
+    from base as b
+    left join torch_release as t on t.job_id = b.job_id
+    join capture_setting as c on coalesce(t.release_no, 208) between c.since_release_no and c.until_release_no
+    group by b.failure_id
+),
+culprit as (
+    select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit'
+    qualify row_number() over (partition by r.failure_id order by r.rank) = 1
+),
+every as (
+    select failure_id, 1 as position, 'the AIStore side' as what,
+        'no AIStore log covers ' || span_words || ', so storage can neither be accused nor cleared' as why,
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' as command
+    from base
+    where coalesce(node_count, 0) = 0 and (is_ais_user or storage_verdict = 'undetermined')
+    union all
+    select failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen',
+        'ais log get ' || u.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    from (select failure_id, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
+    union all
+    select failure_id, 3, 'worker log ' || file_name, 'the ranks of that node may be the ones that never entered the collective', 'aiscorr ingest ' || path
+    from missing_worker_file
+    union all
+    select failure_id, 4, 'ranks ' || array_to_string(absent_ranks[1:12], ', ') || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more' else '' end,
+        'no line of them is at hand: a rank that hung and a rank whose log is missing look alike', 'aiscorr ingest <the logs of the other nodes>'
+    from base
+    where absent_count > 0
+    union all
+    select b.failure_id, 5, 'what rank ' || b.culprit_rank::varchar || ' was doing', 'it left no error, no stack and no telling last word', 'py-spy dump --pid <pid of rank ' || b.culprit_rank::varchar || '>' || coalesce('   # on ' || c.host, '') || ', while it hangs, next time'
+    from base as b
+    left join culprit as c on c.failure_id = b.failure_id
+    where b.culprit_rank is not null and b.crash_pattern is null and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
+    union all
+    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand' || coalesce(' (settings for PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings
+    from base as b
+    join capture as c on c.failure_id = b.failure_id
+    where b.timeout_count > 0
+    union all
+    select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window', 'a stretch between its statistics lines is missing (kill, restart or cut log), so counts there are a lower bound', 'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    from base as b
+    join failure_node as n on n.failure_id = b.failure_id
+    join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id and not d.is_complete
+    union all
+    select b.failure_id, 8, 'the clock of ' || count(*)::varchar || ' worker log' || case when count(*) > 1 then 's' else '' end, 'no line ties them to UTC; they were taken as UTC, and matches by time are worth less', 'aiscorr ingest --timezone <Area/City> ' || min(k.path)
+    from base as b
+    join worker_file as f on f.job_id = b.job_id and f.kind = 'worker_log'
+    join clock as k on k.file_id = f.file_id and k.method = 'assumed'
+    where b.node_count > 0
+    group by b.failure_id
+    union all
+    select failure_id, 9, 'whether the fabric works at all', 'the logs show that nobody finished, not why', 'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on half of the nodes'
+    from base
+    where failure_class = 'gpu_fabric'
+)
+select failure_id, position, what, why, command
+from every

@@ -1,0 +1,65 @@
+-- Something that looks like the cause of a failure and is not, with the line that says so.
+-- grain: one row a failure and suspicion
+-- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, failure_signal, rank_state, worker_event, pattern, ingested_file
+-- stored: yes
+-- note: Faults of nodes that were over before the ranks stopped or came after, what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, and noise.
+create or replace view ruled_out as
+with case_span as (
+    select f.*, r.storage_verdict, r.failure_class
+    from failure_case as f
+    join root_cause as r on r.failure_id = f.failure_id and r.place = 1
+),
+fault as (
+    select
+        f.failure_id, 1 as position,
+        n.role || ' ' || n.node_id || ' ' || k.broke_words || ' (' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' to ' || strftime(n.ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
+        case
+            when n.ended_ns < f.stall_ns then 'it was over ' || ((f.stall_ns - n.ended_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(f.stall_ns)::timestamp, '%H:%M:%S')
+            when n.started_ns > f.stall_ns then 'it began ' || ((n.started_ns - f.stall_ns) // 1000000000)::varchar || ' s after the ranks stopped at ' || strftime(make_timestamp_ns(f.stall_ns)::timestamp, '%H:%M:%S')
+            when l.crash_pattern is not null then 'the rank failed with an error of another kind: ' || coalesce(l.exception, l.crash_pattern)
+            when coalesce(l.activity, 'unknown') <> 'unknown' then 'the rank was doing something else: ' || replace(l.activity, '_', ' ')
+            else 'no line ties it to the rank that held up the others'
+        end as because,
+        n.file_id, n.line_no
+    from case_span as f
+    join failure_lead as l on l.failure_id = f.failure_id
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2 and n.started_ns <= f.ended_ns and n.ended_ns >= f.started_ns
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    where not exists (select 1 from failure_node as g where g.failure_id = f.failure_id and g.node_id = n.node_id)
+        and not (f.storage_verdict = 'guilty' and n.fault_kind in ('rebalance', 'resilver', 'primary_change'))
+),
+launcher as (
+    select f.failure_id, 2 as position, 'rank ' || s.rank::varchar || ', which torchrun lists as root cause' as what,
+        'it is the first process that exited, not the first that failed: ' || case when r.role in ('initiator', 'waiting', 'ahead') then 'it waited in the collective and its own watchdog ended it' when r.role = 'notified' then 'it only heard of another rank''s time-out' else 'it went down after rank ' || l.culprit_rank::varchar end as because,
+        s.file_id, s.line_no
+    from case_span as f
+    join failure_lead as l on l.failure_id = f.failure_id and l.culprit_rank is not null
+    join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.pattern = 'torchrun_failure_entry' and json_extract_string(s.capture, '$.is_root_cause') = 'true'
+    join rank_state as r on r.failure_id = f.failure_id and r.rank = s.rank and r.role <> 'culprit'
+    qualify row_number() over (partition by f.failure_id, s.rank order by s.file_id, s.line_no) = 1
+),
+retried as (
+    select f.failure_id, 3 as position, 'the retries of rank ' || s.rank::varchar || ' (' || count(*)::varchar || ' lines' || coalesce(', up to ' || max(s.retry_no)::varchar || '/' || max(s.retry_limit)::varchar, '') || ')' as what,
+        'they went through: the rank was waiting in the collective with the others' as because, min(s.file_id) as file_id, arg_min(s.line_no, s.utc_ns) as line_no
+    from case_span as f
+    join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal in ('retry', 'error')
+    join rank_state as r on r.failure_id = f.failure_id and r.rank = s.rank and r.role in ('initiator', 'waiting', 'ahead')
+    group by f.failure_id, s.rank
+),
+ahead as (
+    select r.failure_id, 4 as position, 'rank ' || r.rank::varchar || ', ahead of the others' as what, 'it had sent its part of the ' || coalesce(f.op_type, 'collective') || ' and gone on' as because, r.file_id, r.line_no
+    from rank_state as r
+    join case_span as f on f.failure_id = r.failure_id
+    where r.role = 'ahead'
+),
+noise as (
+    select f.failure_id, 5 as position, count(*)::varchar || ' lines: ' || any_value(p.title) as what, any_value(p.means) as because, min(w.file_id) as file_id, arg_min(w.line_no, (w.file_id, w.line_no)) as line_no
+    from case_span as f
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.role = 'noise' and w.tier in ('data_io', 'network')
+    join pattern as p on p.pattern = w.pattern and p.format = 'worker'
+    group by f.failure_id, w.pattern
+)
+select e.failure_id, e.position, e.what, e.because, i.path, e.line_no, e.file_id
+from (select * from fault union all select * from launcher union all select * from retried union all select * from ahead union all select * from noise) as e
+left join ingested_file as i on i.file_id = e.file_id
