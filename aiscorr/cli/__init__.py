@@ -1,0 +1,86 @@
+"""The verbs: flags in, one call, print, exit code. Only this folder prints; heavy imports happen inside the verbs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from aiscorr import __version__
+from aiscorr.cli.context import Context
+from aiscorr.cli.ingesting import ingest
+from aiscorr.cli.querying import query
+from aiscorr.cli.reporting import demo, explain, report, verify
+from aiscorr.errors import AiscorrError, UsageError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--db", metavar="PATH", help="The database (else AISCORR_DB, else aiscorr.duckdb here).")
+@click.option("--config", metavar="FILE", help="Settings (else AISCORR_CONFIG, else aiscorr.toml here).")
+@click.option("-v", "verbose", count=True, help="Say more.")
+@click.option("-q", "quiet", is_flag=True, help="Say nothing but errors.")
+@click.version_option(__version__, prog_name="aiscorr", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context, db: str | None, config: str | None, verbose: int, quiet: bool) -> None:
+    """Was it the storage? Reads AIStore and training logs, and says which rank, which node, which chain, and why.
+
+    \b
+    aiscorr ingest LOGS…     read logs into the database
+    aiscorr report           the latest failure, with file:line for every claim
+    aiscorr query            SQL over everything that was read
+    """
+    context.obj = Context(db, config or os.environ.get("AISCORR_CONFIG"), -1 if quiet else verbose)
+
+
+@click.command()
+@click.option("--endpoint", metavar="URL", help="A proxy of the cluster (else AIS_ENDPOINT).")
+@click.option("--out", metavar="DIR", help="Where the logs go.")
+@click.option("--no-ingest", is_flag=True, help="Only fetch.")
+def pull(endpoint: str | None, out: str | None, no_ingest: bool) -> int:
+    """Fetch logs and counters from a live AIStore cluster (not there yet)."""
+    raise UsageError(
+        "pull is not there yet",
+        where="aiscorr pull",
+        try_this=f"ais log get cluster {out or './aislogs'} && aiscorr ingest {out or './aislogs'}",
+    )
+
+
+@click.command()
+def serve() -> int:
+    """The scheduled service (not there yet)."""
+    raise UsageError(
+        "serve is not there yet",
+        where="aiscorr serve",
+        try_this="run `aiscorr ingest LOGS` from cron or a systemd timer",
+    )
+
+
+for _command in (ingest, pull, query, report, verify, explain, serve, demo):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a verb and ends the process with its exit code."""
+    try:
+        code = cli.main(
+            args=list(arguments) if arguments is not None else None, prog_name="aiscorr", standalone_mode=False
+        )
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except AiscorrError as error:
+        click.echo(f"error: {error}", err=True)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        click.echo("stopped: nothing was changed", err=True)
+        code = 130
+    except BrokenPipeError:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(int(code or 0))

@@ -1,0 +1,50 @@
+"""What the verbs share: the global flags, the settings, and where output goes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from aiscorr.errors import UsageError
+
+if TYPE_CHECKING:
+    from aiscorr.config import Settings
+
+
+@dataclass
+class Context:
+    """The global flags; settings are read when a verb first asks for them."""
+
+    db: str | None
+    config: str | None
+    verbosity: int
+    found: list[Settings] = field(default_factory=list)
+
+    @property
+    def settings(self) -> Settings:
+        """Flag, environment, aiscorr.toml, default."""
+        from aiscorr.config import load_settings
+
+        if not self.found:
+            self.found.append(load_settings(db=self.db, config=self.config, environment=os.environ, folder=os.getcwd()))
+        return self.found[0]
+
+    def say(self, text: str) -> None:
+        """Talk, on stderr, unless -q."""
+        if self.verbosity >= 0:
+            click.echo(text, err=True)
+
+
+def emit(text: str, output: str | None) -> None:
+    """The text to a file, or to stdout. Raises UsageError where the file cannot be written."""
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as target:
+            target.write(text)
+    except OSError as error:
+        raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None

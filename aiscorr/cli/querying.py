@@ -1,0 +1,165 @@
+"""`query`: a statement, a named query, the list of views, or the shell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from aiscorr.cli.context import Context, emit
+from aiscorr.errors import AiscorrError, UsageError
+
+_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
+
+
+@click.command()
+@click.argument("sql", required=False)
+@click.option("-f", "--file", "file_name", metavar="FILE", help="Read the statement from a file.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="table")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A value for $NAME.")
+@click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
+@click.option("--describe", metavar="VIEW", help="What a view is, and its columns.")
+@click.pass_obj
+def query(
+    context: Context, sql: str | None, file_name: str | None, form: str, output: str | None,
+    parameters: Sequence[str], is_list: bool, describe: str | None,
+) -> int:  # fmt: skip
+    """Run one SQL statement, `-` for stdin, @NAME for a named query; with nothing, an interactive shell."""
+    if is_list:
+        emit(_list_views(context), output)
+    elif describe:
+        emit(_describe(describe), output)
+    elif sql is None and file_name is None and sys.stdin.isatty():
+        _shell(context)
+    else:
+        _run_query(context, _statement(context, sql, file_name), form, output, _pairs(parameters))
+    return 0
+
+
+def _statement(context: Context, sql: str | None, file_name: str | None) -> str:
+    from aiscorr.query import named_query
+
+    if sql is not None and file_name is not None:
+        raise UsageError("a statement and -f at once", where="aiscorr query", try_this="leave one of them away")
+    if file_name is not None and file_name != "-":
+        try:
+            with open(file_name, encoding="utf-8") as handle:
+                return handle.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"the file cannot be read: {error}", where=file_name, try_this="check -f") from None
+    if sql is None or sql == "-":
+        return sys.stdin.read()
+    if sql.startswith("@"):
+        return named_query(sql[1:], context.settings.query_folders).sql
+    return sql
+
+
+def _pairs(parameters: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for item in parameters:
+        name, mark, value = item.partition("=")
+        if not mark or not name:
+            raise UsageError(f"{item!r} is not NAME=VALUE", where="-p", try_this="-p failure=5120341.0-20261120T230553")
+        found[name] = value
+    return found
+
+
+def _run_query(context: Context, sql: str, form: str, output: str | None, parameters: dict[str, str]) -> None:
+    from aiscorr.query import BINARY_FORMATS, fetch, run, write_binary, write_text
+    from aiscorr.shell import terminal_width
+    from aiscorr.store.database import reading
+
+    settings = context.settings
+    if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
+        raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
+    with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+        result = run(connection, sql, parameters)
+        if form in BINARY_FORMATS:
+            with _binary_output(output) as target:
+                write_binary(result, form, target)
+            return
+        rows = fetch(result)
+    width = terminal_width() if output is None and sys.stdout.isatty() else None
+    emit(write_text(rows, form, width=width), output)
+
+
+@contextlib.contextmanager
+def _binary_output(output: str | None) -> Iterator[Any]:
+    if output is None or output == "-":
+        yield sys.stdout.buffer
+        return
+    try:
+        with open(output, "wb") as target:
+            yield target
+    except OSError as error:
+        raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None
+
+
+def _list_views(context: Context) -> str:
+    from aiscorr.query import named_queries
+    from aiscorr.views import view_specs
+
+    specs = view_specs()
+    queries = named_queries(context.settings.query_folders)
+    size = max(len(name) for name in (*queries, *(spec.name for spec in specs))) + 2
+    lines = ["views that others may rely on:"]
+    lines += [f"  {spec.name:<{size}}{spec.sentence}" for spec in specs if spec.is_public]
+    lines += ["", "further views:"]
+    lines += [f"  {spec.name:<{size}}{spec.sentence}" for spec in specs if not spec.is_public]
+    lines += ["", "named queries (aiscorr query @NAME):"]
+    lines += [f"  @{name:<{size - 1}}{item.sentence}" for name, item in queries.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _describe(view: str) -> str:
+    from aiscorr.explain import column_meanings, describe
+
+    return describe(view, column_meanings())
+
+
+def _shell(context: Context) -> None:
+    from aiscorr.query import named_queries
+    from aiscorr.shell import HELP, run_shell
+
+    form = ["table"]
+
+    def execute(text: str) -> None:
+        verb, _, rest = text.strip().rstrip(";").partition(" ")
+        if verb == ".help":
+            context.say(HELP)
+        elif verb == ".views":
+            click.echo(_list_views(context), nl=False)
+        elif verb == ".queries":
+            for name, item in named_queries(context.settings.query_folders).items():
+                click.echo(f"@{name}  {item.sentence}")
+        elif verb == ".describe":
+            click.echo(_describe(rest.strip()), nl=False)
+        elif verb == ".format" and rest.strip() in _FORMATS[:5]:
+            form[0] = rest.strip()
+        elif verb.startswith("."):
+            raise UsageError(f"unknown command {text!r}", where="the shell", try_this=".help")
+        else:
+            _run_query(
+                context,
+                _statement(context, text.strip().rstrip(";") if text.startswith("@") else text, None),
+                form[0],
+                None,
+                {},
+            )
+
+    run_shell(execute, lambda: _completions(context), context.say, dict(os.environ))
+
+
+def _completions(context: Context) -> list[str]:
+    from aiscorr.query import completion_words, named_queries
+    from aiscorr.store.database import reading
+
+    words = [f"@{name}" for name in named_queries(context.settings.query_folders)]
+    with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
+        words += completion_words(connection)
+    return words

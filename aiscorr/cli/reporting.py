@@ -1,0 +1,157 @@
+"""`report`, `verify`, `explain` and `demo`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from aiscorr.cli.context import Context, emit
+from aiscorr.cli.ingesting import run_ingest, summary_text
+from aiscorr.errors import UsageError
+
+if TYPE_CHECKING:
+    from aiscorr.config import Settings
+
+_FORMATS = ("text", "markdown", "json", "html", "pdf")
+
+
+@click.command()
+@click.argument("failure", default="latest")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="text")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
+@click.option("--width", type=click.IntRange(60, 400), help="Columns of the text (else the terminal's, else 110).")
+@click.option("--color/--no-color", default=None, help="Colours (else on a terminal).")
+@click.pass_obj
+def report(
+    context: Context,
+    failure: str,
+    form: str,
+    output: str | None,
+    no_verify: bool,
+    width: int | None,
+    color: bool | None,
+) -> int:
+    """The incident report of a failure: latest, an id, a job id, or all."""
+    if form in ("html", "pdf"):
+        raise UsageError(
+            f"--format {form} is not there yet", where="aiscorr report", try_this="--format markdown, then pandoc"
+        )
+    settings = context.settings
+    is_terminal = output is None and sys.stdout.isatty()
+    text = _report(
+        settings.db_path,
+        settings,
+        failure,
+        form,
+        is_verified=not no_verify,
+        width=width,
+        color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
+    )
+    emit(text, output)
+    return 0
+
+
+def _report(
+    db_path: str, settings: Settings, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
+) -> str:
+    from aiscorr.report import render
+    from aiscorr.report.build import build_report, with_checks
+    from aiscorr.report.citation import check, citations
+    from aiscorr.shell import terminal_width
+    from aiscorr.store.database import reading
+
+    with reading(db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+        document = build_report(connection, failure, datetime.now(UTC))
+    if is_verified:
+        document = with_checks(document, check(citations(document)))
+    if form == "json":
+        return render.render_json(document)
+    if form == "markdown":
+        return render.render_markdown(document)
+    columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
+    return render.render_text(document, width=columns, color=color)
+
+
+@click.command()
+@click.argument("failure", default="all")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@click.pass_obj
+def verify(context: Context, failure: str, form: str) -> int:
+    """Open the original files again and compare every line that is cited as evidence."""
+    from aiscorr.report.build import build_report
+    from aiscorr.report.citation import check, citations, missing_files
+    from aiscorr.store.database import reading
+
+    settings = context.settings
+    with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+        cited = citations(build_report(connection, failure, datetime.now(UTC)))
+    found = check(cited)
+    gone = missing_files(cited)
+    if form == "json":
+        lines = [{"path": path, "line_no": line_no, "check": state} for (path, line_no), state in sorted(found.items())]
+        click.echo(json.dumps({"lines": lines, "gone_files": gone}, indent=1))
+    else:
+        for (path, line_no), state in sorted(found.items()):
+            if state != "verified" or context.verbosity > 0:
+                click.echo(f"{state}: {path}:{line_no}")
+        for path in gone:
+            click.echo(f"file gone: {path}")
+        counts = {
+            state: sum(1 for value in found.values() if value == state) for state in ("verified", "moved", "gone")
+        }
+        click.echo(
+            f"{len(found)} cited lines: {counts['verified']} verified, {counts['moved']} moved,"
+            f" {counts['gone']} gone; {len(gone)} files gone"
+        )
+    if gone:
+        return 3
+    return 1 if "gone" in found.values() else 0
+
+
+@click.command()
+@click.argument("name")
+@click.pass_obj
+def explain(context: Context, name: str) -> int:
+    """What a pattern, counter, view, column, failure class, fault or query means, and what to do."""
+    from aiscorr.explain import explain as explain_name
+
+    click.echo("\n\n".join(explain_name(name, context.settings.pattern_folders, context.settings.query_folders)))
+    return 0
+
+
+@click.command()
+@click.option("--keep", metavar="PATH", help="Keep the database here.")
+@click.option("--format", "form", type=click.Choice(("text", "markdown", "json")), default="text")
+@click.pass_obj
+def demo(context: Context, keep: str | None, form: str) -> int:
+    """Read the bundled incident into a temporary database and print its report."""
+    from aiscorr.demo import demo_folder
+    from aiscorr.model import IngestOptions
+
+    with tempfile.TemporaryDirectory(prefix="aiscorr-demo-") as folder:
+        db_path = keep or os.path.join(folder, "demo.duckdb")
+        paths = [str(path) for path in demo_folder()]
+        context.say("reading " + " ".join(paths))
+        settings = context.settings
+        summary = run_ingest(context, paths, replace(settings, db_path=db_path), IngestOptions(job_count=1))
+        context.say(summary_text(summary, context).split("\nfailure ")[0])
+        is_terminal = sys.stdout.isatty()
+        text = _report(
+            db_path,
+            settings,
+            "latest",
+            form,
+            is_verified=True,
+            width=None,
+            color=is_terminal and not os.environ.get("NO_COLOR"),
+        )
+        click.echo(text, nl=False)
+    return 0

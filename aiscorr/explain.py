@@ -1,0 +1,193 @@
+"""What a name means: pattern, counter, view, column, failure class, fault, role, step, threshold or query.
+
+Everything comes from the files that define it, so it cannot differ from what the program does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from aiscorr.errors import UsageError
+from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.query import named_queries
+from aiscorr.store.database import in_memory
+from aiscorr.tables import TABLES
+from aiscorr.views import build_views, view_specs
+
+if TYPE_CHECKING:
+    import duckdb
+
+_CONSTANTS = {
+    "counter": ("counter_kind", "counter"),
+    "failure class": ("failure_class", "failure_class"),
+    "fault": ("fault_kind", "fault_kind"),
+    "role of a rank": ("rank_role", "role"),
+    "activity of a rank": ("activity", "activity"),
+    "step of a chain": ("chain_step_kind", "step"),
+    "threshold": ("threshold", "name"),
+    "basis of a suspicion": ("suspect_basis", "basis"),
+    "kind of tie": ("link_kind", "link_kind"),
+    "setting": ("capture_setting", "variable"),
+}
+
+
+@lru_cache(maxsize=1)
+def column_meanings() -> dict[str, str]:
+    """What each documented column of tables and views means."""
+    stored = {column.name: column.meaning for table in TABLES for column in table.columns}
+    return stored | tomllib.loads((files("aiscorr") / "columns.toml").read_text("utf-8"))
+
+
+def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:
+    """A paragraph for each thing of that name. Raises UsageError, with near names, where there is none."""
+    wanted = name.strip().removeprefix("@")
+    found: list[str] = []
+    known: set[str] = set()
+    readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
+        lambda: _patterns(pattern_folders), _views, _constants, lambda: _queries(query_folders), _columns,
+    )  # fmt: skip
+    for reader in readers:
+        for key, text in reader():
+            known.add(key)
+            if key.lower() == wanted.lower():
+                found.append(text)
+    if not found:
+        near = difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
+        near += [key for key in sorted(known) if wanted.lower() in key.lower() and key not in near][:6]
+        raise UsageError(
+            f"nothing is called {name!r}", where="aiscorr explain", try_this=", ".join(near) or "aiscorr query --list"
+        )
+    return found
+
+
+def describe(view: str, meanings: dict[str, str]) -> str:
+    """What a view or stored table is, and each of its columns. Raises UsageError for an unknown name."""
+    specs = {spec.name: spec for spec in view_specs()}
+    tables = {table.name: table for table in TABLES}
+    if view in specs:
+        spec = specs[view]
+        head = [
+            f"{spec.name}: {spec.sentence}",
+            f"grain: {spec.grain}",
+            f"note: {spec.note}" if spec.note else "",
+            f"reads: {', '.join(spec.reads) or 'nothing'}",
+        ]
+        columns = view_columns(view)
+    elif view in tables:
+        head = [f"{view}: {tables[view].sentence}", "a table that ingest fills"]
+        columns = [(column.name, column.type) for column in tables[view].columns]
+    else:
+        near = difflib.get_close_matches(view, [*specs, *tables], n=4)
+        raise UsageError(
+            f"there is no view {view!r}", where="--describe", try_this=", ".join(near) or "aiscorr query --list"
+        )
+    sizes = [max(len(item[index]) for item in columns) for index in (0, 1)]
+    lines = [line for line in head if line] + [""]
+    lines += [f"  {name:<{sizes[0]}}  {kind:<{sizes[1]}}  {meanings.get(name, '')}".rstrip() for name, kind in columns]
+    return "\n".join(lines) + "\n"
+
+
+def view_columns(view: str) -> list[tuple[str, str]]:
+    """Names and types of a view's columns, found by building it and what it reads over empty tables."""
+    specs = {spec.name: spec for spec in view_specs()}
+    needed, pending = {view}, [view]
+    while pending:
+        for name in specs[pending.pop()].reads:
+            if name in specs and name not in needed:
+                needed.add(name)
+                pending.append(name)
+    connection = in_memory()
+    try:
+        for table in TABLES:
+            connection.execute(table.create_statement())
+        build_views(connection, [spec for spec in view_specs() if spec.name in needed])
+        rows = connection.execute(
+            "select column_name, data_type from duckdb_columns() where table_name = ? order by column_index", [view]
+        ).fetchall()
+        return [(str(row[0]), str(row[1])) for row in rows]
+    finally:
+        connection.close()
+
+
+def _patterns(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    for kind in ("ais", "worker", "tail"):
+        for pattern in pattern_set(kind, folders):
+            yield pattern.name, _pattern_text(pattern, kind)
+
+
+def _pattern_text(pattern: Pattern, kind: str) -> str:
+    where = {"ais": "AIStore logs", "worker": "worker logs", "tail": "last words of a rank"}[kind]
+    facts = [
+        ("means", pattern.means),
+        ("look at", pattern.look_at),
+        ("do", pattern.fix),
+        ("severity", pattern.severity),
+        ("tier", pattern.tier),
+        ("role", pattern.role),
+        ("failure class", pattern.failure_class),
+        ("step of a chain", pattern.chain_step),
+        ("effect on the node", pattern.node_effect),
+        ("matches", pattern.regex.pattern.decode("utf-8", "replace")),
+        ("source", pattern.source),
+    ]
+    return _paragraph(f"pattern {pattern.name} ({where}): {pattern.title}", facts)
+
+
+def _views() -> Iterable[tuple[str, str]]:
+    for spec in view_specs():
+        facts = [
+            ("grain", spec.grain),
+            ("reads", ", ".join(spec.reads)),
+            ("note", spec.note),
+            ("kept", "as a table that ingest computes" if spec.is_stored else ""),
+        ]
+        yield spec.name, _paragraph(f"view {spec.name}: {spec.sentence}", facts)
+    for table in TABLES:
+        yield table.name, _paragraph(f"table {table.name}: {table.sentence}", [])
+
+
+def _columns() -> Iterable[tuple[str, str]]:
+    for name, meaning in column_meanings().items():
+        yield name, f"column {name}: {meaning}"
+
+
+def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    for query in named_queries(folders).values():
+        yield (
+            query.name,
+            _paragraph(f"query @{query.name}: {query.sentence}", [("parameters", ", ".join(query.parameters))]),
+        )
+
+
+def _constants() -> Iterable[tuple[str, str]]:
+    connection = constants()
+    try:
+        for title, (view, key) in _CONSTANTS.items():
+            result = connection.execute(f"select * from {view}")
+            names = [column[0] for column in result.description or []]
+            for row in result.fetchall():
+                record: dict[str, Any] = dict(zip(names, row, strict=True))
+                label = str(record.pop(key))
+                facts = [(name.replace("_", " "), str(value)) for name, value in record.items() if value is not None]
+                yield label, _paragraph(f"{title} {label}", facts)
+    finally:
+        connection.close()
+
+
+def constants() -> duckdb.DuckDBPyConnection:
+    """A database in memory with the views that read nothing: meanings, thresholds, weights."""
+    connection = in_memory()
+    for spec in view_specs():
+        if not spec.reads and "select" in spec.select and not spec.is_stored:
+            connection.execute(f"create view {spec.name} as {spec.select}")
+    return connection
+
+
+def _paragraph(head: str, facts: Iterable[tuple[str, str | None]]) -> str:
+    lines = [head] + [f"  {label}: {value}" for label, value in facts if value]
+    return "\n".join(lines)

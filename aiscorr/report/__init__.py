@@ -1,0 +1,1 @@
+"""From views to an incident report: read, check the cited lines again, lay out, print."""

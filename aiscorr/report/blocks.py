@@ -1,0 +1,123 @@
+"""What sections are made of: a few kinds of block that text and Markdown both can show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Running text. `tone` is guilty, innocent, open, dim or plain."""
+
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Labels with values, one a line."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """Short items; a cited place stands behind its item."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows of text; `numeric` names the columns aligned to the right, `wide` those that may wrap."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[str, ...] = ()
+    wide: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A chain of things that follow from each other: (what, text, place), joined by arrows."""
+
+    items: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line to paste into a shell."""
+
+    text: str
+
+
+Block = Paragraph | Facts | Bullets | Table | Steps | Command
+
+
+def clock(moment: datetime | None, *, is_exact: bool = True) -> str:
+    """`23:04:52.800`, with `~` in front where the line has no time of its own."""
+    if moment is None:
+        return "?"
+    return ("" if is_exact else "~") + moment.strftime("%H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
+
+
+def date_and_clock(moment: datetime | None) -> str:
+    """`2026-11-20 23:04:52.800 UTC`."""
+    return "?" if moment is None else f"{moment:%Y-%m-%d} {clock(moment)} UTC"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`0-4, 6, 8-127`."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def number(value: float | int | None) -> str:
+    """`1,234` or `0.4`; `–` for nothing."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def shorten(text: str, limit: int = 160) -> str:
+    """The text on one line, cut with `…`."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+PLACE_MARK = "\n@ "
+
+
+def cited(text: str, place: str) -> str:
+    """A cell of a table: the text, and on the next line where it stands."""
+    return f"{text}{PLACE_MARK}{place}" if place else text
+
+
+class Places:
+    """Shortens the paths of one report to what differs: the folder they all share is named once."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        parts = [path.split("/")[:-1] for path in {path.split("!")[0] for path in paths if path}]
+        shared: list[str] = []
+        for level in zip(*parts, strict=False):
+            if len(set(level)) > 1:
+                break
+            shared.append(level[0])
+        self.root = "/".join(shared) if len(shared) > 1 else ""
+
+    def path(self, path: str | None) -> str:
+        """The path below the shared folder."""
+        if not path:
+            return ""
+        return path[len(self.root) + 1 :] if self.root and path.startswith(self.root + "/") else path
+
+    def line(self, path: str | None, line_no: int | None) -> str:
+        """`workers/error-1.out:29`."""
+        return f"{self.path(path)}:{line_no}" if path and line_no else self.path(path)

@@ -1,0 +1,108 @@
+"""Reads cited lines again in the original files: verified, moved (elsewhere in the file) or gone.
+
+A line is compared as it was stored: without colours, without what a progress bar had overwritten,
+secrets taken out, cut to the stored length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from aiscorr.errors import SourceError
+from aiscorr.parse.redact import redact
+from aiscorr.parse.values import strip_ansi
+from aiscorr.report import document as doc
+from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
+
+_MIN_TELLING = 12
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A line to read again; `text` is None where it was not stored (statistics)."""
+
+    path: str
+    line_no: int
+    text: str | None
+
+
+def citations(report: doc.Report) -> list[Citation]:
+    """Every line that a report cites as evidence or as a step of a chain, once each."""
+    found: dict[tuple[str, int], Citation] = {}
+    for failure in report.failures:
+        for cause in failure.root_causes:
+            for line in (*cause.supports, *cause.contradicts):
+                found.setdefault((line.path, line.line_no), Citation(line.path, line.line_no, line.text))
+        for chain in failure.chains:
+            for step in chain.steps:
+                if step.path and step.line_no:
+                    found.setdefault((step.path, step.line_no), Citation(step.path, step.line_no, step.text))
+    return list(found.values())
+
+
+def check(cited: Iterable[Citation]) -> dict[tuple[str, int], str]:
+    """verified, moved or gone for each (path, line number). Each file is read once, to its last cited line."""
+    by_path: dict[str, list[Citation]] = {}
+    for item in cited:
+        by_path.setdefault(item.path, []).append(item)
+    result: dict[tuple[str, int], str] = {}
+    for path, items in by_path.items():
+        result |= _check_file(path, items)
+    return result
+
+
+def missing_files(cited: Iterable[Citation]) -> list[str]:
+    """The cited files that are not there any more."""
+    return sorted({item.path for item in cited if not exists(item.path)})
+
+
+def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int], str]:
+    wanted = {item.line_no: item for item in items}
+    result = {(path, item.line_no): "gone" for item in items}
+    missed: list[Citation] = []
+    try:
+        with buffered(open_member(path)) as stream:
+            for number, raw in enumerate(stream, start=1):
+                item = wanted.pop(number, None)
+                if item is not None:
+                    if _is_same(item.text, raw):
+                        result[path, number] = "verified"
+                    else:
+                        missed.append(item)
+                if not wanted:
+                    break
+    except (SourceError, TruncatedError, OSError):
+        return result
+    missed += wanted.values()
+    for item in _found_elsewhere(path, missed):
+        result[path, item.line_no] = "moved"
+    return result
+
+
+def _found_elsewhere(path: str, missed: list[Citation]) -> list[Citation]:
+    left = [item for item in missed if item.text and len(item.text) >= _MIN_TELLING]
+    found: list[Citation] = []
+    if not left:
+        return found
+    try:
+        with buffered(open_member(path)) as stream:
+            for raw in stream:
+                hit = next((item for item in left if _is_same(item.text, raw)), None)
+                if hit is not None:
+                    found.append(hit)
+                    left.remove(hit)
+                if not left:
+                    break
+    except (SourceError, TruncatedError, OSError):
+        pass
+    return found
+
+
+def _is_same(stored: str | None, raw: bytes) -> bool:
+    """Whether a raw line is the stored one. A line whose text was not stored only has to be statistics."""
+    if stored is None:
+        return b"{" in raw
+    wanted = stored.strip()
+    text = redact(strip_ansi(raw.decode("utf-8", "replace"))).strip()
+    return text.startswith(wanted) or wanted in text

@@ -1,0 +1,349 @@
+"""What a report says, before it is laid out: frozen objects in the order and with the names of the JSON.
+
+Times are UTC. Paths are absolute, `archive!member` inside an archive; line numbers are 1-based in the
+decompressed original.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from typing import Protocol
+
+SCHEMA = "aiscorr.report/1"
+
+
+class Placed(Protocol):
+    """Anything that names the file it is from."""
+
+    @property
+    def path(self) -> str | None:
+        """The file, absolute."""
+
+
+@dataclass(frozen=True)
+class JobDetails:
+    """What the job trained, where and on which data, as far as its log says."""
+
+    framework: str | None
+    task: str | None
+    resumed_from: str | None
+    world_size: int | None
+    rank_count: int
+    node_count: int | None
+    ranks_per_node: int | None
+    data_source: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    end_reason: str | None
+    hosts: tuple[str, ...]
+    attempt: int
+    torch_release: str | None
+
+
+@dataclass(frozen=True)
+class Collective:
+    """The collective the ranks waited in; sizes in elements, times in milliseconds."""
+
+    process_group: str | None
+    seq_num: int | None
+    op_type: str | None
+    numel_in: int | None
+    numel_out: int | None
+    timeout_ms: int | None
+    ran_for_ms: int | None
+    user_location: str | None
+
+
+@dataclass(frozen=True)
+class ResponsibleNode:
+    """An AIStore node held responsible."""
+
+    node_id: str
+    role: str | None
+    host: str | None
+    why: str
+
+
+@dataclass(frozen=True)
+class ChainStep:
+    """A step of an x-get-batch chain."""
+
+    step: str
+    at: datetime | None
+    node_id: str | None
+    wid: str | None
+    path: str | None
+    line_no: int | None
+    text: str
+    times: int
+    check: str | None = None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An x-get-batch chain that has to do with the failure."""
+
+    chain_id: str
+    xid: str | None
+    wids: tuple[str, ...]
+    ranks: tuple[int, ...]
+    match_kind: str
+    is_verdict: bool
+    designated_node_id: str | None
+    suspect_node_id: str | None
+    steps: tuple[ChainStep, ...]
+
+
+@dataclass(frozen=True)
+class TimelineItem:
+    """An event of the timeline; not exact where the line has no time of its own."""
+
+    at: datetime
+    is_exact: bool
+    source: str
+    node_id: str | None
+    rank: int | None
+    weight: int
+    text: str
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class CitedLine:
+    """A line that supports or contradicts; `check` is verified, moved or gone, None before it was read again."""
+
+    path: str
+    line_no: int
+    locator: str | None
+    at: datetime | None
+    text: str | None
+    why: str
+    check: str | None = None
+
+
+@dataclass(frozen=True)
+class RootCause:
+    """A hypothesis; place 1 is the verdict."""
+
+    place: int
+    failure_class: str
+    failure_kind: str | None
+    storage_verdict: str
+    node_id: str | None
+    rank: int | None
+    score: float
+    statement: str
+    supports: tuple[CitedLine, ...]
+    contradicts: tuple[CitedLine, ...]
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """Something that looks like the cause and is not."""
+
+    what: str
+    because: str
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class KeyFile:
+    """A file to open first."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CounterDelta:
+    """Growth of a counter before, inside and after the window; rates per second."""
+
+    node_id: str
+    role: str | None
+    counter: str
+    before: float
+    inside: float
+    after: float
+    inside_per_s: float | None
+    ratio: float | None
+    is_complete: bool
+    is_error: bool
+    meaning: str | None
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class ErrorSide:
+    """On which side of AIStore an error counter grew."""
+
+    counter: str
+    side: str
+    before: float
+    inside: float
+    top_node_id: str
+    top_share_ratio: float
+    top_error_ratio: float | None
+
+
+@dataclass(frozen=True)
+class RankLine:
+    """A rank in the failure."""
+
+    rank: int
+    role: str
+    host: str | None
+    last_enqueued: int | None
+    last_completed: int | None
+    activity: str
+    activity_detail: str
+    last_seen_at: datetime | None
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class ClockLine:
+    """How the clocks of a group of files became UTC."""
+
+    who: str
+    method: str
+    offset_s: int
+    confidence: float
+    file_count: int
+    evidence: str | None
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class TriageLine:
+    """A message of the worker logs: how often, on which ranks, in how many files."""
+
+    tier: str
+    pattern: str
+    title: str | None
+    role: str
+    line_count: int
+    ranks: tuple[int, ...]
+    file_count: int
+    top_retry: int | None
+    retry_limit: int | None
+    path: str
+    line_no: int
+
+
+@dataclass(frozen=True)
+class WorkerFile:
+    """A worker log at a glance."""
+
+    path: str
+    ranks: tuple[int, ...]
+    reset_count: int
+    retry_count: int
+    top_retry: int | None
+    retry_limit: int | None
+    error_count: int
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do, for whom, why."""
+
+    to: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class BlindSpot:
+    """What could not be seen, what that hides, and the command that would fetch it."""
+
+    what: str
+    why: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A conclusion that later logs changed. `is_` is `is` in the JSON."""
+
+    field: str
+    was: str
+    is_: str
+    because: str
+    changed_at: datetime
+
+
+@dataclass(frozen=True)
+class RuleState:
+    """What a rule says: fired, quiet, or blind because its inputs are missing."""
+
+    finding: str
+    state: str
+    failure_class: str | None
+
+
+@dataclass(frozen=True)
+class FailureReport:
+    """All that is said of one failure."""
+
+    failure_id: str
+    job_id: str
+    failure_class: str
+    failure_kind: str | None
+    storage_verdict: str
+    confidence: float
+    statement: str
+    hang_started_at: datetime | None
+    first_error_at: datetime | None
+    ended_at: datetime | None
+    window_started_at: datetime | None
+    window_ended_at: datetime | None
+    job: JobDetails
+    collective: Collective
+    culprit_ranks: tuple[int, ...]
+    initiator_ranks: tuple[int, ...]
+    notified_ranks: tuple[int, ...]
+    absent_ranks: tuple[int, ...]
+    ais_nodes: tuple[ResponsibleNode, ...]
+    chains: tuple[Chain, ...]
+    timeline: tuple[TimelineItem, ...]
+    root_causes: tuple[RootCause, ...]
+    ruled_out: tuple[RuledOut, ...]
+    key_files: tuple[KeyFile, ...]
+    counter_deltas: tuple[CounterDelta, ...]
+    error_sides: tuple[ErrorSide, ...]
+    recommendations: tuple[Recommendation, ...]
+    blind: tuple[BlindSpot, ...]
+    changed: tuple[Change, ...]
+    ranks: tuple[RankLine, ...]
+    triage: tuple[TriageLine, ...]
+    worker_files: tuple[WorkerFile, ...]
+    clocks: tuple[ClockLine, ...]
+    rules: tuple[RuleState, ...]
+    reject_count: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """Failures, the newest first, or none."""
+
+    schema: str
+    generated_at: datetime
+    aiscorr_version: str
+    failures: tuple[FailureReport, ...]
+
+
+def to_json(value: object) -> object:
+    """A report object as plain JSON values: times as `…Z`, names as in the contract."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if is_dataclass(value):
+        return {field.name.rstrip("_"): to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    return value

@@ -1,0 +1,47 @@
+"""The hypotheses in their order, each with the lines for and against it, read again."""
+
+from __future__ import annotations
+
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
+from aiscorr.report.document import CitedLine, FailureReport
+
+TITLE = "Hypotheses and evidence"
+ORDER = 60
+EMPTY = "No rule fired."
+
+_LIMIT = 3
+
+
+def blocks(failure: FailureReport, places: Places) -> list[Block]:
+    """For each of the best hypotheses a sentence and a table of lines; then the rules that were blind."""
+    result: list[Block] = []
+    for cause in failure.root_causes[:_LIMIT]:
+        if cause.failure_class == "undetermined" and cause.place > 1:
+            continue
+        verdict = f"{cause.failure_class}, storage {cause.storage_verdict}, score {cause.score:.2f}"
+        result.append(Paragraph(f"{cause.place}. {cause.statement} — {verdict}"))
+        rows = [_row("for", line, places) for line in cause.supports]
+        rows += [_row("against", line, places) for line in cause.contradicts]
+        if rows:
+            result.append(
+                Table(
+                    ("", "checked", "why, the line, and where it stands"),
+                    tuple(rows),
+                    wide=("why, the line, and where it stands",),
+                )
+            )
+    blind = [rule.finding.replace("_", " ") for rule in failure.rules if rule.state == "blind"]
+    if blind:
+        result.append(
+            Paragraph(
+                "Could not be judged, because inputs are missing: " + ", ".join(blind) + ". See the blind spots.",
+                "open",
+            )
+        )
+    return result
+
+
+def _row(side: str, line: CitedLine, places: Places) -> tuple[str, ...]:
+    moment = f"{clock(line.at)} " if line.at else ""
+    text = f"{line.why}: {moment}{shorten(line.text or '(statistics)', 160)}"
+    return side, line.check or "not read", cited(text, places.line(line.path, line.line_no))

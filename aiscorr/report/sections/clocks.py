@@ -1,0 +1,51 @@
+"""How the clocks of the logs became UTC."""
+
+from __future__ import annotations
+
+from aiscorr.report.blocks import Block, Places, Table, shorten
+from aiscorr.report.document import ClockLine, FailureReport
+
+TITLE = "Clocks"
+ORDER = 130
+EMPTY = "No log has a clock."
+
+_METHOD = {
+    "utc_marker": "prints UTC",
+    "header": "date of the header",
+    "file_name": "date of the file name",
+    "anchor": "matched with another log",
+    "given": "given by --timezone",
+    "mtime": "time of the file",
+    "assumed": "taken as UTC",
+}
+
+
+def blocks(failure: FailureReport, places: Places) -> list[Block]:
+    """One row a group of files with the same method and offset."""
+    rows = tuple(_row(line, places) for line in failure.clocks)
+    return (
+        [
+            Table(
+                ("logs", "files", "offset", "how it is known", "sure", "by line"),
+                rows,
+                numeric=("files", "sure"),
+                wide=("how it is known", "by line"),
+            )
+        ]
+        if rows
+        else []
+    )
+
+
+def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
+    sign = "+" if line.offset_s >= 0 else "-"
+    hours, minutes = divmod(abs(line.offset_s) // 60, 60)
+    evidence = f"{places.line(line.path, line.line_no)} {shorten(line.evidence or '', 60)}" if line.evidence else ""
+    return (
+        line.who,
+        str(line.file_count),
+        f"UTC{sign}{hours:02d}:{minutes:02d}",
+        _METHOD.get(line.method, line.method),
+        f"{line.confidence:.2f}",
+        evidence,
+    )

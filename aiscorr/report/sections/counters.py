@@ -1,0 +1,82 @@
+"""AIStore's counters inside the window, and in spans of the same length before and after it."""
+
+from __future__ import annotations
+
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, number
+from aiscorr.report.document import CounterDelta, ErrorSide, FailureReport
+
+TITLE = "Counters"
+ORDER = 70
+EMPTY = "No statistics line of AIStore lies around the failure."
+
+_LIMIT = 16
+_SUMMED = ("get.n", "put.n", "getbatch.n", "getbatch.obj.n")
+
+
+def blocks(failure: FailureReport, places: Places) -> list[Block]:
+    """Where errors grew, then a table; estimates at the edges are prorated."""
+    if not failure.counter_deltas:
+        return []
+    result: list[Block] = []
+    sides = tuple((_side(side), "") for side in failure.error_sides if side.inside >= 1)
+    if sides:
+        result.append(Bullets(sides))
+    guilty = {node.node_id for node in failure.ais_nodes}
+    telling = [delta for delta in failure.counter_deltas if delta.is_error or delta.node_id in guilty]
+    rows = [_row(delta, places) for delta in telling[:_LIMIT]]
+    rows += [_sum(role, counter, failure.counter_deltas) for role in ("proxy", "target") for counter in _SUMMED]
+    columns = ("node", "counter", "before", "inside", "after", "complete", "line")
+    result.append(
+        Table(columns, tuple(row for row in rows if row), numeric=("before", "inside", "after"), wide=("line",))
+    )
+    span = (
+        failure.window_ended_at - failure.window_started_at
+        if failure.window_ended_at and failure.window_started_at
+        else None
+    )
+    length = f" of {span.total_seconds():.0f} s" if span is not None else ""
+    result.append(
+        Paragraph(
+            f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
+            " to minutes, so shares at the edges are prorated; `no` means that statistics of the node are missing.",
+            "dim",
+        )
+    )
+    query = f"select * from failure_counter_delta where failure_id = '{failure.failure_id}'"
+    result.append(Paragraph(f'All counters of all nodes: aiscorr query "{query}"', "dim"))
+    return result
+
+
+def _sum(role: str, counter: str, deltas: tuple[CounterDelta, ...]) -> tuple[str, ...]:
+    found = [delta for delta in deltas if delta.role == role and delta.counter == counter]
+    if not found:
+        return ()
+    before, inside, after = (sum(getattr(delta, span) for delta in found) for span in ("before", "inside", "after"))
+    complete = "yes" if all(delta.is_complete for delta in found) else "no"
+    name = {"proxy": "proxies", "target": "targets"}[role]
+    return f"all {name}", counter, number(before), number(inside), number(after), complete, ""
+
+
+def _row(delta: CounterDelta, places: Places) -> tuple[str, ...]:
+    return (
+        f"{delta.role or ''} {delta.node_id}".strip(),
+        delta.counter,
+        number(delta.before),
+        number(delta.inside),
+        number(delta.after),
+        "yes" if delta.is_complete else "no",
+        places.line(delta.path, delta.line_no),
+    )
+
+
+def _side(side: ErrorSide) -> str:
+    where = {"target": "grew at targets only", "proxy": "grew at proxies only", "both": "grew at proxies and targets"}[
+        side.side
+    ]
+    share = (
+        f", {side.top_share_ratio:.0%} of it at {side.top_node_id}"
+        if side.top_share_ratio < 1
+        else f", all of it at {side.top_node_id}"
+    )
+    rate = f" ({side.top_error_ratio:.1%} of its requests)" if side.top_error_ratio else ""
+    return f"{side.counter}: {number(side.before)} before, {number(side.inside)} inside; {where}{share}{rate}"

@@ -1,0 +1,30 @@
+"""What the job was, so that a storage engineer knows what they look at."""
+
+from __future__ import annotations
+
+from aiscorr.report.blocks import Block, Facts, Places, date_and_clock
+from aiscorr.report.document import FailureReport
+
+TITLE = "Job"
+ORDER = 20
+EMPTY = "Nothing is known of the job."
+
+
+def blocks(failure: FailureReport, places: Places) -> list[Block]:
+    """Id, task, ranks and nodes, data source, times."""
+    job = failure.job
+    per_node = f" × {job.ranks_per_node} ranks" if job.ranks_per_node else ""
+    nodes = f"{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
+    ranks = f"{nodes}, world size {job.world_size}, {job.rank_count} ranks seen"
+    pairs = [
+        ("job", f"{failure.job_id}" + (f", attempt {job.attempt}" if job.attempt else "")),
+        ("task", " / ".join(part for part in (job.task, job.framework) if part)),
+        ("PyTorch", job.torch_release or ""),
+        ("resumed from", job.resumed_from or ""),
+        ("ranks", ranks),
+        ("hosts", ", ".join(job.hosts[:8]) + (f" and {len(job.hosts) - 8} more" if len(job.hosts) > 8 else "")),
+        ("data", job.data_source or "not said in the logs"),
+        ("started", date_and_clock(job.started_at)),
+        ("ended", date_and_clock(job.ended_at)),
+    ]
+    return [Facts(tuple((label, value) for label, value in pairs if value))]

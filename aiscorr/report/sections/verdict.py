@@ -1,0 +1,68 @@
+"""The answer: was it the storage, which rank, which node, which chain, how sure, and what speaks against it."""
+
+from __future__ import annotations
+
+from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, clock, date_and_clock, ranges
+from aiscorr.report.document import FailureReport
+
+TITLE = "Verdict"
+ORDER = 10
+EMPTY = ""
+
+_TONE = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
+_WORDS = {
+    "guilty": "Storage failed this job",
+    "innocent": "Storage is not the cause",
+    "undetermined": "Whether storage is the cause cannot be told from the logs at hand",
+}
+
+
+def blocks(failure: FailureReport, places: Places) -> list[Block]:
+    """Verdict, statement, the facts in one table, what speaks against it."""
+    verdict = (
+        f"{_WORDS[failure.storage_verdict]} (storage {failure.storage_verdict}, confidence {_confidence(failure)})."
+    )
+    result: list[Block] = [
+        Paragraph(verdict, _TONE[failure.storage_verdict]),
+        Paragraph(failure.statement + "."),
+        Facts(tuple((label, value) for label, value in _facts(failure) if value)),
+    ]
+    against = failure.root_causes[0].contradicts if failure.root_causes else ()
+    if against:
+        result.append(Paragraph("What speaks against it:"))
+        result.append(Bullets(tuple((line.why, places.line(line.path, line.line_no)) for line in against)))
+    else:
+        result.append(Paragraph("Nothing at hand speaks against it.", "dim"))
+    return result
+
+
+def _confidence(failure: FailureReport) -> str:
+    word = "high" if failure.confidence >= 0.8 else "medium" if failure.confidence >= 0.6 else "low"
+    return f"{failure.confidence:.2f}, {word}"
+
+
+def _facts(failure: FailureReport) -> list[tuple[str, str]]:
+    kind = f"{failure.failure_class} / {failure.failure_kind}" if failure.failure_kind else failure.failure_class
+    hosts = {line.rank: line.host for line in failure.ranks}
+    culprits = ", ".join(
+        f"{rank} (host {hosts[rank]})" if hosts.get(rank) else str(rank) for rank in failure.culprit_ranks[:8]
+    )
+    if len(failure.culprit_ranks) > 8:
+        culprits = ranges(failure.culprit_ranks)
+    nodes = ", ".join(
+        f"{node.role or 'node'} {node.node_id}" + (f" ({node.host})" if node.host else "") for node in failure.ais_nodes
+    )
+    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    wids = f", request {', '.join(chain.wids[:4])}" if chain and chain.wids else ""
+    moments = [
+        f"first error {clock(failure.first_error_at)}" if failure.first_error_at else "",
+        f"hang since {clock(failure.hang_started_at)}" if failure.hang_started_at else "",
+        f"ended {clock(failure.ended_at)}" if failure.ended_at else "",
+    ]
+    return [
+        ("class", kind),
+        ("rank", culprits or "none can be named"),
+        ("AIStore node", nodes),
+        ("chain", f"{chain.chain_id}{wids}" if chain else ""),
+        ("moments", f"{', '.join(part for part in moments if part)} (UTC, {date_and_clock(failure.ended_at)[:10]})"),
+    ]
