@@ -1,0 +1,87 @@
+"""Every scenario and every recorded incident is concluded as its truth.toml says, whatever way its logs come in."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from scenes import FIXTURES, SHARED, Library, column, parts_of, read_in, recorded_names, scenario_names, truth_of
+from truths import differences, failures_of
+
+ALL = [*scenario_names(), *recorded_names()]
+RECORDED = "recorded incidents are not at hand"
+needs_recorded = pytest.mark.skipif(not SHARED.is_dir(), reason=f"{RECORDED}: {SHARED} is missing")
+
+
+def _check(db: str, folder: Path) -> None:
+    assert differences(truth_of(folder).get("expect", []), failures_of(db)) == []
+
+
+def test_there_are_scenarios() -> None:
+    """The repository brings scenarios, among them one without a failure."""
+    expected = {name: truth_of(FIXTURES / name).get("expect", []) for name in scenario_names()}
+    assert len(expected) >= 25
+    assert any(not expect for expect in expected.values())
+
+
+@needs_recorded
+def test_recorded_incidents_are_found() -> None:
+    """The recorded incidents and runs beside the repository are all looked at."""
+    families = {name.partition("/")[0] for name in recorded_names()}
+    assert families == {"incidents", "torch-runs"}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_alone(name: str, library: Library) -> None:
+    """The logs of one incident alone are concluded as its truth says."""
+    _check(library.database(name), library.folder(name))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_whole_folder(name: str, library: Library, tmp_path: Path) -> None:
+    """Run descriptions, truth files and other tools' output beside the logs mislead nobody."""
+    folder = library.folder(name)
+    db = tmp_path / "whole.duckdb"
+    read_in(db, folder)
+    _check(str(db), folder)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if (SHARED / name / "ais-archives").is_dir()] or ["none"])
+@needs_recorded
+def test_archives_in_place_of_folders(name: str, library: Library, tmp_path: Path) -> None:
+    """AIStore's logs as archives give the same conclusion as the folders."""
+    folder = library.folder(name)
+    db = tmp_path / "archives.duckdb"
+    read_in(db, *parts_of(folder, ais="ais-archives"))
+    _check(str(db), folder)
+
+
+@pytest.mark.parametrize("name", ["two_jobs", "clocks_new_year"])
+def test_one_archive_of_all(name: str, library: Library, tmp_path: Path) -> None:
+    """A scenario packed into one archive is concluded like its folder."""
+    folder = library.folder(name)
+    archive = shutil.make_archive(str(tmp_path / name), "gztar", folder)
+    db = tmp_path / "archive.duckdb"
+    read_in(db, archive)
+    _check(str(db), folder)
+
+
+@pytest.fixture(scope="module")
+def by_folder(library: Library) -> dict[str, list[dict[str, object]]]:
+    """The failures of all incidents in one database, by the folder their worker logs are in."""
+    db = library.everything()
+    found: dict[str, list[dict[str, object]]] = {name: [] for name in ALL}
+    folders = {name: f"{library.folder(name)}/" for name in ALL}
+    for failure in failures_of(db):
+        paths = column(db, "select path from source_file where job_id = ?", [failure["job_id"]])
+        owners = {name for name in ALL if any(path.startswith(folders[name]) for path in paths)}
+        assert len(owners) == 1, (failure["failure_id"], owners)
+        found[owners.pop()].append(failure)
+    return found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_all_together(name: str, by_folder: dict[str, list[dict[str, object]]], library: Library) -> None:
+    """Logs of many clusters and jobs in one database do not change a conclusion."""
+    assert differences(truth_of(library.folder(name)).get("expect", []), by_folder[name]) == []
