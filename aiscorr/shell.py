@@ -84,9 +84,14 @@ def run_shell(
     from pygments.lexers.sql import SqlLexer
 
     session: PromptSession[str] = PromptSession(
-        history=_history(environment), completer=FuzzyWordCompleter(sorted(set(words()))),
-        lexer=PygmentsLexer(SqlLexer), multiline=True, key_bindings=_enter_runs(), complete_while_typing=False, prompt_continuation="     ...> ",
-    )  # fmt: skip
+        history=_history(environment),
+        completer=FuzzyWordCompleter(sorted(set(words()))),
+        lexer=PygmentsLexer(SqlLexer),
+        multiline=True,
+        key_bindings=_enter_runs(),
+        complete_while_typing=False,
+        prompt_continuation="     ...> ",
+    )
     say("aiscorr query: SQL ends with `;`, .help for more")
     while True:
         try:
