@@ -104,7 +104,7 @@ def _plan(
         if isinstance(found, Unreadable):
             plan.unreadable.append(found)
             continue
-        if found.path.startswith(db_path):
+        if _is_own_file(found.file_path, db_path):
             continue
         plan.seen_count += 1
         if archives.get(found.path) == (found.stored_byte_count, found.modified_ns, key, PARSER_VERSION):
@@ -118,6 +118,11 @@ def _plan(
         else:
             plan.to_read.append((found, old if _may_have_grown(old, found, key) else None))
     return plan
+
+
+def _is_own_file(path: str, db_path: str) -> bool:
+    """The database itself or a file that DuckDB or aiscorr keeps beside it."""
+    return any(path == f"{db_path}{end}" for end in ("", ".wal", ".lock", ".writing", ".writing.wal"))
 
 
 def _is_unchanged(old: KnownFile, found: SourceRef, key: str) -> bool:

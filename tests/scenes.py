@@ -19,7 +19,7 @@ from aiscorr.store.database import reading
 
 REPO = Path(__file__).resolve().parent.parent
 FIXTURES = REPO / "fixtures"
-SHARED = REPO.parent / "shared" / "data"
+SHARED = (REPO.parent / "shared" / "data").resolve()
 NOW = datetime(2027, 2, 1, 12, 0, tzinfo=UTC)
 _FAMILIES = ("incidents", "torch-runs")
 

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from aiscorr.model import SourceRef, Unreadable
+from aiscorr.sources.names import printable
 
 _SKIPPED_FOLDERS = {".git", "__pycache__", ".venv", "node_modules"}
 
@@ -42,7 +43,7 @@ def _walk(
             try:
                 names = sorted(os.listdir(current), reverse=True)
             except OSError as error:
-                yield Unreadable(current, f"folder cannot be listed: {error.strerror}")
+                yield Unreadable(printable(current), f"folder cannot be listed: {error.strerror}")
                 continue
             pending.extend(os.path.join(current, name) for name in names if name not in _SKIPPED_FOLDERS)
         elif stat.S_ISREG(info.st_mode):
@@ -50,12 +51,12 @@ def _walk(
                 continue
             seen_files.add(identity)
             real = os.path.realpath(current)
-            yield SourceRef(real, real, stored_byte_count=info.st_size, modified_ns=info.st_mtime_ns)
+            yield SourceRef(printable(real), real, stored_byte_count=info.st_size, modified_ns=info.st_mtime_ns)
         else:
-            yield Unreadable(current, "not a regular file (socket, pipe or device): skipped", is_error=False)
+            yield Unreadable(printable(current), "not a regular file (socket, pipe or device): skipped", is_error=False)
 
 
 def _broken(path: str, error: OSError) -> Unreadable:
     if os.path.islink(path):
-        return Unreadable(path, f"link to nothing: {os.readlink(path)}", is_error=False)
-    return Unreadable(path, f"cannot be read: {error.strerror}")
+        return Unreadable(printable(path), f"link to nothing: {printable(os.readlink(path))}", is_error=False)
+    return Unreadable(printable(path), f"cannot be read: {error.strerror}")

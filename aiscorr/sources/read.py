@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 
 from aiscorr.errors import SourceError
 from aiscorr.model import ByteStream, SourceRef, Unreadable
+from aiscorr.sources.names import file_on_disk, printable
 
 igzip: Any
 try:
@@ -136,8 +137,9 @@ def _expand(
 
 
 def _member(ref: SourceRef, name: str, modified_ns: int) -> SourceRef:
-    clean = name.lstrip("./") or name
-    return replace(ref, path=f"{ref.path}!{clean}", members=(*ref.members, name), modified_ns=modified_ns)
+    shown = printable(name)
+    clean = shown.lstrip("./") or shown
+    return replace(ref, path=f"{ref.path}!{clean}", members=(*ref.members, shown), modified_ns=modified_ns)
 
 
 def _expand_tar(ref: SourceRef, handle: IO[bytes], depth: int) -> Iterator[tuple[SourceRef, ByteStream] | Unreadable]:
@@ -201,17 +203,17 @@ def open_member(ref_path: str) -> IO[bytes]:
 
     Raises SourceError where it is gone.
     """
-    file_path, *members = ref_path.split("!")
-    streams = expand(SourceRef(file_path, file_path))
+    shown, file_path = file_on_disk(ref_path)
+    streams = expand(SourceRef(shown, file_path))
     for found in streams:
         if isinstance(found, Unreadable):
-            if not members:
+            if shown == ref_path:
                 raise SourceError(f"{ref_path}: {found.reason}", where=ref_path)
             continue
         ref, stream = found
         if ref.path == ref_path:
             return _Kept(stream, streams)  # type: ignore[return-value]
-    raise SourceError(f"{ref_path}: no longer in {file_path}" if members else f"{ref_path}: gone", where=ref_path)
+    raise SourceError(f"{ref_path}: no longer in {shown}" if shown != ref_path else f"{ref_path}: gone", where=ref_path)
 
 
 class _Kept(io.RawIOBase):
@@ -233,4 +235,4 @@ class _Kept(io.RawIOBase):
 
 def exists(path: str) -> bool:
     """Whether the file (or the archive around the member) is still there."""
-    return os.path.exists(path.split("!")[0])
+    return os.path.exists(file_on_disk(path)[1])
