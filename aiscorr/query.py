@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +23,10 @@ BINARY_FORMATS = ("parquet", "arrow")
 FORMATS = TEXT_FORMATS + BINARY_FORMATS
 _NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
+_ODD_TIME = re.compile(r"TIMESTAMP(_NS)?( WITH TIME ZONE)?")
+_CSV_MARK = re.compile(r'[",\r\n]')
+_MARKDOWN_MARK = re.compile(r"[\\|<`*]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,17 @@ def named_query(name: str, folders: Iterable[str] = ()) -> NamedQuery:
     return known[name]
 
 
-def single_statement(sql: str) -> str:
+def single_statement(sql: str) -> duckdb.Statement:
     """The one statement of the text. Raises QueryError for none, several, or a syntax error."""
     import duckdb
 
     try:
+        sql.encode()
         statements = duckdb.extract_statements(sql)
+    except UnicodeEncodeError:
+        raise QueryError(
+            "the statement is not UTF-8", where=ascii(sql.strip()[:80]), try_this="convert it, with iconv for example"
+        ) from None
     except duckdb.Error as error:
         raise _failed(sql, error) from None
     if len(statements) != 1:
@@ -91,12 +99,12 @@ def single_statement(sql: str) -> str:
             where=sql.strip()[:80] or "(empty)",
             try_this="run them one by one",
         )
-    return sql
+    return statements[0]
 
 
-def parameters_of(sql: str, given: dict[str, str]) -> dict[str, str | None]:
+def parameters_of(statement: duckdb.Statement, given: dict[str, str]) -> dict[str, str | None]:
     """Values for the statement's `$names`: as given, else null. Raises UsageError for a name it does not use."""
-    names = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
+    names = sorted(statement.named_parameters)
     for name in given:
         if name not in names:
             raise UsageError(
@@ -105,14 +113,16 @@ def parameters_of(sql: str, given: dict[str, str]) -> dict[str, str | None]:
     return {name: given.get(name) for name in names}
 
 
-def run(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]) -> duckdb.DuckDBPyConnection:
-    """Executes one statement and returns the connection with its pending result. Raises QueryError."""
+def run(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]) -> duckdb.DuckDBPyRelation | None:
+    """Starts one statement; its rows are made when they are fetched. None for one without rows. Raises QueryError."""
     import duckdb
 
-    single_statement(sql)
-    values = parameters_of(sql, given)
+    statement = single_statement(sql)
+    values = parameters_of(statement, given)
     try:
-        return connection.execute(sql, values) if values else connection.execute(sql)
+        connection.execute("set TimeZone = 'UTC'")
+        connection.execute("set python_enable_replacements = false")
+        return connection.sql(statement, params=values) if values else connection.sql(statement)
     except duckdb.Error as error:
         raise _failed(sql, error) from None
 
@@ -125,39 +135,73 @@ def _failed(sql: str, error: Exception) -> QueryError:
     return QueryError(text, where=sql.strip()[:200], try_this=hint)
 
 
-def fetch(result: duckdb.DuckDBPyConnection) -> Rows:
-    """All rows of a pending result."""
-    columns = tuple(column[0] for column in result.description or [])
-    return Rows(columns, result.fetchall() if columns else [])
+def fetch(result: duckdb.DuckDBPyRelation | None, sql: str) -> Rows:
+    """All rows of a result, times in UTC; nanoseconds, which Python's times do not hold, as text. Raises QueryError."""
+    import duckdb
+
+    if result is None:
+        return Rows((), [])
+    columns = tuple(result.columns)
+    try:
+        kinds = [str(kind) for kind in result.types]
+        if any(_plain_time(kind) != kind for kind in kinds):
+            cells = [f'#{n}::{_plain_time(kind)} as "c{n}"' for n, kind in enumerate(kinds, start=1)]
+            result = result.project(", ".join(cells))
+        return Rows(columns, result.fetchall())
+    except duckdb.Error as error:
+        raise _failed(sql, error) from None
+
+
+def _plain_time(kind: str) -> str:
+    """The type with what Python's times cannot hold as something they can: `TIMESTAMP_NS[]` is `VARCHAR[]`."""
+    return _ODD_TIME.sub(lambda match: "VARCHAR" if match[1] else "TIMESTAMP", kind)
 
 
 def write_text(rows: Rows, form: str, *, width: int | None = None) -> str:
     """The rows in a text format. `width` (columns of the terminal) cuts the cells of a table, and says so."""
     if form == "csv":
         return _csv(rows)
-    if form == "json":
-        return json.dumps([_object(rows.columns, row) for row in rows.rows], ensure_ascii=False, indent=1) + "\n"
-    if form == "jsonl":
-        return "".join(json.dumps(_object(rows.columns, row), ensure_ascii=False) + "\n" for row in rows.rows)
+    if form in ("json", "jsonl"):
+        names = _unique(rows.columns)
+        objects = [_object(names, row) for row in rows.rows]
+        if form == "json":
+            return json.dumps(objects, ensure_ascii=False, indent=1) + "\n"
+        return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in objects)
     if form == "markdown":
         return _markdown(rows)
     return _table(rows, width)
 
 
-def write_binary(result: duckdb.DuckDBPyConnection, form: str, target: BinaryIO) -> None:
-    """The pending result as Parquet, or as an Arrow IPC stream."""
+def write_binary(result: duckdb.DuckDBPyRelation | None, sql: str, form: str, target: BinaryIO) -> None:
+    """The rows as Parquet, or as an Arrow IPC stream. Raises QueryError, or OSError of the target."""
+    import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    reader: pa.RecordBatchReader = result.to_arrow_reader(100_000)
-    if form == "parquet":
-        with pq.ParquetWriter(target, reader.schema) as writer:
+    if result is None:
+        raise QueryError("the statement has no rows to write", where=f"--format {form}", try_this="leave --format away")
+    try:
+        reader: pa.RecordBatchReader = result.to_arrow_reader(100_000)
+        with (
+            pq.ParquetWriter(target, reader.schema)
+            if form == "parquet"
+            else pa.ipc.new_stream(target, reader.schema) as writer
+        ):
             for batch in reader:
                 writer.write_batch(batch)
-    else:
-        with pa.ipc.new_stream(target, reader.schema) as stream:
-            for batch in reader:
-                stream.write_batch(batch)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise _failed(sql, error) from None
+
+
+def printable(text: str) -> str:
+    """The text as a terminal may show it: a line break as `⏎`, other control characters by their codes."""
+
+    def shown(match: re.Match[str]) -> str:
+        return {"\n": "⏎", "\t": " "}.get(match[0], f"\\x{ord(match[0]):02x}")
+
+    return _CONTROL.sub(shown, text)
 
 
 def completion_words(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -171,6 +215,18 @@ def completion_words(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [str(row[0]) for sql in sources for row in connection.execute(sql).fetchall()]
 
 
+def _unique(columns: Sequence[str]) -> list[str]:
+    """The names, a second `a` called `a_1`: an object holds a name once, and no value may be lost."""
+    names: list[str] = []
+    for name in columns:
+        number, wanted = 0, name
+        while wanted in names:
+            number += 1
+            wanted = f"{name}_{number}"
+        names.append(wanted)
+    return names
+
+
 def _object(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
     return {name: _json_value(value) for name, value in zip(columns, row, strict=True)}
 
@@ -180,10 +236,12 @@ def _json_value(value: Any) -> Any:
         return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json_value(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, Decimal):
         return float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     return _text(value)
 
 
@@ -194,27 +252,33 @@ def _text(value: Any) -> str:
         return value.isoformat(sep=" ", timespec="microseconds" if value.microsecond else "seconds")
     if isinstance(value, list | tuple | dict):
         return json.dumps(_json_value(value), ensure_ascii=False)
-    if isinstance(value, date | time | timedelta | bytes):
-        return str(value)
-    return f"{value}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _csv(rows: Rows) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(rows.columns)
-    writer.writerows([_text(value) for value in row] for row in rows.rows)
-    return buffer.getvalue()
+    """NULL is nothing at all, an empty text is `""`; a lone NULL is quoted too, for an empty line is no row."""
+
+    def cell(value: Any, is_alone: bool) -> str:
+        if value is None and not is_alone:
+            return ""
+        text = _text(value)
+        is_plain = text and not _CSV_MARK.search(text)
+        return text if is_plain else '"' + text.replace('"', '""') + '"'
+
+    lines: list[Sequence[Any]] = [rows.columns, *rows.rows] if rows.columns else []
+    return "".join(",".join(cell(value, len(line) == 1) for value in line) + "\n" for line in lines)
 
 
 def _markdown(rows: Rows) -> str:
     def cells(values: Iterable[str]) -> str:
-        return "| " + " | ".join(value.replace("|", "\\|").replace("\n", " ") for value in values) + " |\n"
+        return "| " + " | ".join(_MARKDOWN_MARK.sub(r"\\\g<0>", printable(value)) for value in values) + " |\n"
 
-    head = cells(rows.columns) + cells(
-        "---:" if _is_numeric(rows, index) else "---" for index in range(len(rows.columns))
+    head = (
+        cells(rows.columns)
+        + "|"
+        + "|".join(" ---: " if _is_numeric(rows, index) else " --- " for index in range(len(rows.columns)))
     )
-    return head + "".join(cells(_text(value) for value in row) for row in rows.rows)
+    return f"{head}|\n" + "".join(cells(_text(value) for value in row) for row in rows.rows)
 
 
 def _is_numeric(rows: Rows, index: int) -> bool:
@@ -227,7 +291,7 @@ def _is_numeric(rows: Rows, index: int) -> bool:
 def _table(rows: Rows, width: int | None) -> str:
     if not rows.columns:
         return ""
-    lines = [[_text(value).replace("\n", "⏎") for value in row] for row in rows.rows]
+    lines = [[printable(_text(value)) for value in row] for row in rows.rows]
     widths = [max([len(name), *(len(line[index]) for line in lines)]) for index, name in enumerate(rows.columns)]
     shown = _fitted(widths, width)
     numeric = [_is_numeric(rows, index) for index in range(len(rows.columns))]

@@ -30,5 +30,6 @@ from (
         ('link_score', 0.55, 'below this a tie between a rank and a node is no ground to accuse the node'),
         ('chain_score', 0.65, 'below this a chain only shares the time with a rank'),
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
+        ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
 ) as t(name, value, reason)

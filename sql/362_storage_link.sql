@@ -1,11 +1,19 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain that reaches it, or a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, culprit_cause, chain_rank_match, get_batch_chain, node_fault, job_cluster, threshold
+-- reads: failure_case, culprit_cause, chain_rank_match, get_batch_chain, node_fault, job_cluster, worker_file, clock, threshold
 -- stored: yes
--- note: A tie by time counts as far as what the rank was doing has to do with data: a rank seen in its checkpoint code while a target is away is hardly tied. Faults that ended before the rank stopped do not count.
+-- note: A tie by time counts as far as what the rank was doing has to do with data: a rank seen in its checkpoint code while a target is away is hardly tied, and a tie by time is weaker while the clock of the job is a guess. Faults that ended before the rank stopped do not count.
 create or replace view storage_link as
 with slack as (
     select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s'
+),
+sureness as (
+    select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
+    from worker_file as w
+    join clock as k on k.file_id = w.file_id
+    join threshold as t on t.name = 'assumed_clock_factor'
+    where w.kind = 'worker_log'
+    group by w.job_id, t.value
 ),
 chained as (
     select
@@ -55,7 +63,13 @@ stale as (
     join culprit_cause as u on u.failure_id = f.failure_id
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     join node_fault as n on n.cluster = c.cluster and n.fault_kind = 'stale_membership' and n.started_ns <= f.stall_ns and n.ended_ns >= f.stall_ns
+),
+scored as (
+    select t.* replace (t.score * case when t.link_kind in ('chain_time', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end as score)
+    from (select * from chained union all select * from timed union all select * from stale) as t
+    join failure_case as f on f.failure_id = t.failure_id
+    left join sureness as s on s.job_id = f.job_id
 )
 select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, least(score, 0.98)::double as score, round(lag_s::double, 3) as lag_s,
     file_id, line_no, client_file_id, client_line_no, is_suspect_known
-from (select * from chained union all select * from timed union all select * from stale)
+from scored

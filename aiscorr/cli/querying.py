@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from aiscorr.cli.context import Context, emit
-from aiscorr.errors import AiscorrError, UsageError
+from aiscorr.errors import AiscorrError, QueryError, UsageError
 
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
@@ -53,7 +53,10 @@ def _statement(context: Context, sql: str | None, file_name: str | None) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the file cannot be read: {error}", where=file_name, try_this="check -f") from None
     if sql is None or sql == "-":
-        return sys.stdin.read()
+        try:
+            return sys.stdin.read()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"the statement is not UTF-8: {error}", where="stdin", try_this="convert it") from None
     if sql.startswith("@"):
         return named_query(sql[1:], context.settings.query_folders).sql
     return sql
@@ -81,9 +84,9 @@ def _run_query(context: Context, sql: str, form: str, output: str | None, parame
         result = run(connection, sql, parameters)
         if form in BINARY_FORMATS:
             with _binary_output(output) as target:
-                write_binary(result, form, target)
+                write_binary(result, sql, form, target)
             return
-        rows = fetch(result)
+        rows = fetch(result, sql)
     width = terminal_width() if output is None and sys.stdout.isatty() else None
     emit(write_text(rows, form, width=width), output)
 
@@ -95,7 +98,12 @@ def _binary_output(output: str | None) -> Iterator[Any]:
         return
     try:
         with open(output, "wb") as target:
-            yield target
+            try:
+                yield target
+            except QueryError:
+                if os.path.isfile(output):
+                    os.remove(output)
+                raise
     except OSError as error:
         raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None
 

@@ -104,11 +104,15 @@ def expand(ref: SourceRef) -> Iterator[tuple[SourceRef, ByteStream] | Unreadable
     """
     try:
         handle = open_plain(ref)
-        head = _head(handle)
     except OSError as error:
         yield Unreadable(ref.path, f"cannot be read: {error.strerror}")
         return
     with handle:
+        try:
+            head = _head(handle)
+        except OSError as error:
+            yield Unreadable(ref.path, f"cannot be read: {error.strerror}")
+            return
         yield from _expand(ref, handle, head, depth=0)
 
 
