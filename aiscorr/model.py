@@ -78,6 +78,7 @@ class KnownFile:
     resume_state: str | None
     parser_version: int
     options_key: str
+    duplicate_of: int | None = None
 
 
 @dataclass
@@ -96,6 +97,7 @@ class FileSummary:
     resume_offset: int = 0
     resume_state: str | None = None
     resume_line_no: int = 1
+    resume_attempt_no: int = 0
     line_count: int = 0
     event_count: int = 0
     counter_count: int = 0

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.errors import DatabaseError
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
@@ -62,14 +63,16 @@ def ingest(
     known, archives = _known(db_path, memory_limit, threads)
     plan = _plan(paths, known, archives, options, os.path.realpath(db_path))
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
-    folder = tempfile.mkdtemp(prefix=".aiscorr-", dir=os.path.dirname(os.path.realpath(db_path)) or ".")
+    folder = _work_folder(db_path)
     try:
         results = _scan_all(plan, folder, options, now, should_stop, progress)
-        merged = _merge(results, known)
-        if not merged.summaries and not merged.touched and not merged.archives and os.path.exists(db_path):
-            return _summary(0, plan, merged, time.monotonic() - started, "ok")
-        progress("load", len(merged.summaries), 0, sum(s.event_count for s in merged.summaries))
+        if os.path.exists(db_path) and not any(result.summaries or result.archives for result in results):
+            return _summary(0, plan, _merge(results, known), time.monotonic() - started, "ok")
+        read = [summary for result in results for summary in result.summaries]
+        progress("load", len(read), 0, sum(summary.event_count for summary in read))
         with writing(db_path, memory_limit=memory_limit, threads=threads) as connection:
+            # another ingest may have published since the plan was made
+            merged = _merge(results, load.known_files(connection))
             run_id = _store(connection, merged, plan, now, options)
             failures = changed_failures(connection, run_id)
         outcome = "partial" if any(u.is_error for u in merged.unreadable) else "ok"
@@ -77,6 +80,18 @@ def ingest(
         return replace(summary, failures=failures)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _work_folder(db_path: str) -> str:
+    """A folder beside the database for rows on their way into it."""
+    try:
+        return tempfile.mkdtemp(prefix=".aiscorr-", dir=os.path.dirname(os.path.realpath(db_path)))
+    except OSError as error:
+        raise DatabaseError(
+            f"the folder of the database cannot be written: {error.strerror}",
+            where=db_path,
+            try_this="name another file with --db",
+        ) from None
 
 
 def _known(
@@ -100,6 +115,8 @@ def _plan(
 ) -> _Plan:
     plan = _Plan()
     key = options_key(options)
+    unchanged: list[SourceRef] = []
+    changed: set[int] = set()
     for found in discover(paths):
         if isinstance(found, Unreadable):
             plan.unreadable.append(found)
@@ -108,15 +125,19 @@ def _plan(
             continue
         plan.seen_count += 1
         if archives.get(found.path) == (found.stored_byte_count, found.modified_ns, key, PARSER_VERSION):
-            plan.unchanged_count += 1
+            unchanged.append(found)
             continue
         old = known.get(found.path)
-        if old is None:
-            plan.to_read.append((found, None))
-        elif _is_unchanged(old, found, key):
-            plan.unchanged_count += 1
-        else:
-            plan.to_read.append((found, old if _may_have_grown(old, found, key) else None))
+        if old is not None and _is_unchanged(old, found, key):
+            unchanged.append(found)
+            continue
+        grown = old if old is not None and _may_have_grown(old, found, key) else None
+        plan.to_read.append((found, grown))
+        if old is not None and grown is None:
+            changed.add(old.file_id)
+    copies = {old.path.partition("!")[0] for old in known.values() if old.duplicate_of in changed}
+    plan.to_read += [(found, None) for found in unchanged if found.path in copies]
+    plan.unchanged_count = sum(found.path not in copies for found in unchanged)
     return plan
 
 
@@ -172,9 +193,10 @@ class _Merged:
 def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
     """Final ids in the order of paths, so that the same files give the same numbers whatever process read them."""
     merged = _Merged()
-    by_hash = {old.content_hash: old for old in known.values() if old.state == "ingested" and old.byte_count}
     next_id = max((old.file_id for old in known.values()), default=0) + 1
     summaries = [summary for result in results for summary in result.summaries]
+    gone = {old.file_id for s in summaries if (old := known.get(s.ref.path)) and not _keeps_rows(old, s)}
+    by_hash = {old.content_hash: old for old in known.values() if _is_original(old) and old.file_id not in gone}
     for summary in sorted(summaries, key=lambda s: (bool(s.ref.members), s.ref.path)):
         old = known.get(summary.ref.path)
         provisional = summary.file_id
@@ -188,6 +210,8 @@ def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
         twin = by_hash.get(summary.content_hash)
         if summary.state == "ingested" and summary.byte_count and twin is not None and twin.path != summary.ref.path:
             summary.state, summary.duplicate_of = "duplicate", twin.file_id
+            if summary.is_tail_only:
+                merged.replaced.append(summary.file_id)
         elif summary.state == "ingested":
             by_hash.setdefault(summary.content_hash, _as_known(summary))
             merged.final_ids[provisional] = summary.file_id
@@ -198,6 +222,16 @@ def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
         merged.unreadable += result.unreadable
         merged.is_stopped = merged.is_stopped or result.is_stopped
     return merged
+
+
+def _is_original(old: KnownFile) -> bool:
+    """Other files may be copies of this one: its rows are in the database."""
+    return old.state == "ingested" and old.byte_count > 0
+
+
+def _keeps_rows(old: KnownFile, summary: FileSummary) -> bool:
+    """What was read of the file last time is still what it holds, or holds at its beginning."""
+    return summary.is_tail_only or _is_same_content(old, summary)
 
 
 def _is_same_content(old: KnownFile, summary: FileSummary) -> bool:
@@ -230,9 +264,10 @@ def _store(
     run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
     load.delete_rows(connection, merged.replaced)
+    load.forget_copies(connection, merged.replaced)
     for summary in merged.summaries:
         if summary.is_tail_only:
-            load.delete_rows_from_line(connection, summary.file_id, summary.resume_line_no)
+            load.delete_rows_read_again(connection, summary)
     load.load_parts(connection, merged.parts, merged.final_ids)
     load.upsert_files(connection, merged.summaries, run_id)
     load.touch_files(connection, merged.touched)

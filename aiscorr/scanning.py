@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 
@@ -127,7 +127,8 @@ def _read_on(item: ScanItem, reader: FileReader) -> FileSummary | None:
             before = handle.read(known.resume_offset - start)
             if not _is_same_beginning(known, head, before):
                 return None
-            return reader.read_on(item.ref, handle, known, before)  # type: ignore[arg-type]
+            again = replace(known, file_id=item.provisional_id)
+            return reader.read_on(item.ref, handle, again, before)  # type: ignore[arg-type]
     except OSError:
         return None
 
@@ -167,7 +168,8 @@ def scan(
     if options.job_count <= 1 or len(tasks) <= 1 or byte_count < POOL_BYTES:
         for number, task in enumerate(tasks):
             yield scan_task(task, folder, f"{os.getpid()}-{number}", options, now_ns, should_stop)
-            if should_stop():
+            if should_stop() and number + 1 < len(tasks):
+                yield ScanResult(is_stopped=True)
                 return
         return
     yield from _scan_in_pool(tasks, folder, options, now_ns, should_stop)
@@ -191,6 +193,7 @@ def _scan_in_pool(
                 yield future.result()
             if should_stop() and not stop.is_set():
                 stop.set()
-                for future in pending:
-                    future.cancel()
-                pending = {future for future in pending if not future.cancelled()}
+                cancelled = {future for future in pending if future.cancel()}
+                pending -= cancelled
+                if cancelled:
+                    yield ScanResult(is_stopped=True)

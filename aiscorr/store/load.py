@@ -18,7 +18,7 @@ def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
     """What the database holds, by path."""
     rows = connection.execute(
         "select file_id, path, content_hash, head_hash, byte_count, stored_byte_count, modified_ns, kind, state,"
-        " resume_offset, resume_state, parser_version, options_key from ingested_file"
+        " resume_offset, resume_state, parser_version, options_key, duplicate_of from ingested_file"
     ).fetchall()
     return {row[1]: KnownFile(*row) for row in rows}
 
@@ -32,15 +32,29 @@ def delete_rows(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]) 
         connection.execute(f"delete from {table.name} where list_contains(?, file_id)", [ids])
 
 
-def delete_rows_from_line(connection: duckdb.DuckDBPyConnection, file_id: int, line_no: int) -> None:
-    """Takes out the rows of a grown file that are read again, from a line on."""
-    for table in FILE_TABLES:
-        connection.execute(f"delete from {table.name} where file_id = ? and line_no >= ?", [file_id, line_no])
-    # the last words of the attempt that was still open are found anew at the new end
+def forget_copies(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]) -> None:
+    """Copies of files whose bytes are gone are to be read when they are seen next, and the archives they are in."""
+    stale = "duplicate_of is not null and list_contains(?, duplicate_of)"
+    ids = list(file_ids)
+    if not ids:
+        return
     connection.execute(
-        "delete from worker_tail where file_id = ?1"
-        " and attempt_no = (select max(attempt_no) from worker_tail where file_id = ?1)",
-        [file_id],
+        "delete from archive_seen where exists (select 1 from ingested_file as f"
+        f" where f.member is not null and starts_with(f.path, archive_seen.path || '!') and f.{stale})",
+        [ids],
+    )
+    connection.execute(f"update ingested_file set modified_ns = null where {stale}", [ids])
+
+
+def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileSummary) -> None:
+    """Takes out the rows of a grown file that are read again, from the line on where reading went on."""
+    for table in FILE_TABLES:
+        connection.execute(
+            f"delete from {table.name} where file_id = ? and line_no >= ?", [summary.file_id, summary.resume_line_no]
+        )
+    # the last words of attempts that were open there are found anew at the new end
+    connection.execute(
+        "delete from worker_tail where file_id = ? and attempt_no >= ?", [summary.file_id, summary.resume_attempt_no]
     )
 
 
