@@ -1,12 +1,14 @@
 """Statistics lines `{name:value,…}` of AIStore daemons: bodies are gathered and split many at once.
 
 Names are unquoted, values raw integers (AIStore 3.18 to 5.0). A line that nlog cut at 2048 bytes has no
-closing brace: its last pair may be half and is dropped, the others count.
+closing brace: its last pair may be half and is dropped, the others count. A pair that is not name:integer is
+dropped too.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FLUSH_BYTES = 16 * 1024 * 1024
+_PAIR = re.compile(rb"[!-+\--9;-~]+:-?[0-9]{1,18}")
+_PAIRS = re.compile(rb"(?:[!-+\--9;-~]++:-?[0-9]{1,18}+(?:,(?=.)|\Z))++", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,16 @@ def stats_body(message: bytes) -> tuple[bytes, bool]:
     return text[1:].rpartition(b",")[0], False
 
 
+def good_pairs(body: bytes) -> tuple[bytes, bool]:
+    """The pairs of a body that are name:integer, and whether all of them are.
+
+    `a.n:1,b.n:x,c.n:3` → (b"a.n:1,c.n:3", False).
+    """
+    if not body or _PAIRS.fullmatch(body):
+        return body, True
+    return b",".join(pair for pair in body.split(b",") if _PAIR.fullmatch(pair)), False
+
+
 class CounterBatch:
     """Gathers statistics bodies of any number of files and writes counter_sample parts."""
 
@@ -51,7 +65,7 @@ class CounterBatch:
         self._size = 0
 
     def add(self, body: bytes, place: StatsPlace) -> int:
-        """The pairs of one line; returns how many there are."""
+        """The good pairs of one line; returns how many there are."""
         count = body.count(b",") + 1
         self._bodies.append(body)
         self._places.append(place)
@@ -62,15 +76,9 @@ class CounterBatch:
         return count
 
     def flush(self) -> None:
-        """Splits and writes what was gathered; lines with bad pairs are reported and give their good ones."""
-        if not self._bodies:
-            return
-        pairs = _split_fast(self._bodies, sum(self._counts))
-        if pairs is None:
-            self._keep_good_pairs()
-            pairs = _split_fast(self._bodies, sum(self._counts)) if self._bodies else None
-        if pairs is not None:
-            self._write(*pairs)
+        """Splits and writes what was gathered."""
+        if self._bodies:
+            self._write(*_split(self._bodies))
         self._bodies, self._places, self._counts, self._size = [], [], [], 0
 
     def _write(self, names: pa.Array, values: pa.Array) -> None:
@@ -89,55 +97,18 @@ class CounterBatch:
         rows = {name: column.take(chosen) for name, column in columns.items()}
         self._sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
 
-    def _keep_good_pairs(self) -> None:
-        bodies, places, counts = [], [], []
-        for body, place in zip(self._bodies, self._places, strict=True):
-            pairs = body.split(b",")
-            good = [pair for pair in pairs if _is_pair(pair)]
-            if len(good) < len(pairs):
-                self._reject(place, next(pair for pair in pairs if not _is_pair(pair)))
-            if good:
-                bodies.append(b",".join(good))
-                places.append(place)
-                counts.append(len(good))
-        self._bodies, self._places, self._counts = bodies, places, counts
 
-    def _reject(self, place: StatsPlace, pair: bytes) -> None:
-        self._sink.add(
-            "rejected_line",
-            {
-                "file_id": place.file_id,
-                "line_no": place.line_no,
-                "byte_offset": place.byte_offset,
-                "reason": "statistics line with a pair that is not name:integer; the other pairs count",
-                "text": pair.decode("utf-8", "replace")[:512],
-            },
-        )
-
-
-def _split_fast(bodies: list[bytes], expected: int) -> tuple[pa.Array, pa.Array] | None:
-    """Names and values of all pairs in order, or None where a pair is not name:integer."""
+def _split(bodies: list[bytes]) -> tuple[pa.Array, pa.Array]:
+    """Names and values of all pairs in order."""
     import pyarrow as pa
     from pyarrow import csv
 
-    try:
-        table = csv.read_csv(
-            io.BytesIO(b",".join(bodies).replace(b",", b"\n")),
-            read_options=csv.ReadOptions(column_names=["name", "value"], use_threads=False, block_size=64 << 20),
-            parse_options=csv.ParseOptions(delimiter=":", quote_char=False, double_quote=False),
-            convert_options=csv.ConvertOptions(
-                column_types={"name": pa.string(), "value": pa.int64()}, null_values=[], strings_can_be_null=False
-            ),
-        ).combine_chunks()
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        return None
-    if table.num_rows != expected:
-        return None
+    table = csv.read_csv(
+        io.BytesIO(b",".join(bodies).replace(b",", b"\n")),
+        read_options=csv.ReadOptions(column_names=["name", "value"], use_threads=False, block_size=64 << 20),
+        parse_options=csv.ParseOptions(delimiter=":", quote_char=False, double_quote=False),
+        convert_options=csv.ConvertOptions(
+            column_types={"name": pa.string(), "value": pa.int64()}, null_values=[], strings_can_be_null=False
+        ),
+    ).combine_chunks()
     return table.column("name").chunk(0), table.column("value").chunk(0)
-
-
-def _is_pair(pair: bytes) -> bool:
-    name, colon, value = pair.partition(b":")
-    digits = value[1:] if value[:1] == b"-" else value
-    is_name = bool(name) and name.isascii() and not name.isspace() and b"\r" not in name and b"\0" not in name
-    return bool(colon) and is_name and digits.isdigit() and len(digits) < 19

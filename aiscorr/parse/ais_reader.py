@@ -10,13 +10,12 @@ import re
 
 from aiscorr.model import FileSummary
 from aiscorr.parse import ais_record as rec
-from aiscorr.parse.ais_counters import CounterBatch, StatsPlace, stats_body
+from aiscorr.parse.ais_counters import CounterBatch, StatsPlace, good_pairs, stats_body
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import ais_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
-from aiscorr.parse.redact import redact
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
@@ -33,8 +32,10 @@ _FIXED = (
     Expression(re.compile(rb"(?:Started up|Rotated) at \d{4}/"), (b"Started up at ", b"Rotated at ")),
     Expression(re.compile(rb"[tp]\[[\w-]{4,}\], Version "), (b"], Version ",)),
 )
-_TITLE = re.compile(rb"^(?:Node [tp]\[[\w-]+\], )?Version \d")
-_PANIC = re.compile(rb"^(?:panic: |fatal error: |\[signal SIG|goroutine \d+ \[)")
+_TITLE = re.compile(rb"(?:Node [tp]\[[\w-]+\], )?Version \d")
+#: What ends a process on stderr, often right behind its last E line; it is no part of that record.
+_CRASH = re.compile(rb"panic: |fatal error: ")
+_PANIC = re.compile(rb"(?:panic: |fatal error: |\[signal SIG|goroutine \d+ \[)")
 
 
 class AisLogReader:
@@ -96,7 +97,7 @@ class AisFile:
         self._add_mark(0, "date_shift", self.state.last_ns, self.state.last_ns + days * DAY_NS, "", b"")
 
     def _take(self, segment: Segment) -> None:
-        line = segment.text.rstrip(b"\0")
+        line = segment.text.strip(b"\0")
         records, _ = rec.records_of(line) if line else ([], None)
         if not records:
             self._take_unprefixed(segment, line)
@@ -117,7 +118,7 @@ class AisFile:
             self._close_pending()
             self.state.note_identity(line)
             self._emit_plain(segment, line, "ais_node_title", line[skip:])
-        elif self._pending is not None:
+        elif self._pending is not None and not _CRASH.match(line, skip):
             if line.strip():
                 self._follow += 1
                 if self._follow >= 400:
@@ -125,10 +126,11 @@ class AisFile:
             else:
                 self._close_pending()
         elif _PANIC.match(line, skip):
+            self._close_pending()
             self._emit_plain(segment, line, "ais_go_panic", line[skip:])
 
     def _take_header(self, segment: Segment, line: bytes, header: re.Match[bytes]) -> None:
-        moment = rec.header_ns(header)
+        stated = rec.header_ns(header)
         if header.group(1) == b"Started up" and (
             self.state.last_ns >= 0 or self.state.process_no or self.state.is_dated
         ):
@@ -136,11 +138,12 @@ class AisFile:
         elif header.group(1) == b"Started up":
             self.state.process_no = 1
         if not self.state.is_dated and self.state.last_ns >= 0:
-            self._mark_shift(segment, moment - self.state.last_ns)
+            self._mark_shift(segment, self.state.days_to(stated))
+        moment = stated - self.state.shift_ns
+        if not self.state.is_dated:
+            self._summary.date_method, self._summary.date_line_no = "header", segment.line_no
         self.state.start_day(moment)
         self.state.facts["host"] = header.group(8).decode("utf-8", "replace").rstrip(",")
-        if self._summary.date_method is None:
-            self._summary.date_method, self._summary.date_line_no = "header", segment.line_no
         self._note_time(moment)
         self._mark(segment, "header", moment, None, "", line)
         name = "ais_process_started" if header.group(1) == b"Started up" else "ais_log_rotated"
@@ -158,7 +161,7 @@ class AisFile:
             return
         self.state.note_identity(record.message)
         if b" =====" in record.message:
-            self._take_marker(segment, record, moment, line)
+            moment = self._take_marker(segment, record, moment, line)
         pattern, values = self._classify(segment, record.message)
         if pattern is None and record.severity == "I":
             return
@@ -193,6 +196,9 @@ class AisFile:
         place = StatsPlace(self._summary.file_id, segment.line_no, segment.line_offset, self.state.process_no, stored)
         if not is_whole:
             self._reject(segment, "statistics line cut: its last pair was dropped, the others count")
+        body, are_all_good = good_pairs(body)
+        if not are_all_good:
+            self._reject(segment, "statistics line with a pair that is not name:integer: the other pairs count")
         count = self._reader.counters.add(body, place) if body else 0
         self._summary.counter_count += count
         self._summary.event_count += 1
@@ -209,22 +215,25 @@ class AisFile:
             },
         )
 
-    def _take_marker(self, segment: Segment, record: rec.AisRecord, moment: int, line: bytes) -> None:
+    def _take_marker(self, segment: Segment, record: rec.AisRecord, moment: int, line: bytes) -> int:
+        """Takes day and zone from an hourly marker; returns the marker's own moment."""
         marker = rec.marker_of(record.message)
         if marker is None:
-            return
+            return moment
         minute_ns, zone = marker
-        shift = minute_ns // DAY_NS * DAY_NS - moment // DAY_NS * DAY_NS
-        if abs(shift) >= DAY_NS:
-            if self._summary.date_method in (None, "mtime", "file_name"):
-                self._mark_shift(segment, shift)
-            else:
-                self.state.day_ns += shift
-                self.state.last_ns += shift
-                moment += shift
+        # the minute was taken up to a minute before the line was written, perhaps before midnight
+        days = (minute_ns - self.state.shift_ns - moment + DAY_NS // 2) // DAY_NS
+        if days and not self.state.is_dated and not self.state.is_shift_known:
+            self._mark_shift(segment, days)
+        elif days:
+            self.state.day_ns += days * DAY_NS
+            self.state.last_ns += days * DAY_NS
+            moment += days * DAY_NS
+        self.state.is_shift_known = True
         offset = rec.zone_of_marker(zone)
         utc = moment - offset * SECOND_NS if offset is not None else None
         self._mark(segment, "utc_marker" if utc is not None else "zone_marker", moment, utc, zone, line)
+        return moment
 
     def _note_wrapper(self, segment: Segment, moment: int, utc_ns: int, line: bytes) -> None:
         if "wrapper" not in self.state.facts:
@@ -237,11 +246,12 @@ class AisFile:
             key = f"{row.get('smap_uuid') or '?'}/v{row['smap_version']}"
             self._mark(segment, "smap", self._stored(moment), None, key, message)
 
-    def _mark_shift(self, segment: Segment, shift_ns: int) -> None:
+    def _mark_shift(self, segment: Segment, days: int) -> None:
         if not self.state.is_shift_known:
             self.state.is_shift_known = True
-            days = round(shift_ns / DAY_NS)
-            self._mark(segment, "date_shift", self.state.last_ns, self.state.last_ns + days * DAY_NS, "", segment.text)
+            self.state.shift_ns = days * DAY_NS
+            last = self.state.last_ns
+            self._mark(segment, "date_shift", last, last + self.state.shift_ns, "", segment.text)
 
     def _mark(self, segment: Segment, kind: str, local: int, utc: int | None, key: str, text: bytes) -> None:
         self._add_mark(segment.line_no, kind, local, utc, key, text)
@@ -277,7 +287,7 @@ class AisFile:
             "process_no": self.state.process_no,
             "local_ns": self._stored(moment),
             "pattern": name,
-            "text": redact(line.decode("utf-8", "replace")[:TEXT_LIMIT]),
+            "text": line.decode("utf-8", "replace")[:TEXT_LIMIT],
             "follow_count": 0,
         }
 

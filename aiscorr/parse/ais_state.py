@@ -31,7 +31,11 @@ _JITTER_NS = 10 * SECOND_NS
 
 @dataclass
 class AisState:
-    """Everything needed to read on in the middle of a file; times in nanoseconds."""
+    """Everything needed to read on in the middle of a file; times in nanoseconds.
+
+    `shift_ns`: whole days between the guessed dates of a file that begins undated and the true ones. Its lines keep
+    the guessed dates to its end, so that one shift moves them all.
+    """
 
     process_no: int = 0
     day_ns: int = 0
@@ -39,6 +43,7 @@ class AisState:
     line_no: int = 1
     is_dated: bool = False
     is_shift_known: bool = False
+    shift_ns: int = 0
     ids: dict[str, dict[str, int]] = field(default_factory=dict)
     uuids: dict[str, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
@@ -73,6 +78,13 @@ class AisState:
             return moment, False
         self.last_ns = moment
         return moment, jumped
+
+    def days_to(self, moment_ns: int) -> int:
+        """Whole days by which the dates so far must be moved to end, in less than a day, before that moment.
+
+        Example: the last line is guessed at 24 December 01:00, a header says 20 November 14:00 → -34 days.
+        """
+        return (moment_ns + _JITTER_NS - self.last_ns) // DAY_NS
 
     def start_day(self, moment_ns: int) -> None:
         """A header told the date and time; the clock goes on from there."""

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from aiscorr.arrow_types import arrow_type
+from aiscorr.parse.redact import redact
 from aiscorr.parse.values import Value
-from aiscorr.tables import FILE_TABLES, Table
+from aiscorr.tables import FILE_TABLES, Column, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,10 +37,17 @@ class RowBatch:
         """The rows as Arrow; the batch is empty afterwards."""
         import pyarrow as pa
 
-        arrays = [pa.array(self._columns[column.name], type=arrow_type(column.type)) for column in self.table.columns]
+        arrays = [pa.array(self._clean(column), type=arrow_type(column.type)) for column in self.table.columns]
         self._columns = {name: [] for name in self.table.column_names}
         self._count = 0
         return pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names))
+
+    def _clean(self, column: Column) -> list[Value]:
+        """The values of a column; texts without secrets, whatever reader they come from."""
+        values = self._columns[column.name]
+        if column.type != "VARCHAR":
+            return values
+        return [redact(value) if isinstance(value, str) else value for value in values]
 
 
 class PartSink:

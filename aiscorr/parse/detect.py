@@ -15,6 +15,7 @@ from aiscorr.parse.formats import load_formats
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
+_LABEL = re.compile(rb" {0,4}(?:(\d{1,5})|([\w.-]+)): ")
 _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 _BINARY = {
     b"DUCK": "a DuckDB database",
@@ -89,10 +90,27 @@ def _detect_json(text: bytes, is_whole: bool) -> Detected | None:
     return Detected("unknown", "JSON of no known kind")
 
 
+def _without_labels(lines: list[bytes]) -> list[bytes]:
+    """The lines without the task or host that `srun -l` and pdsh put before each; as they are where none does.
+
+    Settings have a name before a colon too, but not a number, nor one and the same in nearly every line.
+    """
+    found = [_LABEL.match(line) for line in lines]
+    names = [match.group(2) for match in found if match is not None and match.group(2)]
+    top = max((names.count(name) for name in set(names)), default=0)
+    task_count = sum(1 for match in found if match is not None and match.group(1))
+    if len(lines) < 3 or max(top, task_count) < 0.8 * len(lines):
+        return lines
+    return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()
+    bare = _without_labels(lines)
+    is_labelled = bare is not lines
+    lines = bare
     shares = {
         form.name: sum(1 for line in lines if form.regex.match(line[:512]))
         for form in load_formats("file", format_folders)
@@ -104,7 +122,7 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
         count = shares[form.name]
         if form is worker or count < form.min_count or count < form.share * len(lines):
             continue
-        if form.kind == "unknown" and form.name != "file_torchfrtrace" and worker_share >= 0.6:
+        if form.kind == "unknown" and form.name != "file_torchfrtrace" and (worker_share >= 0.6 or is_labelled):
             continue
         return Detected(form.kind or "unknown", form.title)
     if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):

@@ -13,7 +13,6 @@ from typing import Any
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.redact import redact
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import Value, last_name
 
@@ -85,7 +84,7 @@ def _read_text_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
                 "source_line": int(groups[2]) if groups[2] else None,
                 "line_no": line_no,
                 "byte_offset": offset,
-                "text": redact(line[:4096]),
+                "text": line[:4096],
             }
             _add_frame(summary, sink, row, thread, max(dump_no, 0), pid, frame_no)
             frame_no += 1
@@ -152,7 +151,7 @@ def _name_lines(text: str) -> Iterator[tuple[int | None, str | None]]:
     """The lines that name the frames, in order; they say where in the file a frame stands."""
     for line_no, line in enumerate(text.split("\n"), 1):
         for _ in _FRAME_NAME.finditer(line):
-            yield line_no, redact(line.strip()[:512])
+            yield line_no, line.strip()[:512]
 
 
 def _frames_of(thread: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -189,7 +188,7 @@ def _read_error_json(summary: FileSummary, text: str, sink: PartSink) -> None:
             "local_rank": summary.path_local_rank,
             "severity": "error",
             "pattern": "torchrun_error_file",
-            "text": redact(message[:4096]),
+            "text": message[:4096],
             "message_start": 0,
             "exception": last_name(message.partition(":")[0]),
         },
@@ -201,5 +200,5 @@ def _reject(summary: FileSummary, sink: PartSink, reason: str, text: str) -> Non
     summary.problem = reason
     sink.add(
         "rejected_line",
-        {"file_id": summary.file_id, "line_no": 1, "byte_offset": 0, "reason": reason, "text": redact(text[:512])},
+        {"file_id": summary.file_id, "line_no": 1, "byte_offset": 0, "reason": reason, "text": text[:512]},
     )

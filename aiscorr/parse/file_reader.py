@@ -133,6 +133,7 @@ class FileReader:
             state = WorkerState.load(kept["reader"])
             reader = self._worker_reader().open_file(self._note_worker(summary), state, self._zone(summary))
             reader.preload(before)
+            summary.resume_attempt_no = state.first_open_attempt
         summary.resume_line_no = reader.state.line_no
         self._read_blocks(summary, stream, reader, content)
         return summary

@@ -131,3 +131,10 @@ def client_ids(message: str) -> dict[str, Value]:
     if node is not None:
         found["node_id"] = node
     return found
+
+
+def may_hold_ids(line: bytes) -> bool:
+    """Whether client_ids may find something in a line."""
+    return any(
+        word in line for word in (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
+    )

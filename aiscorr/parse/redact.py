@@ -8,19 +8,24 @@ _SECRET_QUERY = re.compile(
     r"\?[^\s'\"<>)\]]*(?:X-Amz-|X-Goog-|Signature=|[?&]sig=|[?&]se=|Expires=|Policy=|Key-Pair-Id=|AWSAccessKeyId=|token=|access_key|secret)[^\s'\"<>)\]]*",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"(Bearer\s+)[A-Za-z0-9._~+/=-]{8,}")
+_BEARER = re.compile(r"((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}")
+_NAMED = re.compile(
+    r"(\b\w*(?:SECRET|PASSWORD|PASSWD|API_KEY|ACCESS_KEY|ACCESS_TOKEN|AUTH_TOKEN|SESSION_TOKEN|HF_TOKEN)\w*\\?[\"']?\s*[=:]\s*\\?[\"']?)"
+    r"[^\s\"',;\\]{6,}",
+    re.IGNORECASE,
+)
+_MAY_HOLD = re.compile(r"\?|Bearer|Basic|://[^/\s]*@|(?i:secret|passw|_key|_token)")
 _USERINFO = re.compile(r"(https?://)[^/\s:@]+:[^/\s@]+@")
 
 
 def redact(text: str) -> str:
-    """The text with query strings of signed addresses, bearer tokens and user:password@ taken out.
+    """The text with query strings of signed addresses, tokens, named secrets and user:password@ taken out.
 
     AIStore's own query (provider, tid, pid, utm) has no secret and stays.
     """
-    if "?" in text:
-        text = _SECRET_QUERY.sub("?<redacted>", text)
-    if "Bearer" in text:
-        text = _BEARER.sub(r"\1<redacted>", text)
-    if "@" in text and "://" in text:
-        text = _USERINFO.sub(r"\1<redacted>@", text)
-    return text
+    if _MAY_HOLD.search(text) is None:
+        return text
+    text = _SECRET_QUERY.sub("?<redacted>", text)
+    text = _BEARER.sub(r"\1<redacted>", text)
+    text = _NAMED.sub(r"\1<redacted>", text)
+    return _USERINFO.sub(r"\1<redacted>@", text)

@@ -66,7 +66,7 @@ class LineWalker:
             yield Segment(
                 bytes(data[start:end]), self.line_no, block.offset + line_start, start, end, candidates, is_clipped
             )
-            free = end + 1 if end < size and data[end] in _TERMINATORS else end
+            free = _next_start(data, end, size)
             if free >= size:
                 break
         self.line_no += data.count(b"\n", line_start, size)
@@ -84,6 +84,13 @@ class LineWalker:
             return start, max(start, end), False
         start = max(start, anchor - _WINDOW_BEFORE)
         return start, min(end, start + MAX_SEGMENT_BYTES), True
+
+
+def _next_start(data: bytearray, end: int, size: int) -> int:
+    """Where the next segment begins: behind one terminator, `\\r\\n` being one."""
+    if end < size and data[end] in _TERMINATORS:
+        return end + 2 if data[end : end + 2] == b"\r\n" else end + 1
+    return end
 
 
 def _take(hits: list[Hit], index: int, end: int) -> tuple[int, frozenset[int]]:

@@ -68,18 +68,22 @@ class YearContext:
     Holds a full date from the same file, else its modification time. Near a full date the nearest year
     is right: with an anchor of 2027-01-01T00:10, a stamp of 31 December is 2026; with an anchor of
     2026-12-31, a stamp of 1 January is 2027 (rollover in the middle of a file). A modification time is
-    an upper bound: with one of 2026-11-20, a stamp of 15 April is 2026, never 2027.
+    an upper bound: with one of 2026-11-20, a stamp of 15 April is 2026, never 2027. A year that the user gave is that
+    of the first stamp: with 2026, a stamp of 1 January behind one of 31 December is 2027.
     """
 
     anchor_ns: int
     is_given: bool = False
     is_bound: bool = True
+    is_begun: bool = False
 
     def resolve(self, month: int, day: int) -> int:
         """The start of that day, in nanoseconds, in the fitting year."""
         year = year_of_ns(self.anchor_ns)
-        if self.is_given:
-            return day_ns(year, month, day)
+        if self.is_given and not self.is_begun:
+            self.anchor_ns = day_ns(year, month, day)
+            self.is_begun = True
+            return self.anchor_ns
         best: int | None = None
         for candidate in (year - 1, year, year + 1):
             try:

@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.spec import Pattern
+from aiscorr.parse.stamps import LinePrefix
 from aiscorr.parse.values import Value, last_name
 
 Row = dict[str, Value]
+Key = tuple[str, object]
 MAX_BLOCK_LINES = 600
 
 _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
 _CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
+#: One blank may have gone with a collector's prefix.
+_INDENTED = (b"  ", b"\t", b" \t", b' File "')
 _TRACEBACK = b"Traceback (most recent call last):"
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
@@ -41,6 +45,17 @@ _FRAME_KINDS = (
 _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
 )
+
+
+def key_of(prefix: LinePrefix) -> Key:
+    """Whose line it is, as far as its prefix tells: lines of one key make one traceback."""
+    if prefix.rank_source == "tag":
+        return ("rank", prefix.rank)
+    if prefix.local_rank is not None:
+        return ("local", prefix.local_rank)
+    if prefix.task is not None:
+        return ("task", prefix.task)
+    return ("host", prefix.host)
 
 
 def frame_kind_of(paths: list[str]) -> str:
@@ -88,7 +103,7 @@ class TracebackBlock:
             self._chain()
             return "frame"
         if self.state == "frames":
-            if (message[:1] in b" \t" and message[:2] in (b"  ", b"\t", b" \t")) or text.startswith(b"[Previous line"):
+            if message.startswith(_INDENTED) or text.startswith(b"[Previous line"):
                 self._frame(message)
                 return "frame"
             return "exception"

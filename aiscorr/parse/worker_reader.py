@@ -11,24 +11,23 @@ import json
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
-from aiscorr.parse.ids import client_ids
+from aiscorr.parse.ids import client_ids, may_hold_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
-from aiscorr.parse.redact import redact
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS, LinePrefix, PrefixReader
 from aiscorr.parse.values import Value, strip_ansi
-from aiscorr.parse.worker_blocks import MessageBlock, Row, StackBlock, TableBlock, TracebackBlock
-from aiscorr.parse.worker_state import RecentText, WorkerState
+from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
+from aiscorr.parse.worker_state import KEEP_BYTES, RecentText, WorkerState
 from aiscorr.parse.worker_tail import last_words, lines_before
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
 
 TEXT_LIMIT = 4096
 _COLUMNS = frozenset(WORKER_LINE.column_names)
-_KEEP_BYTES = 64 * 1024
+#: Lines of others after which a block is over.
+_STALE = 1000
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
-Key = tuple[str, object]
 
 
 class WorkerLogReader:
@@ -68,9 +67,10 @@ class WorkerFile:
         self._years = state.years()
         self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
         self._tracebacks: dict[Key, TracebackBlock] = {}
-        self._table: TableBlock | None = None
+        self._tables: dict[Key, TableBlock] = {}
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
+        self._fed: dict[Key, int] = {}
         self._recent = RecentText()
         self._block: Block | None = None
         self._block_line_no = state.line_no
@@ -78,7 +78,7 @@ class WorkerFile:
     @property
     def is_between_records(self) -> bool:
         """Whether reading may go on from here later without losing part of a block."""
-        return not (self._tracebacks or self._table or self._stacks or self._messages)
+        return not (self._tracebacks or self._tables or self._stacks or self._messages)
 
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
@@ -87,7 +87,7 @@ class WorkerFile:
         for segment in self._walker.walk(block):
             self._take(segment)
             self._walker.wants_every_line = not self.is_between_records
-        keep = bytes(block.data[max(0, block.size - _KEEP_BYTES) : block.size])
+        keep = bytes(block.data[max(0, block.size - KEEP_BYTES) : block.size])
         self._recent.add(keep, self._walker.line_no - keep.count(b"\n"))
         self.state.line_no = self._walker.line_no
         self.state.keep_years(self._years)
@@ -125,12 +125,14 @@ class WorkerFile:
         return self._block.offset + self._block.size if self._block else 0
 
     def _take(self, segment: Segment) -> None:
-        raw = segment.text
+        raw = segment.text.strip(b"\0")
         line = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
         prefix = self._reader.prefixes.read(line, self._years)
         if prefix.stamp is not None:
             self.state.note_stamp(prefix, segment.line_offset)
-        key = _key_of(prefix)
+        key = key_of(prefix)
+        self._close_stale(segment.line_no)
+        self._fed[key] = segment.line_no
         if self._feed_blocks(segment, line, prefix, key) or not segment.candidates:
             return
         found = self._classify(segment, line)
@@ -143,9 +145,9 @@ class WorkerFile:
             if block is None:
                 self._tracebacks[key] = TracebackBlock(segment.line_no, prefix.rank_source == "tag")
             return
-        if pattern.opens == "torchrun_table" and self._table is None:
+        if pattern.opens == "torchrun_table":
             self._end_attempt(segment, pattern)
-            self._table = TableBlock(is_root=b"Root Cause" in line)
+            self._tables[key] = TableBlock(is_root=b"Root Cause" in line)
             return
         row = self._row(segment, line, prefix, pattern, values)
         self._note_attempt(segment, pattern, row)
@@ -156,15 +158,25 @@ class WorkerFile:
         else:
             self._write(row)
 
+    def _close_stale(self, line_no: int) -> None:
+        """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
+        for key in [k for k in (*self._tracebacks, *self._messages, *self._tables) if line_no - self._fed[k] > _STALE]:
+            if key in self._tracebacks:
+                self._close_traceback(key)
+            if key in self._messages:
+                self._close_message(key)
+            self._tables.pop(key, None)
+
     def _feed_blocks(self, segment: Segment, line: bytes, prefix: LinePrefix, key: Key) -> bool:
         """Gives the line to open blocks; True where it belongs to one and is nothing else."""
         message = line[prefix.body_start :]
-        if self._table is not None:
-            goes_on, entry = self._table.feed(line)
+        table = self._tables.get(key)
+        if table is not None:
+            goes_on, entry = table.feed(line[prefix.message_start :])
             if entry is not None:
                 self._write(self._entry_row(segment, line, entry))
             if not goes_on:
-                self._table = None
+                del self._tables[key]
             return True
         if self._stacks and not self._stacks[-1].feed(line):
             self._write(self._stacks.pop().finished_row())
@@ -221,7 +233,7 @@ class WorkerFile:
             "local_ns": self._stored(prefix.stamp.local_ns, prefix.stamp.zone_offset_s)
             if prefix.stamp
             else self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
-            "stamp_source": prefix.stamp_source or self._borrowed_from(segment),
+            "stamp_source": prefix.stamp_source or self.state.borrowed_from(segment.line_offset),
             "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else self.state.stamp_zone_s,
             "rank": rank,
             "rank_source": prefix.rank_source or ("file" if rank is not None else None),
@@ -233,11 +245,11 @@ class WorkerFile:
             "process_group": prefix.process_group,
             "severity": pattern.severity,
             "pattern": pattern.name,
-            "text": redact(text[:TEXT_LIMIT]),
+            "text": text[:TEXT_LIMIT],
             "body_start": len(line[: prefix.body_start].decode("utf-8", "replace")),
             "message_start": len(line[: prefix.message_start].decode("utf-8", "replace")),
         }
-        if _may_hold_ids(line):
+        if may_hold_ids(line):
             row.update(client_ids(text))
         other: dict[str, Value] = {}
         for name, value in values.items():
@@ -246,7 +258,7 @@ class WorkerFile:
             else:
                 other[name] = value
         if other:
-            row["capture"] = redact(json.dumps(other, ensure_ascii=False, sort_keys=True))
+            row["capture"] = json.dumps(other, ensure_ascii=False, sort_keys=True)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
@@ -284,28 +296,30 @@ class WorkerFile:
             "attempt_no": self.state.attempt_no,
         }
 
-    def _borrowed_from(self, segment: Segment) -> str | None:
-        """Whether a line without a stamp takes the stamp before it, or, at the start of a file, the one after it."""
-        if self.state.stamp_ns is None:
-            return None
-        return "before" if self.state.stamp_offset <= segment.line_offset else "after"
-
     def _look_back(self, segment: Segment) -> None:
         """Finds the nearest stamped line before a line that has none."""
         if self._block is None:
             return
         low = max(0, self.state.searched_offset - self._block.offset)
         text = bytes(self._block.data[low : segment.start])
-        start = segment.start
+        if not self._note_last_stamp(text, self._block.offset + low):
+            for part, offset in self._recent.parts_down_to(self.state.searched_offset, self._block.offset):
+                if self._note_last_stamp(part, offset):
+                    break
+        self.state.searched_offset = self._block.offset + segment.start
+
+    def _note_last_stamp(self, text: bytes, offset: int) -> bool:
+        """Takes the last stamp of a text that stands at this place, if it has one."""
+        start = len(text) + 1
         for piece in reversed(text.split(b"\n")):
             start -= len(piece) + 1
             if piece.count(b":") < 2:
                 continue
             prefix = self._reader.prefixes.read(piece[:1024], self._years)
             if prefix.stamp is not None:
-                self.state.note_stamp(prefix, self._block.offset + max(0, start + 1))
-                break
-        self.state.searched_offset = self._block.offset + segment.start
+                self.state.note_stamp(prefix, offset + start)
+                return True
+        return False
 
     def _note_edge(self, block: Block) -> None:
         """Reads the stamps at the beginning of the file, for its first time and its year."""
@@ -381,20 +395,3 @@ class WorkerFile:
     def _write(self, row: Row) -> None:
         self._summary.event_count += 1
         self._sink.add("worker_line", row)
-
-
-def _key_of(prefix: LinePrefix) -> Key:
-    """Whose line it is, as far as its prefix tells: lines of one key make one traceback."""
-    if prefix.rank_source == "tag":
-        return ("rank", prefix.rank)
-    if prefix.local_rank is not None:
-        return ("local", prefix.local_rank)
-    if prefix.task is not None:
-        return ("task", prefix.task)
-    return ("host", prefix.host)
-
-
-def _may_hold_ids(line: bytes) -> bool:
-    return any(
-        word in line for word in (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
-    )

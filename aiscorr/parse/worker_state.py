@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 from aiscorr.parse.stamps import SECOND_NS, LinePrefix, YearContext
+
+#: How much of the text in front of a place is kept for looking back.
+KEEP_BYTES = 128 * 1024
 
 
 @dataclass
@@ -25,6 +29,7 @@ class WorkerState:
     year_anchor_ns: int = 0
     is_year_bound: bool = True
     is_year_given: bool = False
+    is_year_begun: bool = False
     first_ns: int | None = None
     last_ns: int | None = None
     is_utc: bool = False
@@ -37,6 +42,11 @@ class WorkerState:
     def load(cls, text: str) -> WorkerState:
         """From JSON."""
         return cls(**json.loads(text))
+
+    @property
+    def first_open_attempt(self) -> int:
+        """The first attempt whose last words are not taken yet."""
+        return self.attempt_no + self.is_tail_taken
 
     def starts_attempt(self, rank: int | None) -> bool:
         """Takes note of a start line; True if it begins another attempt.
@@ -56,11 +66,17 @@ class WorkerState:
 
     def years(self) -> YearContext:
         """The year context as it stands."""
-        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound)
+        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound, self.is_year_begun)
 
     def keep_years(self, years: YearContext) -> None:
         """Takes back what a reader told the year context."""
-        self.year_anchor_ns, self.is_year_bound = years.anchor_ns, years.is_bound
+        self.year_anchor_ns, self.is_year_bound, self.is_year_begun = years.anchor_ns, years.is_bound, years.is_begun
+
+    def borrowed_from(self, offset: int) -> str | None:
+        """Whether a line without a stamp takes the stamp before it, or, at the start of a file, the one after it."""
+        if self.stamp_ns is None:
+            return None
+        return "before" if self.stamp_offset <= offset else "after"
 
     def note_stamp(self, prefix: LinePrefix, offset: int) -> None:
         """A line at this place had a stamp."""
@@ -68,16 +84,22 @@ class WorkerState:
             return
         self.stamp_ns, self.stamp_zone_s, self.stamp_offset = prefix.stamp.local_ns, prefix.stamp.zone_offset_s, offset
         self.searched_offset = max(self.searched_offset, offset)
-        moment = prefix.stamp.local_ns - (prefix.stamp.zone_offset_s or 0) * SECOND_NS
-        self.is_utc = self.is_utc or prefix.stamp.zone_offset_s is not None
+        stamp, outer = prefix.stamp, prefix.wrapper_stamp
+        if stamp.zone_offset_s is None and outer is not None and outer.zone_offset_s is not None:
+            stamp = outer
+        moment = stamp.local_ns - (stamp.zone_offset_s or 0) * SECOND_NS
+        self.is_utc = self.is_utc or stamp.zone_offset_s is not None
         self.first_ns = moment if self.first_ns is None else min(self.first_ns, moment)
         self.last_ns = moment if self.last_ns is None else max(self.last_ns, moment)
 
 
 class RecentText:
-    """The last bytes of the text already read, with the number of its first line, for looking back."""
+    """The last bytes of the text already read, with the number of its first line, for looking back.
 
-    def __init__(self, limit: int = 128 * 1024) -> None:
+    Parts follow each other without a gap: a part that is only the end of its block fills the limit alone.
+    """
+
+    def __init__(self, limit: int = KEEP_BYTES) -> None:
         self._limit = limit
         self._parts: deque[tuple[bytes, int]] = deque()
         self._size = 0
@@ -88,6 +110,16 @@ class RecentText:
         self._size += len(part)
         while len(self._parts) > 1 and self._size - len(self._parts[0][0]) >= self._limit:
             self._size -= len(self._parts.popleft()[0])
+
+    def parts_down_to(self, low: int, end: int) -> Iterator[tuple[bytes, int]]:
+        """The kept text between two places of the file, the latest part first, each with its place."""
+        for part, _ in reversed(self._parts):
+            if end <= low:
+                return
+            start = end - len(part)
+            skip = max(0, low - start)
+            yield part[skip:], start + skip
+            end = start
 
     def parts(self) -> list[tuple[bytes, int]]:
         """The kept parts, oldest first."""

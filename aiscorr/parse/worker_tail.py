@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from aiscorr.parse.redact import redact
 from aiscorr.parse.spec import Pattern
 from aiscorr.parse.stamps import PrefixReader, YearContext
 from aiscorr.parse.values import Value, strip_ansi
@@ -81,7 +80,7 @@ def last_words(
                 "local_rank": prefix.local_rank,
                 "activity": activity_of(clean, patterns),
                 "step": step_of(clean),
-                "text": redact(clean),
+                "text": clean,
             }
         )
     return [row for rows in kept.values() for row in reversed(rows)]
