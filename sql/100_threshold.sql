@@ -30,6 +30,9 @@ from (
         ('link_score', 0.55, 'below this a tie between a rank and a node is no ground to accuse the node'),
         ('chain_score', 0.65, 'below this a chain only shares the time with a rank'),
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
+        ('fault_bite_s', 60.0, 'a request that a fault holds up stops its rank within a minute, when what was fetched ahead is used up'),
+        ('request_pending_s', 45.0, 'a rank that goes on longer than this after a retry has outlived it'),
+        ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
 ) as t(name, value, reason)

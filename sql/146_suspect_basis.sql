@@ -14,6 +14,8 @@ from (
         ('ahead', 'it entered a collective that nobody else did'),
         ('crash', 'it failed by itself, before the others'),
         ('killed', 'it was ended by a signal, before the others'),
+        ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
+        ('alike', 'most ranks failed with it'),
         ('absent', 'it left no line at all'),
         ('silent', 'it alone did not report the time-out')
 ) as t(basis, words)

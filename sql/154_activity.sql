@@ -14,6 +14,7 @@ from (
         ('batch_preparation', 'building a batch: collate, tokenise, bucket', 'Look at the sampler and the collate function: one rank with far longer samples keeps all others waiting.'),
         ('worker_wait', 'waiting for a DataLoader worker', 'Look at the worker processes (py-spy dump on them), not at the rank: give the DataLoader a timeout.'),
         ('data_loading', 'loading data, not known finer', 'Take stacks of the rank and of its DataLoader workers when it hangs.'),
+        ('file_read', 'reading a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server.'),
         ('checkpoint', 'saving or loading a checkpoint', 'Look at what the checkpoint code waits for: a lock, a slow file system, another rank. Save asynchronously, or give the barrier behind it a longer time-out.'),
         ('collective', 'inside a collective', 'Compare which collective each rank is in.'),
         ('compute', 'computing on the device', 'Look at the device of that rank: Xid in dmesg, clocks and ECC in nvidia-smi -q, py-spy dump --native.'),

@@ -2,7 +2,7 @@
 -- grain: one row an ingested file of a training job
 -- reads: ingested_file, worker_line
 -- stored: yes
--- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other files of its folder, else torchrun's run id, else the folder's name.
+-- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other files of its folder, else torchrun's run id (its own or the only one of its folder), else the folder's name.
 create or replace view worker_file as
 with file as (
     select
@@ -13,7 +13,7 @@ with file as (
     where kind in ('worker_log', 'stack_dump', 'flight_recorder') and state = 'ingested'
 ),
 text_id as (
-    select file_id, mode(split_part(json_extract_string(capture, '$.slurm_step'), '.', 1)) as job_id
+    select file_id, mode(split_part(json_extract_string(capture, '$.slurm_step'), '.', 1) order by split_part(json_extract_string(capture, '$.slurm_step'), '.', 1)) as job_id
     from worker_line
     where capture is not null and json_extract_string(capture, '$.slurm_step') is not null
     group by file_id
@@ -30,6 +30,13 @@ folder_id as (
     group by job_folder
     having count(distinct own_id) = 1
 ),
+folder_run as (
+    select job_folder, min(run_name) as run_name
+    from file
+    where run_name is not null
+    group by job_folder
+    having count(distinct run_name) = 1
+),
 folder_name as (
     select
         job_folder,
@@ -43,7 +50,7 @@ select
     o.kind,
     o.job_folder,
     coalesce(
-        o.own_id, d.only_id, o.run_name,
+        o.own_id, d.only_id, o.run_name, r.run_name,
         case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1) else n.name end,
         'job'
     ) as job_id,
@@ -60,4 +67,5 @@ select
     o.last_ns
 from own as o
 left join folder_id as d on d.job_folder = o.job_folder
+left join folder_run as r on r.job_folder = o.job_folder
 left join folder_name as n on n.job_folder = o.job_folder

@@ -15,7 +15,7 @@ with own as (
     qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc) = 1
 ),
 run as (
-    select r.cluster, r.node_id, r.run_ns, mode(o.offset_ns) as offset_ns, max(o.confidence) as confidence
+    select r.cluster, r.node_id, r.run_ns, mode(o.offset_ns order by o.offset_ns) as offset_ns, max(o.confidence) as confidence
     from own as o
     join file_run as r on r.file_id = o.file_id and r.run_ns is not null
     group by r.cluster, r.node_id, r.run_ns

@@ -5,7 +5,7 @@
 -- note: Logs collected at one time end together, within a minute or two. Worked example: three nodes agree among themselves and end at 15:07:15; a fourth, known to be at UTC+1, ends at 15:07:05 = 14:07:05 UTC; so the three are at UTC+1 too.
 create or replace view clock_group as
 with node_zone as (
-    select f.cluster, f.node_id, mode(r.offset_ns) as offset_ns
+    select f.cluster, f.node_id, mode(r.offset_ns order by r.offset_ns) as offset_ns
     from clock_run as r
     join ais_file as f on f.file_id = r.file_id
     group by f.cluster, f.node_id

@@ -17,13 +17,13 @@ with told as (
     where not exists (select 1 from clock_run as o where o.file_id = r.file_id)
 ),
 run_zone as (
-    select r.cluster, r.node_id, r.run_ns, mode(t.offset_ns) as offset_ns, least(max(t.confidence), 0.9) as confidence
+    select r.cluster, r.node_id, r.run_ns, mode(t.offset_ns order by t.offset_ns) as offset_ns, least(max(t.confidence), 0.9) as confidence
     from told as t
     join file_run as r on r.file_id = t.file_id and r.run_ns is not null
     group by r.cluster, r.node_id, r.run_ns
 ),
 node_zone as (
-    select f.cluster, f.node_id, mode(t.offset_ns) as offset_ns, least(max(t.confidence), 0.85) as confidence
+    select f.cluster, f.node_id, mode(t.offset_ns order by t.offset_ns) as offset_ns, least(max(t.confidence), 0.85) as confidence
     from told as t
     join ais_file as f on f.file_id = t.file_id
     group by f.cluster, f.node_id

@@ -2,7 +2,7 @@
 -- grain: one row a worker file and possible offset
 -- reads: worker_line, ais_line, clock_ais, worker_file, threshold
 -- stored: yes
--- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only.
+-- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours.
 create or replace view clock_worker_anchor as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -39,28 +39,30 @@ pair as (
     join clock_ais as k on k.file_id = a.file_id
     group by c.file_id, c.line_no, c.text, c.low_ns, c.high_ns, c.is_exact
 ),
-candidate as (
+fitting as (
     select
-        p.file_id,
-        p.line_no,
-        p.text,
-        p.is_exact,
-        case
-            when p.is_exact then (floor((p.low_gap_ns + 5000000000) / t.ns) * t.ns)::bigint
-            when floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns >= p.low_gap_ns - 5000000000 then (floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns)::bigint
-        end as offset_ns,
-        not p.is_exact and floor((p.high_gap_ns + 5000000000) / t.ns) * t.ns - t.ns >= p.low_gap_ns - 5000000000 as is_ambiguous
+        p.file_id, p.line_no, p.text, p.is_exact, (unnest(generate_series(
+            greatest(case when p.is_exact then floor((p.low_gap_ns + 5000000000) / t.ns) else ceil((p.low_gap_ns - 5000000000) / t.ns) end, -z.value * 1000000000 / t.ns)::bigint,
+            least(floor((case when p.is_exact then p.low_gap_ns else p.high_gap_ns end + 5000000000) / t.ns), z.value * 1000000000 / t.ns)::bigint
+        )) * t.ns)::bigint as offset_ns
     from pair as p
     cross join step as t
+    join threshold as z on z.name = 'zone_span_s'
+),
+candidate as (
+    select
+        *,
+        count(*) over (partition by file_id, line_no) > 1 as is_ambiguous
+    from fitting
+    qualify row_number() over (partition by file_id, line_no order by offset_ns <> 0, offset_ns % 3600000000000 <> 0, offset_ns % 1800000000000 <> 0, abs(offset_ns)) = 1
 )
 select
     file_id,
-    case when bool_and(is_ambiguous) then 0 else offset_ns end as offset_ns,
+    offset_ns,
     bool_and(is_ambiguous) as is_ambiguous,
     count(*) as vote_count,
     min(line_no) as line_no,
     arg_min(text, line_no) as text
 from candidate
-where offset_ns is not null and abs(offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
 group by file_id, offset_ns
 qualify row_number() over (partition by file_id order by bool_and(is_ambiguous), count(*) desc, abs(offset_ns)) = 1

@@ -2,7 +2,7 @@
 -- grain: one row a worker log
 -- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job_start, clock_job_load, pattern
 -- stored: yes
--- note: Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others; own evidence goes first, because nodes differ.
+-- note: Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others; own evidence goes first, because nodes differ. In a file whose collector prints UTC, lines with a stamp of their own may still be local: the collector's stamps beside them tell by how much.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, date_method
@@ -38,7 +38,7 @@ sibling as (
     qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id) = 1
 ),
 job_zone as (
-    select f.job_id, mode(t.offset_ns) as offset_ns, max(t.confidence) as confidence
+    select f.job_id, mode(t.offset_ns order by t.offset_ns) as offset_ns, max(t.confidence) as confidence
     from told as t
     join file as f on f.file_id = t.file_id
     group by f.job_id
@@ -46,6 +46,7 @@ job_zone as (
 joined as (
     select
         f.file_id, f.is_utc, f.zone, f.date_method,
+        case when f.zone is not null then 0 when f.is_utc then coalesce(o.offset_ns, 0) else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns, 0) end as shift_ns,
         coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) as offset_ns,
         case when t.file_id is not null then t.method when coalesce(s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) is not null then 'anchor' end as method,
         coalesce(t.confidence, s.confidence * 0.98, z.confidence * 0.9, case when j.offset_ns = 0 then 0.8 when j.offset_ns is not null then 0.7 when g.offset_ns is not null then 0.65 end) as confidence,
@@ -53,6 +54,7 @@ joined as (
         coalesce(t.text, s.text, j.text, case when g.job_id is not null then 'the targets stopped serving it between its last step and its end' end) as text
     from file as f
     left join told as t on t.file_id = f.file_id
+    left join own as o on o.file_id = f.file_id
     left join sibling as s on s.file_id = f.file_id
     left join job_zone as z on z.job_id = f.job_id
     left join clock_job_start as j on j.job_id = f.job_id
@@ -60,8 +62,8 @@ joined as (
 )
 select
     file_id,
-    case when is_utc then 0 else coalesce(offset_ns, 0) end as shift_ns,
-    (case when is_utc then 0 else coalesce(offset_ns, 0) end / 1000000000)::bigint as zone_offset_s,
+    shift_ns,
+    (shift_ns / 1000000000)::bigint as zone_offset_s,
     case when zone is not null then 'given' when is_utc then 'utc_marker' else coalesce(method, 'assumed') end as method,
     case when is_utc then 0.99 else coalesce(confidence, 0.5) end as confidence,
     line_no,

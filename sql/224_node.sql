@@ -8,7 +8,7 @@ with file as (
     select
         cluster,
         node_id,
-        mode(node_role) as role,
+        mode(node_role order by node_role) as role,
         max(host) as host,
         max(pod) as pod,
         max(version) as version,

@@ -22,9 +22,11 @@ select
     min(utc_ns) as first_ns,
     max(utc_ns) as last_ns,
     list(distinct effect) as effects,
+    count(*) filter (where effect in ('down', 'unreachable', 'removed')) as missed_count,
     count(distinct witness_id) filter (where witness_id <> node_id and effect <> 'cut') as witness_count,
     count(distinct witness_id) filter (where witness_id <> node_id) as cut_count,
     arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no, arg_min(text, utc_ns) as text,
-    min(utc_ns) filter (where effect in ('down', 'unreachable', 'cut', 'removed')) as seen_ns
+    min(utc_ns) filter (where effect in ('down', 'unreachable', 'cut', 'removed')) as seen_ns,
+    min(utc_ns) filter (where effect = 'cut' and regexp_matches(text, 'EOF|refused|reset by peer|broken pipe')) as broke_ns
 from numbered
 group by cluster, node_id, outage_no

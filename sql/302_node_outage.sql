@@ -1,8 +1,8 @@
 -- A span in which an AIStore node was away: killed, stopped, hung, cut off or removed from the cluster map.
 -- grain: one row an outage of a node
--- reads: outage_span, ais_event, threshold
+-- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
--- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A node that peers miss went at the earliest one keepalive round before, and not before its own last line. A refused connection while a node starts is part of the outage before it.
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
 create or replace view node_outage as
 with comeback as (
     select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
@@ -15,10 +15,15 @@ ended as (
     join comeback as c on c.cluster = s.cluster and c.node_id = s.node_id and c.utc_ns > s.first_ns
     group by s.cluster, s.node_id, s.outage_no
 ),
+line as (
+    select cluster, node_id, utc_ns from ais_event
+    union all
+    select cluster, node_id, utc_ns from stats_reading
+),
 own as (
     select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns
     from outage_span as s
-    left join ais_event as e on e.cluster = s.cluster and e.node_id = s.node_id
+    left join line as e on e.cluster = s.cluster and e.node_id = s.node_id
     group by s.cluster, s.node_id, s.outage_no
 ),
 logs as (
@@ -35,12 +40,14 @@ select
         when list_contains(s.effects, 'fatal') or list_contains(s.effects, 'panic') then 'crashed'
         when list_contains(s.effects, 'stopping') or list_contains(s.effects, 'stopped') then 'stopped'
         when list_contains(s.effects, 'maintenance') then 'maintenance'
+        when not list_contains(s.effects, 'removed') and ((s.missed_count < 2 and o.after_ns - s.seen_ns < 90000000000) or (s.witness_count < 2 and o.after_ns - o.before_ns < (select value * 1000000000 from threshold where name = 'kalive_detect_s'))) then 'cut'
         when list_contains(s.effects, 'unreachable') and not list_contains(s.effects, 'down') then 'hung'
         when list_contains(s.effects, 'down') or list_contains(s.effects, 'removed') then 'down'
         else 'cut'
     end as fault_kind,
     case
         when list_contains(s.effects, 'killed') and s.seen_ns is not null then least(s.seen_ns, s.last_ns)
+        when s.broke_ns <= s.first_ns + 1000000000 then s.first_ns
         when list_has_any(s.effects, ['unreachable', 'down']) and not list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic', 'maintenance'])
             then greatest(coalesce(o.before_ns, 0), s.first_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint
         else s.first_ns

@@ -2,7 +2,7 @@
 -- grain: one row a restarted target and cluster map version its peers were stuck with
 -- reads: ais_event, node_process, node_outage, counter_delta, threshold
 -- stored: yes
--- note: AIStore 5.0: after a restart the peers' shared-dm may keep an old Smap; each missing entry then waits max_wait (20 s), with hardly a line: the senders' list at the end of the xaction names the destination that was missing.
+-- note: AIStore 5.0: after a restart the peers' shared-dm may keep an old Smap; each missing entry then waits max_wait (20 s), with hardly a line: the senders' list at the end of the xaction names the destination that was missing. Get-from-neighbour attempts that end as soft errors are missing objects, answered at once, and no sign.
 create or replace view stale_membership as
 with sign as (
     select e.cluster, e.peer_node_id as node_id, e.node_id as sender_id, e.utc_ns, e.file_id, e.line_no, e.text, true as is_stated
@@ -15,7 +15,8 @@ with sign as (
     union all
     select d.cluster, d.node_id, d.node_id as sender_id, d.utc_ns, d.file_id, d.line_no, 'getbatch.gfn.n:' || d.value::varchar as text, false as is_stated
     from counter_delta as d
-    where d.counter = 'getbatch.gfn.n' and d.delta > 0
+    left join counter_delta as m on m.file_id = d.file_id and m.line_no = d.line_no and m.counter = 'err.soft.getbatch.n'
+    where d.counter = 'getbatch.gfn.n' and d.delta > coalesce(m.delta, 0)
 ),
 restart as (
     select cluster, node_id, started_ns from node_process where started_ns is not null and process_seq > 1

@@ -2,7 +2,7 @@
 -- grain: one row a failed attempt with a collective time-out
 -- reads: failure_signal, failed_attempt
 -- stored: yes
--- note: Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -10,7 +10,8 @@ with wait as (
         regexp_extract(s.process_group, '^([^( ]+)', 1) as guid,
         s.process_group,
         case
-            when s.ran_for_ms is not null then s.utc_ns - s.ran_for_ms * 1000000
+            when s.ran_for_ms is not null and s.stamp_source in ('own', 'wrapper') then s.utc_ns - s.ran_for_ms * 1000000
+            when s.ran_for_ms is not null then greatest(s.utc_ns - s.ran_for_ms * 1000000, least(f.progress_ns, s.latest_ns), least(coalesce(f.first_stamped_ns, s.latest_ns), s.latest_ns) - s.ran_for_ms * 1000000)
             when s.timeout_ms is not null and s.stamp_source = 'own' then s.utc_ns - s.timeout_ms * 1000000
             when s.timeout_ms is not null then coalesce(f.first_stamped_ns, s.latest_ns) - s.timeout_ms * 1000000
         end as start_ns,
@@ -45,15 +46,15 @@ select
     max(t.process_group) as process_group,
     min(t.seq_num) as seq_num,
     arg_min(t.op_type, coalesce(t.seq_num, 0)) filter (where t.op_type is not null) as first_op_type,
-    mode(t.op_type) filter (where t.op_type is not null) as op_type,
-    mode(t.numel_in) filter (where t.numel_in is not null) as numel_in,
-    mode(t.numel_out) filter (where t.numel_out is not null) as numel_out,
-    mode(t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
+    mode(t.op_type order by t.op_type) filter (where t.op_type is not null) as op_type,
+    mode(t.numel_in order by t.numel_in) filter (where t.numel_in is not null) as numel_in,
+    mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
+    mode(t.timeout_ms order by t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
     arg_min(t.ran_for_ms, t.spoke_ns) filter (where t.ran_for_ms is not null) as ran_for_ms,
     min(t.start_ns) as hang_start_ns,
     min(t.spoke_ns) as spoke_ns,
-    mode(t.user_location) filter (where t.user_location is not null) as user_location,
-    mode(t.collective) filter (where t.collective is not null) as collective,
+    mode(t.user_location order by t.user_location) filter (where t.user_location is not null) as user_location,
+    mode(t.collective order by t.collective) filter (where t.collective is not null) as collective,
     count(distinct t.rank) as rank_count,
     arg_min(t.file_id, t.spoke_ns) as file_id,
     arg_min(t.line_no, t.spoke_ns) as line_no,

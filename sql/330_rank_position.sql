@@ -6,7 +6,7 @@
 create or replace view rank_position as
 with line as (
     select
-        s.job_id, s.attempt, s.rank, s.signal, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
+        s.job_id, s.attempt, s.rank, s.signal, s.pattern, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
         nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), '') as guid, s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
         c.guid as stuck_guid, c.seq_num as stuck_seq
     from failure_signal as s
@@ -22,7 +22,7 @@ counter as (
         arg_max(line_no, last_enqueued) as line_no,
         arg_max(text, last_enqueued) as text
     from line
-    where last_enqueued is not null and (guid = stuck_guid or guid is null)
+    where last_enqueued is not null and (guid = stuck_guid or (guid is null and (stuck_guid = '0' or coalesce(pattern, '') not like 'nccl_dump_signal%')))
     group by job_id, attempt, rank
 ),
 waited as (

@@ -2,7 +2,7 @@
 -- grain: one row a rank of a failed attempt that crashed or was killed
 -- reads: failure_signal, failed_attempt
 -- stored: yes
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A kill that torchrun lists is not one the agent sent itself.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself.
 create or replace view rank_crash as
 with line as (
     select
@@ -27,7 +27,14 @@ chosen as (
     ) = 1
 )
 select
-    job_id, attempt, rank, signal, pattern, tier, severity, failure_class, exception, frame_kind, collective, user_location, exit_code,
+    job_id, attempt, rank, signal, pattern, tier, severity,
+    case
+        when pattern like 'cuda%' and exists (
+            select 1 from failure_signal as x
+            where x.job_id = c.job_id and x.attempt = c.attempt and x.pattern like 'gpu_xid%' and x.failure_class = 'gpu' and (x.rank = c.rank or (x.rank is null and x.file_id = c.file_id))
+        ) then 'gpu'
+        else failure_class
+    end as failure_class, exception, frame_kind, collective, user_location, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, received_count, expected_count,
     utc_ns, latest_ns, stamp_source, line_count, file_id, line_no, message, text, capture
-from chosen
+from chosen as c

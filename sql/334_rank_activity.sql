@@ -1,6 +1,6 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: stack_frame, worker_file, worker_tail, failed_attempt, rank_crash, stuck_collective, threshold
+-- reads: stack_frame, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- note: Innermost telling frame of the main thread first: a socket below an HTTP client is waiting for storage, below a collective it is not. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
 create or replace view rank_activity as
@@ -34,7 +34,12 @@ top as (
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, t.rank, t.activity, t.file_id, t.line_no, t.text,
+        w.job_id, w.path_attempt + t.attempt_no as attempt, t.rank,
+        case
+            when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/') then 'storage_wait'
+            when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
+            else t.activity
+        end as activity, t.file_id, t.line_no, t.text,
         row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, t.rank order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
@@ -63,3 +68,9 @@ union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
 where c.frame_kind is not null and c.frame_kind <> 'other'
+union all
+select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness, 0.7 as confidence, s.file_id, s.line_no, s.text
+from failure_signal as s
+join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns <= k.spoke_ns
+where coalesce(s.signal, 'victim') = 'victim' and s.is_uncaught and s.tier in ('collective', 'launcher', 'network')

@@ -11,7 +11,7 @@ with stated as (
     group by job_id
 ),
 printed as (
-    select e.job_id, mode(l.release_no) as release_no
+    select e.job_id, mode(l.release_no order by l.release_no) as release_no
     from worker_event as e
     join torch_source_line as l on l.source_line = try_cast(regexp_extract(e.text, 'ProcessGroupNCCL\.cpp:(\d+)\]', 1) as integer)
     group by e.job_id

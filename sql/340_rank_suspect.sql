@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line), absent (no line at all).
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line), exited (torchrun names it first, and nothing hung), absent (no line at all).
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, arg_min(text, file_id) as text
@@ -61,5 +61,10 @@ from behind
 where is_behind = (behind_count * 2 <= rank_count) and behind_count > 0 and (is_behind or op_type is distinct from 'BROADCAST')
 union all
 select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count, file_id, line_no, text from rank_crash
+union all
+select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1, s.file_id, s.line_no, s.text
+from failure_signal as s
+join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
+where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
 union all
 select job_id, attempt, rank, case when is_absent then 'absent' else 'silent' end, case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null from quiet

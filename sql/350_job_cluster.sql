@@ -2,7 +2,7 @@
 -- grain: one row a job attempt and cluster
 -- reads: job_span, job_storage, worker_event, ais_event, node, node_endpoint, node_coverage, threshold
 -- stored: yes
--- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. A cluster below cluster_certainty is not taken for the job's.
+-- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
 create or replace view job_cluster as
 with overlap as (
     select j.job_id, j.attempt, c.cluster
@@ -33,10 +33,12 @@ told as (
 stranger as (
     select o.job_id, o.attempt, o.cluster
     from overlap as o
-    join worker_event as w on w.job_id = o.job_id and w.attempt = o.attempt and w.endpoint is not null and contains(coalesce(w.url, ''), '/v1/')
+    join worker_event as w on w.job_id = o.job_id and w.attempt = o.attempt and regexp_matches(w.endpoint, '^[0-9.]+:[0-9]+$')
+        and regexp_matches(coalesce(w.url, '') || w.text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
     where exists (select 1 from node_endpoint as e where e.cluster = o.cluster)
     group by o.job_id, o.attempt, o.cluster
-    having bool_and(not exists (select 1 from node_endpoint as e where e.cluster = o.cluster and split_part(e.endpoint, ':', 1) = split_part(w.endpoint, ':', 1)))
+    having bool_and(not exists (select 1 from node_endpoint as e where e.cluster = o.cluster and regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(w.endpoint, '^[0-9]+\.[0-9]+\.')
+        and (e.endpoint = w.endpoint or not starts_with(w.endpoint, '127.'))))
 ),
 by_time as (
     select

@@ -19,7 +19,7 @@ sign as (
     group by job_id, attempt
 ),
 place as (
-    select job_id, attempt, mode(user_location) as user_location
+    select job_id, attempt, mode(user_location order by user_location) as user_location
     from worker_event
     where pattern = 'nccl_collective_stack' and user_location is not null
     group by job_id, attempt

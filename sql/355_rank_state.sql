@@ -62,7 +62,7 @@ select
         when is_initiator then 'initiator' when is_notified then 'notified' when is_placed then 'waiting' else 'victim'
     end as role,
     is_initiator, is_notified, is_absent, process_group, last_enqueued, last_completed,
-    greatest(last_enqueued - last_completed, 0) as pending,
+    case when last_enqueued >= last_completed then last_enqueued - last_completed end as pending,
     case
         when is_waiting and coalesce(witness, '') <> 'stack' then 'collective'
         when activity in ('storage_wait', 'decoding', 'batch_preparation', 'worker_wait', 'data_loading', 'checkpoint', 'collective', 'compute') then activity

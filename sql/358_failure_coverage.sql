@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, job_cluster, node, node_coverage, node_fault, threshold
 -- stored: yes
--- note: A node is covered if its logs reach from a minute before the stall to a minute after it. Idle nodes write little, so a gap inside a file is no hole.
+-- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis
@@ -18,6 +18,13 @@ node_state as (
     join node as n on n.cluster = c.cluster
     left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
     group by c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log
+),
+late as (
+    select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed
+    from cluster as c
+    join node_coverage as v on v.cluster = c.cluster and v.started_ns <= c.stall_ns
+    join threshold as t on t.name = 'notice_s'
+    group by c.failure_id
 ),
 fault as (
     select c.failure_id, max(f.weight) as top_weight, count(*) filter (where f.weight >= 0.5) as fault_count
@@ -36,9 +43,11 @@ select
     coalesce(count(s.node_id) filter (where s.is_covered) / nullif(count(s.node_id), 0), 0.0) as covered_ratio,
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
+    coalesce(bool_or(l.is_followed), false) as is_followed,
     coalesce(max(t.top_weight), 0.0) as fault_weight,
     coalesce(max(t.fault_count), 0) as fault_count
 from failure_case as f
 left join node_state as s on s.failure_id = f.failure_id
 left join fault as t on t.failure_id = f.failure_id
+left join late as l on l.failure_id = f.failure_id
 group by f.failure_id

@@ -1,13 +1,28 @@
 -- What happened on a culprit rank: its own first error, and what it was doing.
--- grain: one row a culprit of a failure
--- reads: failure_case, culprit, rank_crash, rank_activity, rank_request
+-- grain: one row a culprit of a failure; where most ranks failed alike and none is the culprit, one row without a rank
+-- reads: failure_case, culprit, failed_rank, rank_crash, rank_activity, rank_request
 -- stored: yes
--- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited.
+-- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
     from rank_activity
     qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc) = 1
+),
+alike as (
+    select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank, min(c.utc_ns) as utc_ns, count(*) as alike_count
+    from rank_crash as c
+    where c.signal = 'crash' and c.failure_class in ('storage_io', 'data_loading_stall', 'network')
+        and not exists (select 1 from culprit as u where u.job_id = c.job_id and u.attempt = c.attempt)
+    group by c.job_id, c.attempt, c.failure_class
+    having count(*) * 2 > (select count(*) from failed_rank as r where r.job_id = c.job_id and r.attempt = c.attempt)
+),
+who as (
+    select job_id, attempt, rank, rank as witness_rank, basis, certainty, file_id, line_no, text from culprit
+    union all
+    select a.job_id, a.attempt, null, a.rank, 'alike', 0.6, c.file_id, c.line_no, c.text
+    from alike as a
+    join rank_crash as c on c.job_id = a.job_id and c.attempt = a.attempt and c.rank = a.rank
 ),
 met as (
     select
@@ -20,18 +35,18 @@ met as (
     qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns)) = 1
 )
 select
-    f.failure_id, f.job_id, f.attempt, c.rank, c.basis, c.certainty,
+    f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,
     c.file_id as basis_file_id, c.line_no as basis_line_no, c.text as basis_text,
     r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, r.failure_class as crash_class, r.exception, r.frame_kind, r.exit_code,
     r.status_code, r.object, r.bucket, r.wid, r.node_id as crash_node_id, r.endpoint, r.received_count, r.expected_count, r.user_location,
     r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, r.file_id as crash_file_id, r.line_no as crash_line_no, r.message as crash_message, r.text as crash_text,
     coalesce(d.activity, 'unknown') as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text,
-    m.outcome as request_outcome, m.node_id as request_node_id, m.pattern as request_pattern, m.file_id as request_file_id, m.line_no as request_line_no, m.text as request_text,
+    m.outcome as request_outcome, m.node_id as request_node_id, m.pattern as request_pattern, m.file_id as request_file_id, m.line_no as request_line_no, m.text as request_text, m.from_ns as request_from_ns,
     m.top_retry, m.retry_limit,
-    count(*) over (partition by f.failure_id) as culprit_count,
+    count(c.rank) over (partition by f.failure_id) as culprit_count,
     row_number() over (partition by f.failure_id order by (r.pattern is null), r.utc_ns, c.certainty desc, c.rank) as culprit_no
 from failure_case as f
-join culprit as c on c.job_id = f.job_id and c.attempt = f.attempt
-left join rank_crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank = c.rank and r.pattern <> 'torchrun_failure_entry'
-left join doing as d on d.job_id = f.job_id and d.attempt = f.attempt and d.rank = c.rank
-left join met as m on m.failure_id = f.failure_id and m.rank = c.rank
+join who as c on c.job_id = f.job_id and c.attempt = f.attempt
+left join rank_crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank = c.witness_rank and r.pattern <> 'torchrun_failure_entry'
+left join doing as d on d.job_id = f.job_id and d.attempt = f.attempt and d.rank = c.witness_rank
+left join met as m on m.failure_id = f.failure_id and m.rank = c.witness_rank

@@ -21,11 +21,11 @@ select
     f.culprit_rank as rank,
     f.chain_id,
     round(0.2 + 0.78 * f.link_score, 3) as score,
-    'rank ' || f.culprit_rank::varchar || case when f.activity = 'storage_wait' then ' waited for storage' else ' hung without a word' end
+    'rank ' || f.culprit_rank::varchar || case when f.activity = 'storage_wait' then ' waited for storage' when f.activity in ('unknown', 'initialisation') then ' hung without a word' else ' hung, last seen in ' || replace(f.activity, '_', ' ') || ',' end
         || ' while AIStore node ' || f.link_node_id || coalesce(' ' || k.stalled_words, ' had trouble: ' || f.fault_kind, ' broke batches')
         || coalesce(' since ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
     [
-        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why rank ' || f.culprit_rank::varchar || ': ' || f.basis_words},
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
         {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
         {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
         {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'},

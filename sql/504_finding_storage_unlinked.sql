@@ -1,41 +1,64 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, threshold
+-- reads: failure_lead, storage_relation, node, node_coverage, threshold
 -- stored: yes
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
 create or replace view finding_storage_unlinked as
-with judged as (
+with node_end as (
+    select cluster, node_id, max(ended_ns) as ended_ns
+    from node_coverage
+    group by cluster, node_id
+),
+judged as (
+    select
+        f.*,
+        coalesce(r.is_foreign, false) as is_foreign,
+        f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
+        f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
+        regexp_matches(f.crash_pattern, 'sdk_(connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
+        regexp_matches(f.crash_pattern, 'short|truncated|stream|metadata|multipart|extract') as is_cut_answer
+    from failure_lead as f
+    left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
+    left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
+    left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
+),
+judgement as (
     select
         *,
-        regexp_matches(crash_pattern, 'sdk_(connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
-        regexp_matches(crash_pattern, 'short|truncated|stream|metadata|multipart|extract') as is_cut_answer
-    from failure_lead
+        case
+            when is_foreign then 'foreign_service'
+            when is_gone then 'node_gone'
+            when crash_node_id is not null and is_server_word and coalesce(cluster_certainty, 0) < 0.5 then 'server_said'
+            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
+            when is_storage_seen then 'storage_logs_show_nothing'
+            else 'client_side_only'
+        end as kind
+    from judged
 )
 select
     failure_id,
     'storage_unlinked' as finding,
-    case when crash_class = 'storage_io' and link_score < (select value from threshold where name = 'link_score') then 'fired' when crash_class is null then 'quiet' else 'quiet' end as state,
-    case
-        when is_storage_seen and not is_server_word and not is_cut_answer and fault_count = 0 then 'network'
-        else 'storage_io'
-    end as failure_class,
-    case when is_storage_seen then 'storage_logs_show_nothing' else 'client_side_only' end as failure_kind,
-    case
-        when crash_node_id is not null and is_server_word and coalesce(cluster_certainty, 0) < 0.5 then 'guilty'
-        when is_storage_seen and not is_server_word and not is_cut_answer and fault_count = 0 then 'innocent'
-        else 'undetermined'
-    end as storage_verdict,
-    case when is_server_word then crash_node_id end as node_id,
+    case when crash_class = 'storage_io' and link_score < (select value from threshold where name = 'link_score') then 'fired' else 'quiet' end as state,
+    case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' else 'storage_io' end as failure_class,
+    kind as failure_kind,
+    case when kind in ('node_gone', 'server_said') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') then 'innocent' else 'undetermined' end as storage_verdict,
+    case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_storage_seen and not is_server_word and not is_cut_answer then 0.6 when is_storage_seen then 0.55 else 0.72 end as score,
-    'rank ' || culprit_rank::varchar || ' failed with ' || coalesce(exception, crash_pattern) || ' while reading from storage; '
-        || case when is_storage_seen then 'the AIStore logs at hand show no fault at that moment' else 'without AIStore logs it stays open whose fault that was' end as statement,
+    case kind when 'foreign_service' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_show_nothing' then 0.55 else 0.72 end as score,
+    culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
+        when 'foreign_service' then ' while talking to another service, not AIStore'
+        when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
+        when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
+        when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
+        when 'storage_logs_show_nothing' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
+        else ' while reading from storage; without AIStore logs it stays open whose fault that was'
+    end as statement,
     [
-        {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of rank ' || culprit_rank::varchar},
+        {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
         {'file_id': request_file_id, 'line_no': request_line_no, 'why': 'what it met at the storage before'},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words}
     ] as supports,
     [] as contradicts
-from judged
+from judgement
 where crash_pattern is not null

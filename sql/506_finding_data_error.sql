@@ -19,10 +19,10 @@ select
     culprit_rank as rank,
     null::varchar as chain_id,
     case when is_storage_seen and link_score < 0.5 then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
-    'rank ' || culprit_rank::varchar || ' got data it could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160) as statement,
+    culprit_words || ' got data it could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160) as statement,
     [
-        {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of rank ' || culprit_rank::varchar},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+        {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || fault_kind}] else [] end as contradicts
 from failure_lead

@@ -8,14 +8,14 @@ select
     'data_stall' as finding,
     case
         when culprit_rank is null or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
-        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding') or crash_class = 'data_loading_stall' then 'fired'
+        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding', 'file_read') or crash_class = 'data_loading_stall' then 'fired'
         else 'quiet'
     end as state,
     'data_loading_stall' as failure_class,
     coalesce(activity, crash_pattern) as failure_kind,
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
-        when activity in ('worker_wait', 'data_loading') and is_storage_seen and fault_count = 0 then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
@@ -23,7 +23,7 @@ select
     null::varchar as chain_id,
     case when activity_witness = 'stack' then 0.85 else 0.68 end as score,
     'rank ' || culprit_rank::varchar || ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited'
-        || case when is_storage_seen then '; AIStore shows no fault at that moment' else '; without AIStore logs it stays open what held it' end as statement,
+        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen then '; AIStore shows no fault at that moment' else '; without AIStore logs it stays open what held it' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}

@@ -23,7 +23,7 @@ select
     greatest(f.ended_ns, f.spoke_ns) as ended_ns,
     greatest(f.low_ns, least(
         c.sign_ns,
-        case when f.crash_ns = f.crash_latest_ns then f.crash_ns else least(f.crash_latest_ns, greatest(f.hang_start_ns, f.crash_ns)) end,
+        case when f.crash_ns is null then null when f.crash_ns = f.crash_latest_ns then f.crash_ns else least(f.crash_latest_ns, greatest(f.hang_start_ns, f.crash_ns)) end,
         f.spoke_ns
     )) as first_error_ns
 from failure_case as f

@@ -39,7 +39,7 @@ select
     s.span,
     s.start_ns,
     s.end_ns,
-    least(coalesce(c.covered_ns, 0) / nullif(s.end_ns - s.start_ns, 0), 1.0) as covered_ratio
+    case when s.end_ns > s.start_ns then least(coalesce(c.covered_ns, 0) / (s.end_ns - s.start_ns), 1.0) end as covered_ratio
 from span as s
 join node as n on n.cluster = s.cluster
 left join covered as c on c.failure_id = s.failure_id and c.span = s.span and c.cluster = n.cluster and c.node_id = n.node_id

@@ -1,0 +1,66 @@
+-- How much a culprit's trouble has to do with storage at all, before any node is looked at.
+-- grain: one row a culprit of a failure
+-- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
+-- stored: yes
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host which is no daemon of the cluster is another service's; neither is a retry that the rank outlived.
+create or replace view storage_relation as
+with named as (
+    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
+    from culprit_cause as u
+    where u.crash_pattern is not null
+),
+foreigner as (
+    select n.failure_id, n.witness_rank
+    from named as n
+    left join failure_case as f on f.failure_id = n.failure_id
+    left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    left join node_endpoint as e on e.cluster = c.cluster
+    group by n.failure_id, n.witness_rank, n.host, n.words
+    having regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
+        or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(split_part(e.endpoint, ':', 1) = n.host))
+),
+judged as (
+    select
+        u.failure_id, u.rank, x.failure_id is not null as is_foreign, u.crash_pattern, u.crash_class, u.activity,
+        u.request_outcome is not null as has_request,
+        u.request_outcome in ('retry', 'note') and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
+        u.crash_class in ('storage_io', 'data_loading_stall') as is_storage_error,
+        u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ib_|process_group)') as is_path_error,
+        u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') as is_lack,
+        u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
+            or (u.crash_class = 'data' and u.object is not null) as is_named,
+        coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write
+    from culprit_cause as u
+    join failure_case as f on f.failure_id = u.failure_id
+    join threshold as p on p.name = 'request_pending_s'
+    left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank
+)
+select
+    failure_id,
+    rank,
+    is_foreign,
+    case
+        when is_foreign then 0.0
+        when crash_pattern is not null then case when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
+        when activity in ('storage_wait', 'data_loading', 'worker_wait') then 1.0
+        when activity = 'batch_preparation' then 0.9
+        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
+        when activity in ('checkpoint', 'evaluation') then 0.25
+        else 0.15
+    end as chain_weight,
+    case
+        when is_foreign then 0.0
+        when is_storage_error then 0.8
+        when is_path_error then 0.6
+        when is_lack then 0.75
+        when crash_pattern is not null then 0.1
+        when activity = 'storage_wait' then 0.9
+        when activity in ('data_loading', 'worker_wait', 'batch_preparation') then 0.78
+        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.68
+        when activity in ('checkpoint', 'evaluation') then 0.4
+        else 0.15
+    end as time_weight,
+    crash_pattern is null and activity not in ('storage_wait') as is_silent,
+    crash_pattern is not null as has_error,
+    is_write
+from judged
