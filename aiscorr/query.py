@@ -26,6 +26,7 @@ _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
 _ODD_TIME = re.compile(r"TIMESTAMP(_NS)?( WITH TIME ZONE)?")
 _CSV_MARK = re.compile(r'[",\r\n]')
 _MARKDOWN_MARK = re.compile(r"[\\|<`*]")
+_LATE_CONTROL = re.compile(r"[\x7f-\x9f]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -165,8 +166,8 @@ def write_text(rows: Rows, form: str, *, width: int | None = None) -> str:
         names = _unique(rows.columns)
         objects = [_object(names, row) for row in rows.rows]
         if form == "json":
-            return json.dumps(objects, ensure_ascii=False, indent=1) + "\n"
-        return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in objects)
+            return json_text(objects, indent=1) + "\n"
+        return "".join(json_text(item) + "\n" for item in objects)
     if form == "markdown":
         return _markdown(rows)
     return _table(rows, width)
@@ -193,6 +194,12 @@ def write_binary(result: duckdb.DuckDBPyRelation | None, sql: str, form: str, ta
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise _failed(sql, error) from None
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """The value as JSON; letters stay letters, every control character is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _LATE_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def printable(text: str) -> str:

@@ -5,9 +5,7 @@ The database is opened for each statement and closed after it.
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,9 +73,10 @@ def run_shell(
     execute: Callable[[str], None],
     words: Callable[[], Iterable[str]],
     say: Callable[[str], None],
+    complain: Callable[[str], None],
     environment: dict[str, str],
 ) -> None:
-    """Reads statements until the user leaves; `execute` runs one and shows its rows; errors are said, not fatal."""
+    """Reads statements until the user leaves; `execute` runs one and shows its rows; no error and no Ctrl-C ends it."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import FuzzyWordCompleter
     from prompt_toolkit.lexers import PygmentsLexer
@@ -107,9 +106,11 @@ def run_shell(
         try:
             execute(text)
         except AiscorrError as error:
-            say(f"error: {error}")
+            complain(f"error: {error}")
+        except KeyboardInterrupt:
+            complain("stopped")
 
 
 def terminal_width() -> int:
     """Columns of the terminal, 100 where there is none."""
-    return shutil.get_terminal_size((100, 40)).columns if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "100"))
+    return shutil.get_terminal_size((100, 40)).columns

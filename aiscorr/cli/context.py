@@ -39,9 +39,9 @@ class Context:
 
 
 def emit(text: str, output: str | None) -> None:
-    """The text to a file, or to stdout. Raises UsageError where the file cannot be written."""
+    """The text as it is to a file, or to stdout. Raises UsageError where the file cannot be written."""
     if output is None or output == "-":
-        click.echo(text, nl=False)
+        click.echo(text, nl=False, color=True)
         return
     try:
         with open(output, "w", encoding="utf-8") as target:

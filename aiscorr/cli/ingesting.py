@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 import time
@@ -119,17 +118,21 @@ def _progress(context: Context) -> Iterator[Callable[[str, int, int, int], None]
 def _summary_json(summary: IngestSummary) -> str:
     from dataclasses import asdict
 
+    from aiscorr.query import json_text
+
     values = asdict(summary)
     for name in ("unknown", "problems"):
         key = "why" if name == "unknown" else "problem"
         values[name] = [{"path": path, key: text} for path, text in values[name]]
     names = ("failure_id", "failure_class", "storage_verdict", "statement")
     values["failures"] = [dict(zip(names, failure, strict=True)) for failure in summary.failures]
-    return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
+    return json_text(values, indent=1) + "\n"
 
 
 def summary_text(summary: IngestSummary, context: Context) -> str:
     """What an ingest read, left out and found, for people."""
+    from aiscorr.query import printable
+
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     lines = [
         f"{summary.file_count} files: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
@@ -154,4 +157,4 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
         lines.append("read more: aiscorr report" + ("" if len(summary.failures) == 1 else " FAILURE"))
     elif summary.run_id:
         lines.append("no failure that was not known (aiscorr query @failures)")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{printable(line)}\n" for line in lines)

@@ -139,7 +139,7 @@ def _shell(context: Context) -> None:
     def execute(text: str) -> None:
         verb, _, rest = text.strip().rstrip(";").partition(" ")
         if verb == ".help":
-            context.say(HELP)
+            click.echo(HELP, nl=False)
         elif verb == ".views":
             click.echo(_list_views(context), nl=False)
         elif verb == ".queries":
@@ -160,7 +160,10 @@ def _shell(context: Context) -> None:
                 {},
             )
 
-    run_shell(execute, lambda: _completions(context), context.say, dict(os.environ))
+    def complain(text: str) -> None:
+        click.echo(text, err=True)
+
+    run_shell(execute, lambda: _completions(context), context.say, complain, dict(os.environ))
 
 
 def _completions(context: Context) -> list[str]:

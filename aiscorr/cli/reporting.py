@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -86,6 +85,7 @@ def _report(
 @click.pass_obj
 def verify(context: Context, failure: str, form: str) -> int:
     """Open the original files again and compare every line that is cited as evidence."""
+    from aiscorr.query import json_text, printable
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
     from aiscorr.store.database import reading
@@ -97,13 +97,13 @@ def verify(context: Context, failure: str, form: str) -> int:
     gone = missing_files(cited)
     if form == "json":
         lines = [{"path": path, "line_no": line_no, "check": state} for (path, line_no), state in sorted(found.items())]
-        click.echo(json.dumps({"lines": lines, "gone_files": gone}, indent=1))
+        click.echo(json_text({"lines": lines, "gone_files": gone}, indent=1))
     else:
         for (path, line_no), state in sorted(found.items()):
             if state != "verified" or context.verbosity > 0:
-                click.echo(f"{state}: {path}:{line_no}")
+                click.echo(printable(f"{state}: {path}:{line_no}"))
         for path in gone:
-            click.echo(f"file gone: {path}")
+            click.echo(printable(f"file gone: {path}"))
         counts = {
             state: sum(1 for value in found.values() if value == state) for state in ("verified", "moved", "gone")
         }
@@ -153,5 +153,5 @@ def demo(context: Context, keep: str | None, form: str) -> int:
             width=None,
             color=is_terminal and not os.environ.get("NO_COLOR"),
         )
-        click.echo(text, nl=False)
+        emit(text, None)
     return 0

@@ -63,6 +63,13 @@ def clock(moment: datetime | None, *, is_exact: bool = True) -> str:
     return ("" if is_exact else "~") + moment.strftime("%H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
 
 
+def clock_between(earliest: datetime | None, latest: datetime | None) -> str:
+    """`23:04:52.800`, or `after 23:04:52.800` where the line was written at some moment after it; empty for none."""
+    if earliest is None:
+        return ""
+    return ("after " if latest is not None and latest > earliest else "") + clock(earliest)
+
+
 def date_and_clock(moment: datetime | None) -> str:
     """`2026-11-20 23:04:52.800 UTC`."""
     return "?" if moment is None else f"{moment:%Y-%m-%d} {clock(moment)} UTC"

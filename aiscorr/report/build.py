@@ -35,9 +35,11 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
     found = [row[0] for row in rows if row[0] == which] or [row[0] for row in rows if row[1] == which]
     found = found or [row[0] for row in rows if row[0].startswith(which)]
     if not found:
-        known = ", ".join(row[0] for row in rows[:8]) or "none"
-        more = f" and {len(rows) - 8} more (`aiscorr query 'select failure_id from failure'`)" if len(rows) > 8 else ""
-        raise UsageError(f"no failure is called {which!r}", where="the database", try_this=f"one of: {known}{more}")
+        known = "one of: " + ", ".join(row[0] for row in rows[:8])
+        if len(rows) > 8:
+            known += f" and {len(rows) - 8} more (`aiscorr query 'select failure_id from failure'`)"
+        none = "aiscorr ingest PATH…: no failure is known so far"
+        raise UsageError(f"no failure is called {which!r}", where="the database", try_this=known if rows else none)
     return found
 
 
@@ -181,11 +183,11 @@ where c.failure_id = $id order by c.position, s.step_no
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no
 from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
-order by event_at, weight, source, node_id, rank, file_id, line_no
+order by event_at, weight, source, node_id, rank, file_id, line_no, text
 """
 _EVIDENCE = """
-select place, kind, path, line_no, locator, event_at as at, text, why
-from evidence where failure_id = $id order by place, kind, event_at, path, line_no
+select place, kind, path, line_no, locator, event_at as at, latest_at, text, why
+from evidence where failure_id = $id order by place, kind, event_at, path, line_no, why
 """
 _CAUSE = """
 select place, failure_class, failure_kind, storage_verdict, node_id, rank, score, statement
@@ -255,15 +257,15 @@ with used as (
     from failure as f join ais_file as a on a.cluster = f.cluster
     where f.failure_id = $id
 )
-select u.who, k.method, coalesce(k.zone_offset_s, 0) as offset_s, min(k.confidence)::double as confidence,
+select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s, min(k.confidence)::double as confidence,
     count(*)::integer as file_count,
     arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
     arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
     arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no
 from used as u
 join clock as k on k.file_id = u.file_id
-group by u.who, k.method, coalesce(k.zone_offset_s, 0)
-order by u.who desc, file_count desc, k.method
+group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
+order by u.who desc, file_count desc, k.method, k.timezone
 """
 _RULE = """
 select finding, state, failure_class from finding where failure_id = $id

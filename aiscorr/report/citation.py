@@ -103,6 +103,6 @@ def _is_same(stored: str | None, raw: bytes) -> bool:
     """Whether a raw line is the stored one. A line whose text was not stored only has to be statistics."""
     if stored is None:
         return b"{" in raw
-    wanted = stored.strip()
+    wanted = strip_ansi(stored).strip()
     text = redact(strip_ansi(raw.decode("utf-8", "replace"))).strip()
     return text.startswith(wanted) or wanted in text

@@ -112,12 +112,16 @@ class TimelineItem:
 
 @dataclass(frozen=True)
 class CitedLine:
-    """A line that supports or contradicts; `check` is verified, moved or gone, None before it was read again."""
+    """A line that supports or contradicts; `check` is verified, moved or gone, None before it was read again.
+
+    A line without a time of its own was written between `at` and `latest_at`.
+    """
 
     path: str
     line_no: int
     locator: str | None
     at: datetime | None
+    latest_at: datetime | None
     text: str | None
     why: str
     check: str | None = None
@@ -211,6 +215,7 @@ class ClockLine:
 
     who: str
     method: str
+    timezone: str | None
     offset_s: int
     confidence: float
     file_count: int

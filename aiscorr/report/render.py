@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from aiscorr.query import json_text, printable
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Places, Steps, Table
 from aiscorr.report.sections import sections
@@ -14,13 +15,14 @@ from aiscorr.report.sections import sections
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+_T = TypeVar("_T")
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
 NO_FAILURE = "No failure was found in the logs at hand."
 
 
 def render_json(report: doc.Report) -> str:
     """The report as JSON, schema `aiscorr.report/1`."""
-    return json.dumps(doc.to_json(report), indent=2, ensure_ascii=False) + "\n"
+    return json_text(doc.to_json(report), indent=2) + "\n"
 
 
 def render_markdown(report: doc.Report) -> str:
@@ -28,11 +30,11 @@ def render_markdown(report: doc.Report) -> str:
     if not report.failures:
         return f"{NO_FAILURE}\n"
     parts: list[str] = []
-    for failure in report.failures:
+    for failure in map(_printable, report.failures):
         places = Places(_paths(failure))
         parts.append(f"# Failure {failure.failure_id}\n")
         if places.root:
-            parts.append(f"Paths are below `{places.root}`.\n")
+            parts.append(f"Paths are below {_code(places.root)}.\n")
         for title, blocks in _laid_out(failure, places):
             parts.append(f"## {title}\n")
             parts += [_markdown(block) for block in blocks]
@@ -57,7 +59,7 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    for failure in report.failures:
+    for failure in map(_printable, report.failures):
         places = Places(_paths(failure))
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if places.root:
@@ -70,6 +72,17 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         console.print()
     console.print(_foot(report), style="dim", end="")
     return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
+
+
+def _printable(value: _T) -> _T:
+    """The same with control characters of logs and file names shown by their codes: a terminal must not obey them."""
+    if isinstance(value, str):
+        return cast(_T, printable(value))
+    if isinstance(value, tuple):
+        return cast(_T, tuple(map(_printable, value)))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _printable(getattr(value, field.name)) for field in fields(value)})
+    return value
 
 
 def _laid_out(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str, list[Block]]]:
@@ -89,6 +102,9 @@ def _paths(failure: doc.FailureReport) -> Iterable[str]:
         *failure.ranks,
         *failure.triage,
         *failure.worker_files,
+        *failure.counter_deltas,
+        *failure.clocks,
+        *(step for chain in failure.chains for step in chain.steps),
     )
     yield from (item.path or "" for item in placed)
     for cause in failure.root_causes:
@@ -177,14 +193,16 @@ def _markdown(block: Block) -> str:
         case Facts(pairs):
             return "\n".join(f"- **{label}**: {_escape(value)}" for label, value in pairs) + "\n"
         case Bullets(items):
-            return "\n".join(f"- {_escape(text)}" + (f" `{place}`" if place else "") for text, place in items) + "\n"
+            return (
+                "\n".join(f"- {_escape(text)}" + (f" {_code(place)}" if place else "") for text, place in items) + "\n"
+            )
         case Steps(items):
             lines = []
             for number, (head, text, place) in enumerate(items):
                 arrow = "" if number == 0 else "→ "
                 lines.append(
                     f"{number + 1}. {arrow}**{_escape(head)}**"
-                    + (f" `{place}`" if place else "")
+                    + (f" {_code(place)}" if place else "")
                     + (f"<br>{_escape(text)}" if text else "")
                 )
             return "\n".join(lines) + "\n"
@@ -203,7 +221,14 @@ def _markdown(block: Block) -> str:
 
 def _markdown_cell(cell: str) -> str:
     text, mark, place = cell.partition(PLACE_MARK)
-    return f"{_escape(text)}<br>`{place}`" if mark else _escape(cell)
+    if not mark:
+        return _escape(cell)
+    shown = _code(place).replace("|", "\\|")
+    return f"{_escape(text)}<br>{shown}"
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _escape(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock_between, shorten
 from aiscorr.report.document import CitedLine, FailureReport
 
 TITLE = "Hypotheses and evidence"
@@ -15,11 +15,10 @@ _LIMIT = 3
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """For each of the best hypotheses a sentence and a table of lines; then the rules that were blind."""
     result: list[Block] = []
-    for cause in failure.root_causes[:_LIMIT]:
-        if cause.failure_class == "undetermined" and cause.place > 1:
-            continue
+    told = [cause for cause in failure.root_causes if cause.place == 1 or cause.failure_class != "undetermined"]
+    for number, cause in enumerate(told[:_LIMIT], start=1):
         verdict = f"{cause.failure_class}, storage {cause.storage_verdict}, score {cause.score:.2f}"
-        result.append(Paragraph(f"{cause.place}. {cause.statement} — {verdict}"))
+        result.append(Paragraph(f"{number}. {cause.statement} — {verdict}"))
         rows = [_row("for", line, places) for line in cause.supports]
         rows += [_row("against", line, places) for line in cause.contradicts]
         if rows:
@@ -42,6 +41,6 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def _row(side: str, line: CitedLine, places: Places) -> tuple[str, ...]:
-    moment = f"{clock(line.at)} " if line.at else ""
-    text = f"{line.why}: {moment}{shorten(line.text or '(statistics)', 160)}"
+    moment = clock_between(line.at, line.latest_at)
+    text = f"{line.why}: {moment + ' ' if moment else ''}{shorten(line.text or '(statistics)', 160)}"
     return side, line.check or "not read", cited(text, places.line(line.path, line.line_no))

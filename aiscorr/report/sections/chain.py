@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, ranges, shorten
-from aiscorr.report.document import Chain, ChainStep, FailureReport, RootCause
+from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, ranges, shorten
+from aiscorr.report.document import Chain, ChainStep, CitedLine, FailureReport, RootCause
 
 TITLE = "Root-cause chain"
 ORDER = 50
@@ -36,15 +36,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
                 )
             )
     elif failure.root_causes and failure.root_causes[0].supports:
-        lines = failure.root_causes[0].supports
-        result.append(
-            Steps(
-                tuple(
-                    (f"{clock(line.at)} {line.why}", shorten(line.text or ""), places.line(line.path, line.line_no))
-                    for line in lines
-                )
-            )
-        )
+        result.append(Steps(tuple(_line(line, places) for line in failure.root_causes[0].supports)))
     others = [chain for chain in failure.chains if not chain.is_verdict]
     if others:
         result.append(
@@ -53,6 +45,11 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             )
         )
     return result
+
+
+def _line(line: CitedLine, places: Places) -> tuple[str, str, str]:
+    head = f"{clock_between(line.at, line.latest_at)} {line.why}".strip()
+    return head, shorten(line.text or ""), places.line(line.path, line.line_no)
 
 
 def _is_late(step: ChainStep, failure: FailureReport) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Places, Table, shorten
+from aiscorr.report.blocks import Block, Places, Table, cited, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
 TITLE = "Clocks"
@@ -14,7 +14,7 @@ _METHOD = {
     "header": "date of the header",
     "file_name": "date of the file name",
     "anchor": "matched with another log",
-    "given": "given by --timezone",
+    "given": "given by --timezone or aiscorr.toml",
     "mtime": "time of the file",
     "assumed": "taken as UTC",
 }
@@ -40,11 +40,11 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    evidence = f"{places.line(line.path, line.line_no)} {shorten(line.evidence or '', 60)}" if line.evidence else ""
+    evidence = cited(shorten(line.evidence, 100), places.line(line.path, line.line_no)) if line.evidence else ""
     return (
         line.who,
         str(line.file_count),
-        f"UTC{sign}{hours:02d}:{minutes:02d}",
+        (line.method == "given" and line.timezone) or f"UTC{sign}{hours:02d}:{minutes:02d}",
         _METHOD.get(line.method, line.method),
         f"{line.confidence:.2f}",
         evidence,

@@ -23,12 +23,15 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         result.append(Bullets(sides))
     guilty = {node.node_id for node in failure.ais_nodes}
     telling = [delta for delta in failure.counter_deltas if delta.is_error or delta.node_id in guilty]
-    rows = [_row(delta, places) for delta in telling[:_LIMIT]]
+    rows = [_row(delta) for delta in telling[:_LIMIT]]
     rows += [_sum(role, counter, failure.counter_deltas) for role in ("proxy", "target") for counter in _SUMMED]
-    columns = ("node", "counter", "before", "inside", "after", "complete", "line")
-    result.append(
-        Table(columns, tuple(row for row in rows if row), numeric=("before", "inside", "after"), wide=("line",))
-    )
+    columns = ("node", "counter", "before", "inside", "after", "complete")
+    result.append(Table(columns, tuple(row for row in rows if row), numeric=("before", "inside", "after")))
+    lines = {
+        f"{_node(delta)}, {places.line(delta.path, delta.line_no)}": "" for delta in telling[:_LIMIT] if delta.path
+    }
+    if lines:
+        result += [Paragraph("Where they are printed:"), Bullets(tuple(lines.items()))]
     span = (
         failure.window_ended_at - failure.window_started_at
         if failure.window_ended_at and failure.window_started_at
@@ -54,19 +57,22 @@ def _sum(role: str, counter: str, deltas: tuple[CounterDelta, ...]) -> tuple[str
     before, inside, after = (sum(getattr(delta, span) for delta in found) for span in ("before", "inside", "after"))
     complete = "yes" if all(delta.is_complete for delta in found) else "no"
     name = {"proxy": "proxies", "target": "targets"}[role]
-    return f"all {name}", counter, number(before), number(inside), number(after), complete, ""
+    return f"all {name}", counter, number(before), number(inside), number(after), complete
 
 
-def _row(delta: CounterDelta, places: Places) -> tuple[str, ...]:
+def _row(delta: CounterDelta) -> tuple[str, ...]:
     return (
-        f"{delta.role or ''} {delta.node_id}".strip(),
+        _node(delta),
         delta.counter,
         number(delta.before),
         number(delta.inside),
         number(delta.after),
         "yes" if delta.is_complete else "no",
-        places.line(delta.path, delta.line_no),
     )
+
+
+def _node(delta: CounterDelta) -> str:
+    return f"{delta.role or ''} {delta.node_id}".strip()
 
 
 def _side(side: ErrorSide) -> str:

@@ -31,7 +31,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if against:
         result.append(Paragraph("What speaks against it:"))
         result.append(Bullets(tuple((line.why, places.line(line.path, line.line_no)) for line in against)))
-    else:
+    elif failure.storage_verdict != "undetermined":
         result.append(Paragraph("Nothing at hand speaks against it.", "dim"))
     return result
 
@@ -54,9 +54,10 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
     )
     chain = next((chain for chain in failure.chains if chain.is_verdict), None)
     wids = f", request {', '.join(chain.wids[:4])}" if chain and chain.wids else ""
+    hang = failure.hang_started_at
     moments = [
-        f"first error {clock(failure.first_error_at)}" if failure.first_error_at else "",
-        f"hang since {clock(failure.hang_started_at)}" if failure.hang_started_at else "",
+        f"first error {clock(failure.first_error_at)}" if failure.first_error_at not in (None, hang) else "",
+        f"hang since {clock(hang)}" if hang else "",
         f"ended {clock(failure.ended_at)}" if failure.ended_at else "",
     ]
     return [
