@@ -1,0 +1,188 @@
+"""`aiscorr explain` knows everything that has a name, says what it means, and knows what a mistyped name may mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from commands import Command
+from scenes import FIXTURES
+
+from aiscorr import explain as module
+from aiscorr.errors import UsageError
+from aiscorr.explain import column_meanings, constants, describe, explain
+from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.query import named_queries
+from aiscorr.tables import TABLES
+from aiscorr.views import view_specs
+
+READ_PATTERNS = module._patterns
+FINDINGS = [spec.name for spec in view_specs() if spec.name.startswith("finding_")]
+PUBLIC = [spec.name for spec in view_specs() if spec.is_public]
+CONSTANTS = {
+    "counter": "select counter, meaning from counter_kind",
+    "failure class": "select failure_class, says from failure_class",
+    "fault": "select fault_kind, advice from fault_kind",
+    "role of a rank": "select role, meaning from rank_role",
+    "activity of a rank": "select activity, meaning from activity",
+    "step of a chain": "select step, meaning from chain_step_kind",
+    "threshold": "select name, reason from threshold",
+    "basis of a suspicion": "select basis, words from suspect_basis",
+    "setting": "select variable, value from capture_setting",
+}
+
+
+@lru_cache(maxsize=1)
+def patterns() -> dict[str, Pattern]:
+    """Every pattern."""
+    return {pattern.name: pattern for kind in ("ais", "worker", "tail") for pattern in pattern_set(kind)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _read_once() -> object:
+    """What defines the names is read once for all tests here, for there are hundreds of names."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_views", "_constants", "_columns"):
+            found = tuple(getattr(module, name)())
+            patch.setattr(module, name, _giving(found))
+        for name in ("_patterns", "_queries"):
+            patch.setattr(module, name, _giving(tuple(getattr(module, name)(()))))
+        yield
+
+
+def _giving(found: tuple[tuple[str, str], ...]) -> Callable[..., tuple[tuple[str, str], ...]]:
+    return lambda *_folders: found
+
+
+def only(name: str, head: str) -> str:
+    """The one paragraph on a name that begins with these words."""
+    (text,) = [paragraph for paragraph in explain(name) if paragraph.startswith(head)]
+    return text
+
+
+def test_every_pattern() -> None:
+    """Every pattern is explained: its meaning, where to look, what to do, what it matches, where the fact is from."""
+    assert len(patterns()) > 200
+    for pattern in patterns().values():
+        text = only(pattern.name, f"pattern {pattern.name} (")
+        for label, value in (("means", pattern.means), ("look at", pattern.look_at), ("do", pattern.fix)):
+            assert f"\n  {label}: {value}" in text, pattern.name
+        assert "\n  matches: " in text and f"\n  source: {pattern.source}" in text
+
+
+@pytest.mark.parametrize("title", CONSTANTS)
+def test_every_constant(title: str) -> None:
+    """Every counter, failure class, fault, role, activity, step, threshold, basis and setting is explained."""
+    connection = constants()
+    found = connection.execute(CONSTANTS[title]).fetchall()
+    connection.close()
+    assert len(found) > 3
+    for name, meaning in found:
+        assert str(meaning) in "".join(part for part in explain(str(name)) if part.startswith(f"{title} {name}"))
+
+
+@pytest.mark.parametrize("view", sorted({*PUBLIC, *FINDINGS}))
+def test_every_public_view_and_finding(view: str) -> None:
+    """Every public view and every finding is explained by its sentence, its grain and what it reads."""
+    spec = next(spec for spec in view_specs() if spec.name == view)
+    text = only(view, f"view {view}: ")
+    assert spec.sentence in text and f"\n  grain: {spec.grain}" in text
+    assert not spec.reads or "\n  reads: " in text
+
+
+def test_every_view_and_table() -> None:
+    """Views that are not public, and the tables that ingest fills, are explained too."""
+    for spec in view_specs():
+        assert only(spec.name, f"view {spec.name}: ")
+    for table in TABLES:
+        assert only(table.name, f"table {table.name}: ") == f"table {table.name}: {table.sentence}"
+
+
+def test_every_column() -> None:
+    """Every documented column is explained."""
+    for name, meaning in column_meanings().items():
+        assert only(name, f"column {name}: ") == f"column {name}: {meaning}"
+
+
+def test_every_query() -> None:
+    """Every named query is explained, with and without its @, and its parameters are named."""
+    for name, query in named_queries().items():
+        assert explain(f"@{name}") == explain(name)
+        text = only(name, f"query @{name}: {query.sentence}")
+        assert not query.parameters or text.endswith("\n  parameters: " + ", ".join(query.parameters))
+
+
+def test_a_name_of_several_things(run: Command) -> None:
+    """A name that several things have is explained as each of them, a paragraph each."""
+    parts = run("explain", "failure_class").out.split("\n\n")
+    assert [part.split(" failure_class")[0] for part in parts] == ["view", "column"]
+
+
+def test_any_case(run: Command) -> None:
+    """Capitals do not matter."""
+    assert run("explain", "Storage_IO").out == run("explain", "storage_io").out
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("sdk_batch_shrt", "sdk_batch_short"),
+        ("storage_oi", "storage_io"),
+        ("err.getbatch", "err.getbatch.n"),
+        ("failur", "failure"),
+        ("kiled", "killed"),
+        ("@chain", "chains"),
+        ("watchdog", "nccl_watchdog_timeout"),
+    ],
+)
+def test_near_names(name: str, near: str, run: Command) -> None:
+    """A name that nothing has ends with exit code 2 and the names that are near it or hold it."""
+    outcome = run("explain", name)
+    assert (outcome.code, outcome.out) == (2, "")
+    what, where, advice = outcome.err.removesuffix("\n").split("\n")
+    assert (what, where) == (f"error: nothing is called {name!r}", "  at: aiscorr explain")
+    assert near in advice.removeprefix("  try: ").split(", ")
+
+
+def test_nothing_near(run: Command) -> None:
+    """A name that nothing resembles is answered with where all names stand."""
+    outcome = run("explain", "qqqqqqqqqqqqq")
+    assert outcome.code == 2 and outcome.err.endswith("  try: aiscorr query --list\n")
+
+
+def test_every_explanation_says_something() -> None:
+    """No explanation is a bare name, and none has an empty cell."""
+    names = [*patterns(), *(spec.name for spec in view_specs()), *column_meanings()]
+    for name in names:
+        for text in explain(name):
+            assert text.partition(": ")[2] not in ("", name), text
+            assert not re.search(r"^  [a-z ]+: *$", text, re.MULTILINE), text
+
+
+def test_describe_a_table() -> None:
+    """A table that ingest fills is described like a view."""
+    table = TABLES[0]
+    text = describe(table.name, column_meanings())
+    assert text.startswith(f"{table.name}: {table.sentence}\na table that ingest fills\n\n")
+    assert len(text.splitlines()) == 3 + len(table.columns)
+    with pytest.raises(UsageError, match="there is no view 'no_such_view'"):
+        describe("no_such_view", {})
+
+
+def test_pattern_of_the_user(tmp_path: Path, run: Command) -> None:
+    """A pattern in a folder that aiscorr.toml names is explained like a bundled one."""
+    source = FIXTURES / "bad" / "pattern_without_sample" / "patterns"
+    text = (source / "site_disk_gone.toml").read_text("utf-8")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "site_disk_gone.toml").write_text(
+        text + '\n[[sample]]\nline = "disk is gone: /a after 5s"\n', "utf-8"
+    )
+    config = tmp_path / "site.toml"
+    config.write_text('patterns = ["site"]\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_patterns", READ_PATTERNS)
+        outcome = run("--config", config, "explain", "site_disk_gone")
+    assert outcome.out.startswith("pattern site_disk_gone (AIStore logs): A disk is gone\n"), outcome.err
