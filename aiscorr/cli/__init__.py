@@ -17,7 +17,24 @@ from aiscorr.cli.reporting import demo, explain, report, verify
 from aiscorr.errors import AiscorrError, UsageError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class _ReaderLeft(Exception):
+    """Whoever read stdout, as head does, has gone; click would make that a failure."""
+
+
+class _Verbs(click.Group):
+    """The verbs; a reader that leaves early ends them quietly."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Runs the verb of the command line."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise _ReaderLeft from None
+        return code
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--db", metavar="PATH", help="The database (else AISCORR_DB, else aiscorr.duckdb here).")
 @click.option("--config", metavar="FILE", help="Settings (else AISCORR_CONFIG, else aiscorr.toml here).")
 @click.option("-v", "verbose", count=True, help="Say more.")
@@ -79,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         click.echo("stopped: nothing was changed", err=True)
         code = 130
-    except BrokenPipeError:
+    except _ReaderLeft:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
