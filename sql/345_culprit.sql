@@ -9,12 +9,12 @@ with size as (
 ),
 crash as (
     select
-        s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, k.hang_start_ns, k.spoke_ns,
+        s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, c.failure_class, k.hang_start_ns, k.spoke_ns,
         p.last_enqueued is null as is_outside, coalesce(p.is_waiting, false) as is_waiting, c.tier,
         coalesce(c.utc_ns <= k.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true) as is_before_hang,
         c.latest_ns,
         min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
-        first_value(c.pattern) over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_pattern,
+        first_value(c.failure_class) over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_class,
         count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count
     from rank_suspect as s
     join rank_crash as c on c.job_id = s.job_id and c.attempt = s.attempt and c.rank = s.rank
@@ -41,7 +41,7 @@ candidate as (
     select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
     from crash as c
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
-    where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and c.pattern = c.first_pattern and c.alike_count * 2 <= z.rank_count
+    where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and c.failure_class = c.first_class and c.alike_count * 2 <= z.rank_count
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis = 'other_collective'
     union all
