@@ -62,7 +62,7 @@ every as (
     from seen
     where failure_class in ('gpu', 'infrastructure') and fix is not null and pattern not in (select crash_pattern from lead where crash_pattern is not null)
     union all
-    select l.failure_id, 9, case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end, a.advice, 'rank ' || l.culprit_rank::varchar || ' was last seen ' || a.meaning
+    select l.failure_id, 9, case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end, a.advice, case when a.activity = 'unknown' then 'nothing tells what rank ' || l.culprit_rank::varchar || ' was doing' else 'rank ' || l.culprit_rank::varchar || ' was last seen ' || a.meaning end
     from lead as l
     join activity as a on a.activity = coalesce(l.activity, 'unknown')
     where l.culprit_rank is not null and l.crash_pattern is null and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined')
