@@ -1,0 +1,14 @@
+-- Ranks grouped by what their main threads stood in when stacks were taken (py-spy), the odd ones marked.
+select
+    c.job_id,
+    c.class_no,
+    c.rank_count,
+    array_to_string(c.ranks[1:16], ',') || case when c.rank_count > 16 then ',…' else '' end as ranks,
+    c.is_outlier,
+    c.activity,
+    c.innermost,
+    c.leaves_at,
+    f.path || ':' || c.line_no::varchar as "where"
+from stack_class as c
+join source_file as f on f.file_id = c.file_id
+order by c.job_id, c.class_no
