@@ -1,0 +1,48 @@
+"""What a file is, told from its content: labelled logs are logs, settings and documents are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from aiscorr.parse.detect import detect
+
+WATCHDOG = "[E ProcessGroupNCCL.cpp:828] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9)"
+TEXT = ["loading the manifest", "step 12 of 400 loss: 3.1", WATCHDOG, "reading shard 7", "step 13 of 400 loss: 3.0"]
+
+
+@pytest.mark.parametrize("label", ["3: ", " 12: ", "gpu-a-07: "])
+def test_labelled_lines_are_a_log(label: str) -> None:
+    """The task of `srun -l` or the host of pdsh before every line does not make settings of a log."""
+    text = "".join(f"{label}{line}\n" for line in TEXT * 4)
+    assert detect(text.encode()).kind == "worker_log"
+
+
+def test_tasks_that_alternate_are_a_log() -> None:
+    """Lines of many tasks, interleaved, are a log too."""
+    text = "".join(f"{number % 8}: {line}\n" for number, line in enumerate(TEXT * 8))
+    assert detect(text.encode()).kind == "worker_log"
+
+
+SETTINGS = """\
+trainer:
+  devices: 8
+  strategy: ddp
+model:
+  name: conformer
+  hidden: 512
+data:
+  path: ais://librispeech
+  note: "Watchdog caught collective operation timeout"
+"""
+
+
+def test_settings_are_no_log() -> None:
+    """A YAML file that quotes a line of a log stays unknown."""
+    found = detect(SETTINGS.encode())
+    assert (found.kind, found.reason) == ("unknown", "TOML, INI or YAML settings")
+
+
+def test_a_list_of_numbered_keys_is_no_log() -> None:
+    """Settings in which some keys are numbers are settings still."""
+    text = SETTINGS + "seeds:\n  1: 17\n  2: 19\n"
+    assert detect(text.encode()).kind == "unknown"
