@@ -7,40 +7,11 @@ nanoseconds since 1970; the view `clock` says what must be subtracted to get UTC
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from aiscorr.flight_tables import FLIGHT_COLLECTIVE, FLIGHT_DUMP, FLIGHT_GROUP
+from aiscorr.table import Column, Table
+from aiscorr.table import columns as _columns
 
-
-@dataclass(frozen=True)
-class Column:
-    """One column: its name, its DuckDB type and what it holds (with the unit)."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """One stored table: its name, a sentence saying what a row is, and its columns in order."""
-
-    name: str
-    sentence: str
-    columns: tuple[Column, ...]
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of the columns, in stored order."""
-        return tuple(column.name for column in self.columns)
-
-    def create_statement(self) -> str:
-        """The statement that creates the table where it is missing."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.columns)
-        return f"create table if not exists {self.name} ({columns})"
-
-
-def _columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
-    return tuple(Column(*row) for row in rows)
-
+__all__ = ["Column", "Table"]
 
 _PLACE = (
     ("file_id", "INTEGER", "the file, as in source_file"),
@@ -373,6 +344,9 @@ TABLES: tuple[Table, ...] = (
     WORKER_LINE,
     WORKER_TAIL,
     STACK_FRAME,
+    FLIGHT_DUMP,
+    FLIGHT_GROUP,
+    FLIGHT_COLLECTIVE,
     CLOCK_MARK,
     REJECTED_LINE,
     INGEST_LOG,
@@ -390,6 +364,9 @@ FILE_TABLES: tuple[Table, ...] = (
     WORKER_LINE,
     WORKER_TAIL,
     STACK_FRAME,
+    FLIGHT_DUMP,
+    FLIGHT_GROUP,
+    FLIGHT_COLLECTIVE,
     CLOCK_MARK,
     REJECTED_LINE,
 )

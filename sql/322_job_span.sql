@@ -1,7 +1,8 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail
+-- reads: worker_event, worker_file, clock, worker_tail, fr_dump, fr_position
 -- stored: yes
+-- note: A job without a log is known from its Flight Recorder dumps alone.
 create or replace view job_span as
 with file as (
     select f.job_id, f.path_attempt, f.file_id, f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns, f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
@@ -9,10 +10,20 @@ with file as (
     join clock as k on k.file_id = f.file_id
     where f.kind = 'worker_log'
 ),
+dump as (
+    select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns, max(d.last_ns) as last_ns, max(p.rank) as top_rank
+    from fr_dump as d
+    left join fr_position as p on p.job_id = d.job_id and p.path_attempt = d.path_attempt
+    where d.state = 'used'
+    group by d.job_id, d.path_attempt
+),
 attempt as (
     select distinct job_id, attempt from worker_event
     union
     select distinct job_id, path_attempt from file
+    union
+    select job_id, attempt from dump as d
+    where not exists (select 1 from file as f where f.job_id = d.job_id) and not exists (select 1 from worker_event as w where w.job_id = d.job_id)
 ),
 event as (
     select
@@ -37,9 +48,11 @@ tail as (
 select
     a.job_id,
     a.attempt,
-    case when a.attempt = min(a.attempt) over (partition by a.job_id) then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns) else coalesce(e.first_ns, min(f.first_ns)) end as started_ns,
-    case when a.attempt = max(a.attempt) over (partition by a.job_id) then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns)) else coalesce(e.last_ns, max(f.last_ns)) end as ended_ns,
-    coalesce(e.world_size, greatest(e.top_rank, t.top_rank) + 1) as world_size,
+    case when a.attempt = min(a.attempt) over (partition by a.job_id) then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns) else coalesce(e.first_ns, min(f.first_ns)) end as log_started_ns,
+    case when a.attempt = max(a.attempt) over (partition by a.job_id) then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns)) else coalesce(e.last_ns, max(f.last_ns)) end as log_ended_ns,
+    coalesce(log_started_ns, any_value(d.first_ns)) as started_ns,
+    coalesce(log_ended_ns, any_value(d.last_ns)) as ended_ns,
+    coalesce(e.world_size, greatest(e.top_rank, t.top_rank, any_value(d.top_rank)) + 1) as world_size,
     e.world_size is not null as is_world_stated,
     e.success_ns,
     e.cancel_ns,
@@ -48,4 +61,5 @@ from attempt as a
 left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
 left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
+left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
 group by a.job_id, a.attempt, e.first_ns, e.last_ns, e.world_size, e.top_rank, e.success_ns, e.cancel_ns, t.progress_ns, t.top_rank

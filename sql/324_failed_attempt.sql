@@ -1,8 +1,8 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, threshold
+-- reads: failure_signal, job_span, fr_failure, threshold
 -- stored: yes
--- note: Retries, errors that were only logged and noise make no failure; neither does what comes after a job reported success. A job cancelled after a long silence hung.
+-- note: Retries, errors that were only logged and noise make no failure; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -34,7 +34,9 @@ select
     j.is_world_stated
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
-where (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
+left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
+where d.job_id is not null
+    or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (
         coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null
         and j.cancel_ns - j.progress_ns > (select value * 1000000000 from threshold where name = 'hang_gap_s')

@@ -1,8 +1,8 @@
 -- The collective that a failed attempt stood in: the earliest one to be waited for, with its process group.
--- grain: one row a failed attempt with a collective time-out
--- reads: failure_signal, failed_attempt
+-- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show it waiting
+-- reads: failure_signal, failed_attempt, fr_failure
 -- stored: yes
--- note: Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -38,27 +38,43 @@ earliest as (
     where start_ns is not null
     group by job_id, attempt, guid
     qualify row_number() over (partition by job_id, attempt order by min(start_ns), guid) = 1
+),
+printed as (
+    select
+        t.job_id, t.attempt, t.guid,
+        max(t.process_group) as process_group,
+        min(t.seq_num) as seq_num,
+        arg_min(t.op_type, coalesce(t.seq_num, 0)) filter (where t.op_type is not null) as first_op_type,
+        mode(t.op_type order by t.op_type) filter (where t.op_type is not null) as op_type,
+        mode(t.numel_in order by t.numel_in) filter (where t.numel_in is not null) as numel_in,
+        mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
+        mode(t.timeout_ms order by t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
+        arg_min(t.ran_for_ms, t.spoke_ns) filter (where t.ran_for_ms is not null) as ran_for_ms,
+        min(t.start_ns) as hang_start_ns, min(t.spoke_ns) as spoke_ns,
+        mode(t.user_location order by t.user_location) filter (where t.user_location is not null) as user_location,
+        mode(t.collective order by t.collective) filter (where t.collective is not null) as collective,
+        count(distinct t.rank) as rank_count,
+        arg_min(t.file_id, t.spoke_ns) as file_id, arg_min(t.line_no, t.spoke_ns) as line_no, arg_min(t.text, t.spoke_ns) as text
+    from told as t
+    join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid
+    group by t.job_id, t.attempt, t.guid
 )
 select
-    t.job_id,
-    t.attempt,
-    t.guid,
-    max(t.process_group) as process_group,
-    min(t.seq_num) as seq_num,
-    arg_min(t.op_type, coalesce(t.seq_num, 0)) filter (where t.op_type is not null) as first_op_type,
-    mode(t.op_type order by t.op_type) filter (where t.op_type is not null) as op_type,
-    mode(t.numel_in order by t.numel_in) filter (where t.numel_in is not null) as numel_in,
-    mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
-    mode(t.timeout_ms order by t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
-    arg_min(t.ran_for_ms, t.spoke_ns) filter (where t.ran_for_ms is not null) as ran_for_ms,
-    min(t.start_ns) as hang_start_ns,
-    min(t.spoke_ns) as spoke_ns,
-    mode(t.user_location order by t.user_location) filter (where t.user_location is not null) as user_location,
-    mode(t.collective order by t.collective) filter (where t.collective is not null) as collective,
-    count(distinct t.rank) as rank_count,
-    arg_min(t.file_id, t.spoke_ns) as file_id,
-    arg_min(t.line_no, t.spoke_ns) as line_no,
-    arg_min(t.text, t.spoke_ns) as text
-from told as t
-join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid
-group by t.job_id, t.attempt, t.guid
+    coalesce(p.job_id, d.job_id) as job_id, coalesce(p.attempt, d.attempt) as attempt,
+    case when p.seq_num is null then coalesce(d.guid, p.guid) else p.guid end as guid,
+    case when p.seq_num is null then coalesce(p.process_group, d.process_group) else p.process_group end as process_group,
+    coalesce(p.seq_num, d.seq_num) as seq_num,
+    case when p.seq_num is null then coalesce(p.first_op_type, d.op_type) else p.first_op_type end as first_op_type,
+    case when p.seq_num is null then coalesce(p.op_type, d.op_type) else p.op_type end as op_type,
+    case when p.seq_num is null then coalesce(p.numel_in, d.numel_in) else p.numel_in end as numel_in,
+    case when p.seq_num is null then coalesce(p.numel_out, d.numel_out) else p.numel_out end as numel_out,
+    case when p.seq_num is null then coalesce(p.timeout_ms, d.timeout_ms) else p.timeout_ms end as timeout_ms,
+    p.ran_for_ms,
+    coalesce(p.hang_start_ns, d.hang_start_ns) as hang_start_ns, coalesce(p.spoke_ns, d.spoke_ns) as spoke_ns,
+    case when p.seq_num is null then coalesce(p.user_location, d.user_location) else p.user_location end as user_location,
+    p.collective, coalesce(p.rank_count, d.waiting_count) as rank_count,
+    coalesce(p.file_id, d.file_id) as file_id,
+    case when p.file_id is not null then p.line_no else d.place_no end as line_no,
+    coalesce(p.text, d.text) as text
+from printed as p
+full join fr_failure as d on d.job_id = p.job_id and d.attempt = p.attempt

@@ -1,8 +1,8 @@
 -- A rank that should take part in a failed attempt, whether its logs are at hand or not.
 -- grain: one row a rank of a failed attempt
--- reads: failed_attempt, worker_event, worker_tail, worker_file
+-- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position
 -- stored: yes
--- note: All ranks of the stated world size, and every rank that was seen.
+-- note: All ranks of the stated world size, every rank that was seen, and every member of a group that a Flight Recorder dump lists.
 create or replace view failed_rank as
 with seen as (
     select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, utc_ns) filter (where host <> 'localhost') as host, min(file_id) as file_id
@@ -17,6 +17,12 @@ spoken as (
     where t.rank is not null
     group by f.job_id, f.path_attempt + t.attempt_no, t.rank
 ),
+dump as (
+    select f.job_id, f.attempt, d.rank, min(d.file_id) as file_id, any_value(d.host) as host
+    from fr_failure as f
+    join fr_dump as d on d.job_id = f.job_id and d.path_attempt = f.path_attempt and d.state = 'used'
+    group by f.job_id, f.attempt, d.rank
+),
 expected as (
     select a.job_id, a.attempt, unnest(generate_series(0, least(a.world_size, 65536) - 1))::integer as rank
     from failed_attempt as a
@@ -29,16 +35,21 @@ expected as (
     select s.job_id, s.attempt, s.rank
     from spoken as s
     join failed_attempt as a on a.job_id = s.job_id and a.attempt = s.attempt
+    union
+    select f.job_id, f.attempt, p.rank
+    from fr_failure as f
+    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
 )
 select
     e.job_id,
     e.attempt,
     e.rank,
-    s.rank is null and p.rank is null as is_absent,
+    s.rank is null and p.rank is null and d.rank is null as is_absent,
     s.last_ns,
     coalesce(s.event_count, 0) as event_count,
-    s.host,
-    coalesce(s.file_id, p.file_id) as file_id
+    coalesce(s.host, d.host) as host,
+    coalesce(s.file_id, p.file_id, d.file_id) as file_id
 from expected as e
 left join seen as s on s.job_id = e.job_id and s.attempt = e.attempt and s.rank = e.rank
 left join spoken as p on p.job_id = e.job_id and p.attempt = e.attempt and p.rank = e.rank
+left join dump as d on d.job_id = e.job_id and d.attempt = e.attempt and d.rank = e.rank

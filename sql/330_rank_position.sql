@@ -1,8 +1,8 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
--- grain: one row a rank of a failed attempt with a collective time-out
--- reads: failure_signal, stuck_collective
+-- grain: one row a rank of a failed attempt with a stuck collective
+-- reads: failure_signal, stuck_collective, fr_failure, fr_position, fr_collective
 -- stored: yes
--- note: Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
+-- note: What a log does not print comes from the Flight Recorder dump of the rank; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
 create or replace view rank_position as
 with line as (
     select
@@ -18,9 +18,9 @@ counter as (
         job_id, attempt, rank,
         max(last_enqueued) as last_enqueued,
         max(last_completed) as last_completed,
-        arg_max(file_id, last_enqueued) as file_id,
-        arg_max(line_no, last_enqueued) as line_no,
-        arg_max(text, last_enqueued) as text
+        arg_max(file_id, (last_enqueued, -file_id, -line_no)) as file_id,
+        arg_max(line_no, (last_enqueued, -file_id, -line_no)) as line_no,
+        arg_max(text, (last_enqueued, -file_id, -line_no)) as text
     from line
     where last_enqueued is not null and (guid = stuck_guid or (guid is null and (stuck_guid = '0' or coalesce(pattern, '') not like 'nccl_dump_signal%')))
     group by job_id, attempt, rank
@@ -40,22 +40,37 @@ waited as (
     from line
     where signal = 'timeout' and (guid is null or guid = stuck_guid)
     group by job_id, attempt, rank
+),
+told as (
+    select
+        coalesce(w.job_id, k.job_id) as job_id, coalesce(w.attempt, k.attempt) as attempt, coalesce(w.rank, k.rank) as rank, w.rank is not null as is_waiting,
+        w.seq_num, w.op_type, w.numel_in, w.collective, w.user_location, w.wait_start_ns, k.last_enqueued, k.last_completed,
+        coalesce(k.file_id, w.file_id) as file_id, coalesce(k.line_no, w.line_no) as line_no, coalesce(k.text, w.text) as text
+    from waited as w
+    full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
+),
+dump as (
+    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, p.last_enqueued, p.last_completed,
+        coalesce(c.file_id, p.file_id) as file_id, coalesce(c.place_no, p.place_no) as line_no, coalesce(c.text, p.text) as text
+    from fr_failure as f
+    join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt and k.guid = f.guid
+    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.has_dump
+    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.seq_num = f.seq_num and c.is_used and not c.is_p2p and not c.is_finished
+    qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last) = 1
 )
 select
-    coalesce(w.job_id, k.job_id) as job_id,
-    coalesce(w.attempt, k.attempt) as attempt,
-    coalesce(w.rank, k.rank) as rank,
-    w.rank is not null as is_waiting,
-    w.seq_num,
-    w.op_type,
-    w.numel_in,
-    w.collective,
-    w.user_location,
-    w.wait_start_ns,
-    k.last_enqueued,
-    k.last_completed,
-    coalesce(k.file_id, w.file_id) as file_id,
-    coalesce(k.line_no, w.line_no) as line_no,
-    coalesce(k.text, w.text) as text
-from waited as w
-full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
+    coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt, coalesce(t.rank, d.rank) as rank,
+    coalesce(t.is_waiting, false) or coalesce(d.is_waiting, false) as is_waiting,
+    coalesce(t.seq_num, d.seq_num) as seq_num,
+    coalesce(t.op_type, d.op_type) as op_type,
+    coalesce(t.numel_in, d.numel_in) as numel_in,
+    t.collective,
+    coalesce(t.user_location, d.user_location) as user_location,
+    coalesce(t.wait_start_ns, d.wait_start_ns) as wait_start_ns,
+    coalesce(t.last_enqueued, d.last_enqueued) as last_enqueued,
+    coalesce(t.last_completed, d.last_completed) as last_completed,
+    coalesce(t.file_id, d.file_id) as file_id,
+    case when t.file_id is not null then t.line_no else d.line_no end as line_no,
+    coalesce(t.text, d.text) as text
+from told as t
+full join dump as d on d.job_id = t.job_id and d.attempt = t.attempt and d.rank = t.rank

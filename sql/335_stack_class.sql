@@ -3,7 +3,7 @@
 -- reads: stack_frame, worker_file, rank_activity
 -- public: yes
 -- stored: yes
--- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls without a name are left out. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. leaves_at is the first call in which a class differs from the largest one; of two dumps of a rank the fuller counts.
+-- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls without a name are left out. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; of two dumps of a rank the fuller counts.
 create or replace view stack_class as
 with call as (
     select
@@ -51,7 +51,7 @@ select
     ranks,
     rank_count,
     class_no > 1 and rank_count * 2 < job_rank_count as is_outlier,
-    case when class_no > 1 then coalesce(calls[leave_depth], calls[len(calls)]) end as leaves_at,
+    case when class_no > 1 then coalesce(calls[leave_depth], calls[len(calls)]) end as first_difference,
     case when class_no > 1 then (leave_depth - 1)::integer end as common_depth,
     len(calls)::integer as depth,
     calls[len(calls)] as innermost,

@@ -1,6 +1,6 @@
 -- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and how it ended.
 -- grain: one row a job and attempt
--- reads: job_span, worker_event, worker_file, failed_attempt
+-- reads: job_span, worker_event, worker_file, failed_attempt, fr_dump
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. A task is told by the experiment folder, the job's own words or the training script of a traceback.
@@ -36,6 +36,12 @@ node as (
     from worker_file
     where worker_node_no is not null
     group by job_id
+),
+dump as (
+    select job_id, path_attempt as attempt, count(distinct rank) as rank_count
+    from fr_dump
+    where state = 'used'
+    group by job_id, path_attempt
 )
 select
     s.job_id,
@@ -45,7 +51,7 @@ select
     nullif(t.resumed_from, '') as resumed_from,
     s.world_size::integer as world_size,
     s.is_world_stated,
-    coalesce(t.rank_count, 0)::integer as rank_count,
+    greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
     greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1)::integer as node_count,
     case when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0 then s.world_size // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer as ranks_per_node,
     t.hosts,
@@ -61,4 +67,5 @@ select
 from job_span as s
 left join told as t on t.job_id = s.job_id and t.attempt = s.attempt
 left join node as n on n.job_id = s.job_id
+left join dump as d on d.job_id = s.job_id and d.attempt = s.attempt
 left join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt

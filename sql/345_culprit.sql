@@ -27,7 +27,7 @@ candidate as (
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 2 from rank_suspect where basis = 'mismatch'
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from rank_suspect where basis in ('behind', 'ahead')
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from rank_suspect where basis in ('behind', 'ahead', 'order')
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from crash where hang_start_ns is not null and is_outside and is_before_hang
     union all
@@ -43,7 +43,7 @@ candidate as (
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
     where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and c.failure_class = c.first_class and c.alike_count * 2 <= z.rank_count
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis = 'other_collective'
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis in ('other_collective', 'unfinished')
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect where basis = 'exited'
     union all

@@ -1,6 +1,6 @@
 -- A rank in a failure: its role, what it had enqueued and completed, what it did, when it was last heard of.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock
+-- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
 -- public: yes
 -- stored: yes
 -- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it. activity_detail is the finer word.
@@ -56,7 +56,7 @@ joined as (
     left join spoke as k on k.job_id = f.job_id and k.attempt = f.attempt and k.rank = r.rank
 )
 select
-    failure_id, job_id, attempt, rank,
+    failure_id, job_id, attempt, joined.rank,
     case
         when is_culprit then 'culprit' when is_crashed then 'crashed' when is_absent then 'absent' when is_behind then 'behind' when is_ahead then 'ahead'
         when is_initiator then 'initiator' when is_notified then 'notified' when is_placed then 'waiting' else 'victim'
@@ -72,6 +72,9 @@ select
     end as activity,
     case when is_waiting and coalesce(witness, '') <> 'stack' then 'waiting in a collective' else replace(coalesce(activity, 'unknown'), '_', ' ') end as activity_detail,
     case when is_waiting and coalesce(witness, '') <> 'stack' then 'watchdog' when activity is null and crash_tier = 'data_io' then 'traceback' else witness end as activity_witness,
-    make_timestamp_ns(last_ns) as last_seen_at,
-    host, file_id, line_no
+    make_timestamp_ns(coalesce(last_ns, q.utc_ns)) as last_seen_at,
+    host, joined.file_id,
+    case when q.file_id is null then line_no end as line_no,
+    q.locator
 from joined
+left join fr_place as q on q.file_id = joined.file_id and q.place_no = joined.line_no

@@ -1,16 +1,18 @@
 -- All ranks entered the collective and nobody finished it: the fabric or the devices, not a straggler.
 -- grain: one row a failure
--- reads: failure_lead
+-- reads: failure_lead, fr_failure
 -- stored: yes
--- note: Needs every rank of the job: a rank whose log is missing may be the one that never entered.
+-- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
 create or replace view finding_fabric as
 select
-    failure_id,
+    f.failure_id,
     'fabric' as finding,
     case
-        when timeout_count = 0 or culprit_count > 0 then 'quiet'
+        when (timeout_count = 0 and d.job_id is null) or culprit_count > 0 then 'quiet'
+        when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
+        when d.outcome in ('split', 'circle') then 'quiet'
         when waiting_rank_count < rank_count then 'blind'
-        when seq_num is null then 'blind'
+        when f.seq_num is null then 'blind'
         else 'fired'
     end as state,
     'gpu_fabric' as failure_class,
@@ -20,7 +22,8 @@ select
     null::integer as rank,
     null::varchar as chain_id,
     0.85 as score,
-    'all ' || rank_count::varchar || ' ranks entered ' || coalesce(op_type, 'the collective') || ' number ' || seq_num::varchar || ' and nobody finished it' as statement,
-    [{'file_id': file_id, 'line_no': line_no, 'why': 'the first of the time-outs; every rank has one'}] as supports,
+    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || ' number ' || f.seq_num::varchar || ' and nobody finished it' as statement,
+    [{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}] as supports,
     [] as contradicts
-from failure_lead
+from failure_lead as f
+left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt

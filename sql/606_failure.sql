@@ -1,6 +1,6 @@
 -- An incident of a training job: when it hung or broke, what the ranks waited in, and what is concluded.
 -- grain: one row a failure
--- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state
+-- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place
 -- public: yes
 -- stored: yes
 -- note: The class, verdict and statement are those of root_cause at place 1. The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
@@ -37,9 +37,11 @@ select
     v.cluster,
     coalesce(v.covered_ratio, 0.0) as storage_coverage_ratio,
     f.file_id,
-    f.line_no
+    case when p.file_id is null then f.line_no end as line_no,
+    p.locator
 from failure_case as f
 join failure_window as w on w.failure_id = f.failure_id
 left join root_cause as r on r.failure_id = f.failure_id and r.place = 1
 left join failure_coverage as v on v.failure_id = f.failure_id
 left join culprits as c on c.failure_id = f.failure_id
+left join fr_place as p on p.file_id = f.file_id and p.place_no = f.line_no

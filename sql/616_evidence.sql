@@ -1,9 +1,9 @@
 -- A line that supports or contradicts a hypothesis.
 -- grain: one row a failure, hypothesis and line
--- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, ingested_file
+-- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file
 -- public: yes
 -- stored: yes
--- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics has no stored text.
+-- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics has no stored text. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
 create or replace view evidence as
 with cited as (
     select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause
@@ -37,13 +37,13 @@ select
     l.kind,
     l.why,
     f.path,
-    l.line_no,
-    null::varchar as locator,
-    make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns)) as event_at,
-    make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns)) as latest_at,
-    coalesce(a.text, w.text, t.text, k.text) as text,
+    case when r.file_id is null then l.line_no end as line_no,
+    r.locator,
+    make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns, r.utc_ns)) as event_at,
+    make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns, r.utc_ns)) as latest_at,
+    coalesce(a.text, w.text, t.text, k.text, r.text) as text,
     a.node_id,
-    coalesce(w.rank, t.rank, k.rank) as rank,
+    coalesce(w.rank, t.rank, k.rank, r.rank) as rank,
     l.file_id
 from line as l
 join ingested_file as f on f.file_id = l.file_id
@@ -52,3 +52,4 @@ left join worker as w on w.file_id = l.file_id and w.line_no = l.line_no
 left join tail as t on t.file_id = l.file_id and t.line_no = l.line_no
 left join frame as k on k.file_id = l.file_id and k.line_no = l.line_no
 left join stats_reading as s on s.file_id = l.file_id and s.line_no = l.line_no
+left join fr_place as r on r.file_id = l.file_id and r.place_no = l.line_no

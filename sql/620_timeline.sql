@@ -1,6 +1,6 @@
 -- An event of a failure, from all sources, in order.
 -- grain: one row an event
--- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness
+-- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, fr_place
 -- public: yes
 -- stored: yes
 -- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
@@ -54,8 +54,9 @@ spoken as (
 ),
 hang as (
     select f.failure_id, f.hang_start_ns as utc_ns, true as is_exact, 'ranks' as source, null::varchar as node_id, null::integer as rank, 1 as weight,
-        f.waiting_count::varchar || ' ranks begin to wait in ' || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' (told from the time-out line)' as text, f.file_id, f.line_no
+        f.waiting_count::varchar || ' ranks begin to wait in ' || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '') || case when q.file_id is null then ' (told from the time-out line)' else ' (told from the Flight Recorder dumps)' end as text, f.file_id, case when q.file_id is null then f.line_no end as line_no
     from failure_case as f
+    left join fr_place as q on q.file_id = f.file_id and q.place_no = f.line_no
     where f.hang_start_ns is not null
 ),
 every as (

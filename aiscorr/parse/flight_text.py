@@ -1,0 +1,105 @@
+"""Small checked values of a Flight Recorder dump: numbers, members of a group, element counts, call stacks."""
+
+from __future__ import annotations
+
+import json
+import re
+from math import prod
+from typing import Any, TypeVar
+
+_MAX_RANKS = 65_536
+_MAX_FRAMES = 64
+_SHOWN_FRAMES = 6
+_NOT_USERS = re.compile(r"(?:^|/)torch/|-packages/(?:lightning|pytorch_lightning|deepspeed|accelerate)/")
+_MAX_TENSORS = 512
+T = TypeVar("T")
+Sizes = dict[str, tuple[str | None, int | None]]
+Frames = dict[Any, tuple[str, str | None]]
+
+
+def of_shape(value: Any, kind: type[T]) -> T | None:
+    """The value where it is of that type, else None."""
+    return value if isinstance(value, kind) else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number that the database holds; JSON dumps write counters as text."""
+    if type(value) is int:
+        return value if -(2**63) < value < 2**63 else None
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
+        return int(value)
+    return None
+
+
+def group_ranks(value: Any) -> tuple[int, ...] | None:
+    """Members of a group: a list, or its text `[0, 1, 2]` (PyTorch 2.4 and later), or None where it is empty."""
+    if isinstance(value, str) and len(value) < 16 * _MAX_RANKS:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= _MAX_RANKS:
+        return None
+    if not all(isinstance(rank, int) and 0 <= rank < 2**31 for rank in value):
+        return None
+    return tuple(value)
+
+
+def tensors(value: Any, known: Sizes) -> tuple[str | None, int | None]:
+    """Shapes as JSON and elements of all tensors together; a tensor without dimensions has one element.
+
+    Jobs repeat their shapes: each is looked at once, by its own text, where it is short enough to have one.
+    """
+    if not isinstance(value, list | tuple) or len(value) > _MAX_TENSORS:
+        return None, None
+    parts = [list(size) for size in value if isinstance(size, list | tuple) and len(size) <= 16]
+    if len(parts) < len(value):
+        return None, None
+    if not all(isinstance(one, int) for size in parts for one in size):
+        return None, None
+    key = str(parts)
+    found = known.get(key)
+    if found is None:
+        is_sane = all(0 <= one < 2**48 for size in parts for one in size)
+        total = sum(map(prod, parts)) if is_sane and parts else None
+        found = known[key] = (key.replace(" ", "") if is_sane else None, total if total and total < 2**63 else None)
+    return found
+
+
+def names_as_json(value: Any) -> str | None:
+    """A short list of names, such as types of tensors, as JSON; anything else is null."""
+    if not isinstance(value, list | tuple) or len(value) > _MAX_TENSORS:
+        return None
+    if not all(isinstance(item, str) for item in value):
+        return None
+    return json.dumps([item[:64] for item in value], separators=(",", ":")) if value else "[]"
+
+
+def call_stack(frames: Any, known: Frames) -> tuple[str | None, str | None]:
+    """file:line of the user's own code, and the innermost frames as `function (file:line)`, joined by ` < `."""
+    if not isinstance(frames, list | tuple) or not frames:
+        return None, None
+    location: str | None = None
+    shown: list[str] = []
+    for frame in frames[:_MAX_FRAMES]:
+        if not isinstance(frame, dict):
+            continue
+        path, name, line = frame.get("filename"), frame.get("name"), frame.get("line")
+        if not isinstance(path, str) or not isinstance(name, str) or not isinstance(line, int | str):
+            continue
+        told = known.get((path, name, line))
+        if told is None:
+            told = known[path, name, line] = _frame(path, name, line)
+        if len(shown) < _SHOWN_FRAMES:
+            shown.append(told[0])
+        location = location or told[1]
+        if location is not None and len(shown) == _SHOWN_FRAMES:
+            break
+    return location, " < ".join(shown) or None
+
+
+def _frame(path: str, name: str, line: int | str) -> tuple[str, str | None]:
+    """A frame for a person, and file:line where it is the user's own code."""
+    is_users = _NOT_USERS.search(path[-512:]) is None
+    shown = f"{name[:128]} ({path[-256:].rpartition('/')[2]}:{whole(line)})"
+    return shown, f"{path[-512:]}:{whole(line)}" if is_users else None
