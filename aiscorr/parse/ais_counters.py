@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,10 +85,10 @@ class CounterBatch:
     def _write(self, names: pa.Array, values: pa.Array) -> None:
         import pyarrow as pa
 
-        indices: list[int] = []
+        indices = array("i")
         for number, count in enumerate(self._counts):
-            indices.extend([number] * count)
-        chosen = pa.array(indices, pa.int32())
+            indices.extend(array("i", (number,)) * count)
+        chosen = pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(indices)])
         columns = {
             "file_id": pa.array([place.file_id for place in self._places], pa.int32()),
             "line_no": pa.array([place.line_no for place in self._places], pa.int64()),
@@ -108,7 +109,9 @@ def _split(bodies: list[bytes]) -> tuple[pa.Array, pa.Array]:
         read_options=csv.ReadOptions(column_names=["name", "value"], use_threads=False, block_size=64 << 20),
         parse_options=csv.ParseOptions(delimiter=":", quote_char=False, double_quote=False),
         convert_options=csv.ConvertOptions(
-            column_types={"name": pa.string(), "value": pa.int64()}, null_values=[], strings_can_be_null=False
+            column_types={"name": pa.dictionary(pa.int32(), pa.string()), "value": pa.int64()},
+            null_values=[],
+            strings_can_be_null=False,
         ),
     ).combine_chunks()
     return table.column("name").chunk(0), table.column("value").chunk(0)

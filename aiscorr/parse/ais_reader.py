@@ -27,8 +27,8 @@ TEXT_LIMIT = 4096
 _COLUMNS = frozenset(AIS_LINE.column_names)
 #: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
 _FIXED = (
-    Expression(re.compile(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d"), (b"E ", b"W ")),
-    Expression(re.compile(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]"), (b" {",)),
+    Expression(re.compile(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d"), (b"E ", b"W "), r"[EW] [012]\d:[0-5]\d:[0-5]\d\."),
+    Expression(re.compile(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]"), (b" {",), r"\d\d \{[a-zA-Z]"),
     Expression(re.compile(rb"(?:Started up|Rotated) at \d{4}/"), (b"Started up at ", b"Rotated at ")),
     Expression(re.compile(rb"[tp]\[[\w-]{4,}\], Version "), (b"], Version ",)),
 )
@@ -106,6 +106,7 @@ class AisFile:
         if len(records) > 1 or records[0].start > 40:
             self._reject(segment, "a cut record with the next one glued to it: both were read")
         for record in records:
+            self._close_pending()
             self._take_record(segment, line, record)
 
     def _take_unprefixed(self, segment: Segment, line: bytes) -> None:

@@ -78,6 +78,13 @@ def wrapper_time(line: bytes) -> tuple[int | None, int]:
     return moment, match.end()
 
 
+def _glued_record(line: bytes, start: int = 0) -> re.Match[bytes] | None:
+    """The first record head behind this place that does not begin the line; most lines hold no letter for one."""
+    if line.find(b"I ", start) < 0 and line.find(b"W ", start) < 0 and line.find(b"E ", start) < 0:
+        return None
+    return _GLUED.search(line, start)
+
+
 def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
     """The records of a line (more than one where a cut line has the next glued to it), and the
     collector's time. No record: the line is a header or continues the record before it."""
@@ -85,7 +92,7 @@ def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
     found: list[AisRecord] = []
     match = _PREFIX.match(line, position)
     while match is not None:
-        glued = _GLUED.search(line, match.end())
+        glued = _glued_record(line, match.end())
         end = glued.start() if glued else len(line)
         severity, hour, minute, second, micro, location = match.groups()
         found.append(
@@ -101,7 +108,7 @@ def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
         )
         match = _PREFIX.match(line, glued.start()) if glued else None
     if not found:
-        glued = _GLUED.search(line)
+        glued = _glued_record(line)
         if glued is not None:
             inner, _ = records_of(line[glued.start() :])
             shift = glued.start()

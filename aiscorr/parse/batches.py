@@ -29,9 +29,24 @@ class RowBatch:
 
     def add(self, values: dict[str, Value]) -> None:
         """One row; keys are column names."""
-        for name, column in self._columns.items():
-            column.append(values.get(name))
+        for name, value in values.items():
+            if value is not None and name in self._columns:
+                self._padded(name).append(value)
         self._count += 1
+
+    def extend(self, values: dict[str, list[Value]], count: int) -> None:
+        """Rows given by column, all of one length; columns that are not given are null."""
+        for name in self._columns:
+            self._padded(name).extend(values.get(name) or [None] * count)
+        self._count += count
+
+    def _padded(self, name: str) -> list[Value]:
+        """A column, filled up with nulls for the rows so far: most rows have no value for most columns."""
+        column = self._columns[name]
+        missing = self._count - len(column)
+        if missing:
+            column.extend([None] * missing)
+        return column
 
     def take(self) -> pa.RecordBatch:
         """The rows as Arrow; the batch is empty afterwards."""
@@ -44,10 +59,11 @@ class RowBatch:
 
     def _clean(self, column: Column) -> list[Value]:
         """The values of a column; texts without secrets, whatever reader they come from."""
-        values = self._columns[column.name]
+        values = self._padded(column.name)
         if column.type != "VARCHAR":
             return values
-        return [redact(value) if isinstance(value, str) else value for value in values]
+        clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
+        return [clean[value] if isinstance(value, str) else value for value in values]
 
 
 class PartSink:
@@ -67,6 +83,13 @@ class PartSink:
         if len(batch) >= FLUSH_ROWS:
             self.write(table_name, batch.take())
 
+    def add_columns(self, table_name: str, values: dict[str, list[Value]], count: int) -> None:
+        """Rows given by column; a full batch is written out."""
+        batch = self.batches[table_name]
+        batch.extend(values, count)
+        if len(batch) >= FLUSH_ROWS:
+            self.write(table_name, batch.take())
+
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:
         """Rows that are Arrow already."""
         import pyarrow as pa
@@ -74,8 +97,9 @@ class PartSink:
 
         self._number += 1
         path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}.parquet")
+        repeating = [name for name in rows.schema.names if name != "value"]  # counters' values hardly repeat
         pq.write_table(
-            pa.Table.from_batches([rows]), path, compression="lz4", write_statistics=False, use_dictionary=True
+            pa.Table.from_batches([rows]), path, compression="lz4", write_statistics=False, use_dictionary=repeating
         )
         self.paths.append((table_name, path))
 

@@ -17,6 +17,8 @@ HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
 _LABEL = re.compile(rb" {0,4}(?:(\d{1,5})|([\w.-]+)): ")
 _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
+#: Control bytes that no log holds: all but tab, line ends, form feed and escape.
+_ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
 _BINARY = {
     b"DUCK": "a DuckDB database",
     b"PAR1": "a Parquet file",
@@ -68,13 +70,16 @@ def _detect_pickle(head: bytes) -> Detected:
 
 def _binary_share(text: bytes) -> float:
     sample = text[:8192]
-    odd = sum(1 for value in sample if value < 9 or 13 < value < 27 or 27 < value < 32)
-    return odd / max(1, len(sample))
+    return (len(sample) - len(sample.translate(None, _ODD_BYTES))) / max(1, len(sample))
 
 
 def _detect_json(text: bytes, is_whole: bool) -> Detected | None:
     if b'"entries"' in text and (b'"pg_config"' in text or b'"collective_seq_id"' in text or b'"pg_status"' in text):
         return Detected("flight_recorder", "JSON with Flight Recorder keys")
+    if b'"profiling_name"' in text and (b'seq_id"' in text or b'"pg_id"' in text):
+        return Detected("flight_recorder", "JSON with Flight Recorder keys")
+    if b'"pg_status"' in text and b'"pg_config"' in text:
+        return Detected("flight_recorder", "JSON with Flight Recorder keys and no entries")
     if b'"thread_name"' in text and b'"frames"' in text:
         return Detected("stack_dump", "JSON of py-spy")
     if b'"extraInfo"' in text and b'"py_callstack"' in text:
@@ -85,7 +90,7 @@ def _detect_json(text: bytes, is_whole: bool) -> Detected | None:
         return Detected("unknown", "JSON of no known kind") if text[:1] == b"{" and b'":' in text[:200] else None
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return Detected("unknown", "JSON of no known kind")
 

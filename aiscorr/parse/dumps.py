@@ -1,7 +1,4 @@
-"""Small structured sources: py-spy stacks (text and JSON) and error.json of torch elastic.
-
-Flight Recorder dumps are recognised and listed here; their content has a reader of its own.
-"""
+"""Small structured sources: py-spy stacks (text and JSON) and error.json of torch elastic."""
 
 from __future__ import annotations
 
@@ -24,13 +21,13 @@ _FRAME_NAME = re.compile(r'"name"\s*:')
 _BARE_FRAME = re.compile(r"^    ([\w.<>]+)\s*$")
 
 
-def read_all(stream: ByteStream, content: ContentSum) -> tuple[bytes, bool]:
-    """The bytes of a small source and whether it was cut at 64 MiB."""
+def read_all(stream: ByteStream, content: ContentSum, limit: int = _LIMIT_BYTES) -> tuple[bytes, bool]:
+    """The bytes of a small source and whether it was cut at the limit."""
     parts: list[bytes] = []
     size = 0
     buffer = bytearray(1 << 20)
     with memoryview(buffer) as view:
-        while size < _LIMIT_BYTES:
+        while size < limit:
             count = int(stream.readinto(view) or 0)
             if count == 0:
                 return b"".join(parts), False
@@ -41,15 +38,13 @@ def read_all(stream: ByteStream, content: ContentSum) -> tuple[bytes, bool]:
 
 
 def read_dump(summary: FileSummary, stream: ByteStream, sink: PartSink, reason: str) -> None:
-    """Reads a stack dump or an error.json; a Flight Recorder dump is only summed up."""
+    """Reads a stack dump or an error.json."""
     content = ContentSum()
     data, is_cut = read_all(stream, content)
     summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
     summary.byte_count = content.byte_count
     if is_cut:
         summary.problem = "larger than 64 MiB: only its beginning was read"
-    if summary.kind == "flight_recorder":
-        return
     summary.line_count = data.count(b"\n") + (0 if data.endswith(b"\n") or not data else 1)
     text = data.decode("utf-8", "replace")
     if summary.kind == "worker_log":
@@ -118,7 +113,7 @@ def _add_frame(
 def _read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
     try:
         threads = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         _reject(summary, sink, f"JSON of py-spy that cannot be parsed: {error}", text)
         return
     pids: list[int] = []
@@ -167,7 +162,7 @@ def _read_error_json(summary: FileSummary, text: str, sink: PartSink) -> None:
         body = json.loads(text)["message"]
         extra = body["extraInfo"]
         moment = int(extra["timestamp"]) * SECOND_NS
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         _reject(summary, sink, f"error.json of torch elastic in an unknown form: {error}", text)
         return
     message = str(body["message"])

@@ -13,8 +13,9 @@ from aiscorr.parse.ais_reader import AisFile, AisLogReader
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import BlockReader
-from aiscorr.parse.detect import HEAD_BYTES, detect
+from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
 from aiscorr.parse.dumps import read_dump
+from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
 from aiscorr.parse.path_hints import ais_hints, worker_hints
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
@@ -22,7 +23,7 @@ from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 
@@ -95,6 +96,8 @@ class FileReader:
         head = _take_head(stream)
         summary = self._summary(ref, file_id)
         found = detect(head, forced=self._options.kind, format_folders=self._options.format_folders)
+        if (found.kind == "unknown" or found.is_tentative) and is_dump_name(ref.path):
+            found = Detected("flight_recorder", f"the name of a Flight Recorder dump; content: {found.reason}")
         summary.kind, summary.kind_reason = found.kind, found.reason
         whole = HeadedStream(head, stream)
         if found.kind == "ais_log":
@@ -103,7 +106,9 @@ class FileReader:
             self._read_blocks(summary, whole, self._open_worker(summary), ContentSum())
             if found.is_tentative and summary.event_count == 0:
                 summary.kind, summary.kind_reason = "unknown", "text without a line that is recognised"
-        elif found.kind in ("stack_dump", "flight_recorder", "worker_log"):
+        elif found.kind == "flight_recorder":
+            read_flight_dump(self._note_worker(summary), whole, self._sink)
+        elif found.kind in ("stack_dump", "worker_log"):
             self._note_worker(summary)
             read_dump(summary, whole, self._sink, found.reason)
         else:
@@ -219,7 +224,7 @@ class FileReader:
         except Exception as error:
             if type(error).__name__ != "TruncatedError":
                 raise
-            summary.problem = f"ends early: {error}"
+            summary.problem, summary.is_cut_short = f"ends early: {error}", True
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
         _sum_up(summary, blocks.content)
         if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:

@@ -1,25 +1,21 @@
 """Finds candidate places for many patterns at once in a block of bytes; never misses a match.
 
-Hyperscan runs a shortened form of every regex (variable tails dropped, look-around removed), so it
-reports too much rather than too little; the full regex decides later. Without the hyperscan wheel
-the patterns' literals are searched one by one, with the same result and less speed.
+Hyperscan searches literals where every match is sure to hold one of some length, else a shortened form of
+the regex (variable tails dropped, look-around removed), so it reports too much rather than too little; the
+full regex decides later. Without the hyperscan wheel the patterns' literals are searched one by one, with
+the same result and less speed.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from importlib import import_module
+from functools import cached_property
 from typing import Any, Protocol
 
 from aiscorr.cache import cached, drop, key_of
-
-sre: Any
-sre_parser: Any
-try:  # the parts of `re` that have no public name; where another Python keeps them elsewhere, the literals serve
-    sre, sre_parser = (import_module(f"re.{name}") for name in ("_constants", "_parser"))
-except ImportError:
-    sre = sre_parser = None
+from aiscorr.parse.regex_facts import always_holds_one, sre, sre_parser
 
 hyperscan: Any
 try:
@@ -28,6 +24,12 @@ except ImportError:
     hyperscan = None
 
 Hit = tuple[int, int]
+_LITERAL_BYTES = 12
+#: A gap of this many bytes or more in a regex; what stands in front of one is left out where it is a short word.
+_GAP_BYTES = 16
+_SHORT_WORD, _LONG_WORD = 5, 6
+#: Raise when the same expressions are searched with other texts: what was compiled is then compiled anew.
+_TEXTS_VERSION = "1"
 
 
 class Prefilter(Protocol):
@@ -38,12 +40,30 @@ class Prefilter(Protocol):
 
 
 class Expression:
-    """One thing to search for: a shortened regex and the literals that stand in for it."""
+    """One thing to search for: a regex, the literals that stand in for it, a shorter regex given for it."""
 
     def __init__(self, regex: re.Pattern[bytes], literals: Sequence[bytes], override: str | None = None) -> None:
+        self.regex = regex
         self.literals = tuple(literals)
+        self.override = override
         self.is_caseless = bool(regex.flags & re.IGNORECASE)
-        self.shortened = override.encode() if override else shorten(regex)
+
+    @cached_property
+    def shortened(self) -> bytes | None:
+        """A regex for Hyperscan; None where the literals serve better, or where there is none.
+
+        Many regexes at once cost Hyperscan several times what as many literals cost, but a short literal fires too
+        often.
+        """
+        if self.override:
+            return self.override.encode()
+        if min(map(len, self.literals)) >= _LITERAL_BYTES and always_holds_one(self.regex, self.literals):
+            return None
+        return shorten(self.regex)
+
+    def key(self) -> str:
+        """All that its search depends on."""
+        return repr((self.regex.pattern, self.regex.flags, self.literals, self.override))
 
 
 def shorten(regex: re.Pattern[bytes]) -> bytes | None:
@@ -56,7 +76,7 @@ def shorten(regex: re.Pattern[bytes]) -> bytes | None:
         return None
     try:
         tree = sre_parser.parse(regex.pattern, regex.flags & ~re.UNICODE)
-        items = _trim_head(_trim(list(tree)))
+        items = _trim_head(_behind_gap(_trim_head(_trim(list(tree)))))
         text = _render(items)
     except (NotImplementedError, re.error, RecursionError):
         return None
@@ -101,6 +121,34 @@ def _trim_head(items: list[Any]) -> list[Any]:
         else:
             return items
     return items
+
+
+def _behind_gap(items: list[Any]) -> list[Any]:
+    """What stands behind a wide gap, where only a short and therefore frequent word stands in front of it.
+
+    `rank=\\d+ .{0,80}world_size=` → `world_size=`: a search would otherwise begin at each `rank`.
+    """
+    for place, (op, value) in enumerate(items):
+        is_gap = op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT) and value[1] - value[0] >= _GAP_BYTES
+        if is_gap and _word(items[:place]) < _SHORT_WORD and _word(items[place + 1 :]) >= _LONG_WORD:
+            return items[place + 1 :]
+    return items
+
+
+def _word(items: Sequence[Any]) -> int:
+    """The length of the longest run of fixed bytes that every match of the items holds."""
+    longest = run = 0
+    for op, value in items:
+        run = run + 1 if op is sre.LITERAL else run if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT) else 0
+        inner = 0
+        if op is sre.SUBPATTERN:
+            inner = _word(value[3])
+        elif op is sre.BRANCH:
+            inner = min(_word(branch) for branch in value[1])
+        elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT) and value[0] > 0:
+            inner = _word(value[2])
+        longest = max(longest, run, inner)
+    return longest
 
 
 def _has_fixed_run(items: list[Any]) -> bool:
@@ -185,10 +233,11 @@ class HyperscanPrefilter:
     """Block-mode Hyperscan over the shortened regexes; one scratch space, so one per process."""
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
-        texts, flags, self._owner = _expression_lists(expressions, [e.shortened for e in expressions])
-        name = f"prefilter-{key_of([hyperscan.__version__, *texts, *map(str, flags)])}.hs"
+        name = f"prefilter-{key_of([hyperscan.__version__, _TEXTS_VERSION, *(e.key() for e in expressions)])}.hs"
         try:
-            self._database = hyperscan.loadb(cached(name, lambda: _compiled(texts, flags)), hyperscan.HS_MODE_BLOCK)
+            head, _, body = cached(name, lambda: _packed(expressions)).partition(b"\n")
+            self._owner: list[int] = json.loads(head)
+            self._database = hyperscan.loadb(body, hyperscan.HS_MODE_BLOCK)
         except (hyperscan.error, ValueError, TypeError):
             drop(name)
             texts, flags, self._owner = _expression_lists(expressions, [_usable(e.shortened) for e in expressions])
@@ -206,6 +255,12 @@ class HyperscanPrefilter:
         self._database.scan(block, match_event_handler=on_match)
         hits.sort()
         return hits
+
+
+def _packed(expressions: Sequence[Expression]) -> bytes:
+    """The numbers of the expressions that the compiled texts stand for, a newline, and the compiled texts."""
+    texts, flags, owners = _expression_lists(expressions, [e.shortened for e in expressions])
+    return json.dumps(owners).encode() + b"\n" + _compiled(texts, flags)
 
 
 def _expression_lists(

@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 
 from aiscorr.parse.formats import LineFormat, load_formats
+from aiscorr.parse.regex_facts import first_bytes, words_needed
 
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
@@ -168,23 +169,66 @@ class LinePrefix:
     message_start: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A format that may stand anywhere in a line, and words of which one stands in every match, in lower case."""
+
+    form: LineFormat
+    words: tuple[bytes, ...] | None
+
+    def search(self, line: bytes, folded: bytes, limit: int) -> re.Match[bytes] | None:
+        """The first match in the first bytes of a line; `folded` is the line in lower case."""
+        if not _may_hold(folded, self.words):
+            return None
+        return self.form.regex.search(line, 0, limit)
+
+
+def _may_hold(folded: bytes, words: tuple[bytes, ...] | None) -> bool:
+    """Whether a text in lower case holds one of the words; yes where no words are known."""
+    if words is None:
+        return True
+    for word in words:  # noqa: SIM110 (any() takes three times as long here, once for each line)
+        if word in folded:
+            return True
+    return False
+
+
+def _searched(form: LineFormat) -> _Searched:
+    return _Searched(form, words_needed(form.regex))
+
+
+def _by_first_byte(forms: tuple[LineFormat, ...]) -> list[tuple[LineFormat, ...]]:
+    """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
+    firsts = [None if form.is_anywhere else first_bytes(form.regex) for form in forms]
+    pairs = list(zip(forms, firsts, strict=True))
+    chosen = [tuple(form for form, first in pairs if first is None or byte in first) for byte in range(256)]
+    return [*chosen, forms]
+
+
 class PrefixReader:
-    """Reads line prefixes with the formats of the package and of the user's folders."""
+    """Reads line prefixes with the formats of the package and of the user's folders.
+
+    Only formats are tried that can match at all, by the first byte or by a word they need.
+    """
 
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
-        self._wrappers = load_formats("wrapper", extra_folders)
-        self._stamps = load_formats("stamp", extra_folders)
-        ranks = {f.name: f for f in load_formats("rank", extra_folders)}
-        self._tag = ranks.pop("rank_tag").regex
-        self._group = ranks.pop("rank_group").regex
-        self._bare = ranks.pop("rank_bare").regex
-        self._fields = tuple(sorted(ranks.values(), key=lambda f: f.order))
+        self._wrappers = _by_first_byte(load_formats("wrapper", extra_folders))
+        self._stamps = _by_first_byte(load_formats("stamp", extra_folders))
+        self._stamp_words = {
+            form.name: words_needed(form.regex) for form in load_formats("stamp", extra_folders) if form.is_anywhere
+        }
+        ranks = {f.name: _searched(f) for f in load_formats("rank", extra_folders)}
+        self._tag = ranks.pop("rank_tag")
+        self._group = ranks.pop("rank_group")
+        self._bare = ranks.pop("rank_bare")
+        self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
         found: dict[str, int | str | None] = {}
+        folded = line[: 8 * _SEARCH_LIMIT].lower()
         position, wrapper_stamp = self._unwrap(line, years, found)
-        tag = self._tag.match(line, position)
+        tag = self._tag.form.regex.match(line, position)
         body_start = position
         if tag is not None:
             body_start = tag.end() + (line[tag.end() : tag.end() + 1] == b" ")
@@ -192,11 +236,11 @@ class PrefixReader:
             while line[position : position + 1] == b" ":
                 position += 1
             found["rank"], found["rank_source"] = int(tag.group("rank")), "tag"
-        stamp, position = self._own_stamp(line, position, years)
+        stamp, position = self._own_stamp(line, folded, position, years)
         if tag is None:
-            self._late_rank(line, stamp, found)
-        group = self._group.search(line, 0, _SEARCH_LIMIT)
-        bare = None if group else self._bare.search(line, 0, _SEARCH_LIMIT)
+            self._late_rank(line, folded, stamp, found)
+        group = self._group.search(line, folded, _SEARCH_LIMIT)
+        bare = None if group else self._bare.search(line, folded, _SEARCH_LIMIT)
         group_rank = int((group or bare).group("group_rank")) if (group or bare) else None  # type: ignore[union-attr]
         source = "own" if stamp else ("wrapper" if wrapper_stamp else None)
         pid = found.get("pid") or (stamp.pid if stamp else None)
@@ -220,7 +264,7 @@ class PrefixReader:
         position, wrapper_stamp = 0, None
         for _ in range(6):
             rest = line[position : position + _SEARCH_LIMIT]
-            for wrapper in self._wrappers:
+            for wrapper in self._wrappers[rest[0] if rest else -1]:
                 match = wrapper.regex.match(rest)
                 if match is None:
                     continue
@@ -236,10 +280,16 @@ class PrefixReader:
                 break
         return position, wrapper_stamp
 
-    def _own_stamp(self, line: bytes, position: int, years: YearContext) -> tuple[Stamp | None, int]:
+    def _own_stamp(self, line: bytes, folded: bytes, position: int, years: YearContext) -> tuple[Stamp | None, int]:
         rest = line[position : position + 2 * _SEARCH_LIMIT]
-        for form in self._stamps:
-            match = form.regex.search(rest) if form.is_anywhere else form.regex.match(rest)
+        is_whole = position + 2 * _SEARCH_LIMIT <= len(folded) or len(folded) == len(line)
+        for form in self._stamps[rest[0] if rest else -1]:
+            if form.is_anywhere:
+                if is_whole and not _may_hold(folded, self._stamp_words[form.name]):
+                    continue
+                match = form.regex.search(rest)
+            else:
+                match = form.regex.match(rest)
             if match is None:
                 continue
             stamp = stamp_of(match, years)
@@ -250,8 +300,8 @@ class PrefixReader:
             return stamp, (position + match.end() if form.name != "stamp_slurm" else position)
         return None, position
 
-    def _late_rank(self, line: bytes, stamp: Stamp | None, found: dict[str, int | str | None]) -> None:
-        tag = self._tag.search(line, 0, 8 * _SEARCH_LIMIT)
+    def _late_rank(self, line: bytes, folded: bytes, stamp: Stamp | None, found: dict[str, int | str | None]) -> None:
+        tag = self._tag.search(line, folded, 8 * _SEARCH_LIMIT)
         if tag is not None:
             found["rank"], found["rank_source"] = int(tag.group("rank")), "tag"
             return
@@ -261,8 +311,8 @@ class PrefixReader:
         if "rank" in found:
             found["rank_source"] = "field"
             return
-        for form in self._fields:
-            match = form.regex.search(line, 0, _SEARCH_LIMIT)
+        for field in self._fields:
+            match = field.search(line, folded, _SEARCH_LIMIT)
             if match is not None:
                 found["rank"] = int(next(group for group in match.groups() if group is not None))
                 found["rank_source"] = "field"

@@ -107,6 +107,10 @@ class TracebackBlock:
                 self._frame(message)
                 return "frame"
             return "exception"
+        if _FRAME.match(message):
+            self.state = "frames"  # what was taken for the exception was a damaged frame
+            self._frame(message)
+            return "frame"
         return "follow"
 
     def _chain(self) -> None:
@@ -157,6 +161,11 @@ class TableBlock:
     is_root: bool
     line_count: int = 0
     entry: Row = field(default_factory=dict)
+
+    @staticmethod
+    def is_foreign(message: bytes, found: tuple[Pattern, object] | None) -> bool:
+        """Whether a line is a record of its own, recognised and not indented: the table's end mark was lost."""
+        return found is not None and found[0].opens != "torchrun_table" and not message.startswith((b"  ", b"\t"))
 
     def feed(self, message: bytes) -> tuple[bool, Row | None]:
         """(whether the table goes on, a finished entry or None)."""

@@ -171,7 +171,9 @@ class WorkerFile:
         """Gives the line to open blocks; True where it belongs to one and is nothing else."""
         message = line[prefix.body_start :]
         table = self._tables.get(key)
-        if table is not None:
+        if table is not None and table.is_foreign(line[prefix.message_start :], self._classify(segment, line)):
+            del self._tables[key]
+        elif table is not None:
             goes_on, entry = table.feed(line[prefix.message_start :])
             if entry is not None:
                 self._write(self._entry_row(segment, line, entry))

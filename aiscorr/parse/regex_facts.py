@@ -1,0 +1,189 @@
+"""What every match of a regex holds, told from the regex itself: words, one of given literals, its first byte.
+
+Where nothing is sure the answer says so, and the caller searches as if it had not asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+sre: Any
+sre_parser: Any
+try:  # the parts of `re` that have no public name; where another Python keeps them elsewhere, nothing is sure
+    sre, sre_parser = (import_module(f"re.{name}") for name in ("_constants", "_parser"))
+except ImportError:
+    sre = sre_parser = None
+
+_GAP = "\uffff"
+_MAX_TEXTS = 400
+_MAX_SET = 4
+
+
+class _TooManyError(Exception):
+    """More texts than are worth a look."""
+
+
+def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> bool:
+    """Whether every match is sure to hold one of the literals (in any case, where the regex ignores it).
+
+    `(?:GET|HEAD) \\S+: 404` and `: 404` → True; `a.*b` and `ab` → False.
+    """
+    is_caseless = bool(regex.flags & re.IGNORECASE)
+    words = [literal.decode("latin-1") for literal in literals]
+    folded = [word.lower() for word in words] if is_caseless else words
+    try:
+        rest = _texts(_tree(regex), folded, is_caseless)
+    except (_TooManyError, re.error, RecursionError, AttributeError):
+        return False
+    return not [text for text in rest if not _holds(text, folded)]
+
+
+def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
+    """Words in lower case of which every match holds one, whatever its case; None where there is no telling one.
+
+    `\\[rank(\\d+)\\]|RANK (\\d+)` → (b"rank",).
+    """
+    try:
+        texts = _texts(_tree(regex), (), folds=True)
+    except (_TooManyError, re.error, RecursionError, AttributeError):
+        return None
+    common = _common_word(texts)
+    if len(common) >= 3:
+        return (common.encode("latin-1"),)
+    longest = {max(text.split(_GAP), key=len) for text in texts}
+    if len(longest) > 4 or any(len(word) < 3 for word in longest):
+        return None
+    return tuple(sorted(word.encode("latin-1") for word in longest))
+
+
+def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
+    """The bytes a match may begin with; None where any will do, or none is needed."""
+    if regex.flags & re.IGNORECASE:
+        return None
+    try:
+        found, may_be_empty = _first(_tree(regex))
+    except (_TooManyError, re.error, RecursionError, AttributeError):
+        return None
+    return None if may_be_empty else frozenset(found)
+
+
+def _tree(regex: re.Pattern[bytes]) -> list[Any]:
+    return list(sre_parser.parse(regex.pattern, regex.flags & ~re.UNICODE))
+
+
+def _texts(items: Sequence[Any], wanted: Sequence[str], folds: bool) -> list[str]:
+    """Every text that the items match, with a gap for what is not fixed.
+
+    Texts that hold a wanted word already are left out. `folds`: case does not count, all is lower case.
+    """
+    found = {""}
+    for op, value in items:
+        choices = _choices(op, value, folds)
+        found = {text + choice for text in found for choice in choices}
+        found = {text for text in found if not _holds(text, wanted)}
+        if len(found) > _MAX_TEXTS:
+            raise _TooManyError
+    return sorted(found)
+
+
+def _holds(text: str, wanted: Sequence[str]) -> bool:
+    return any(word in text for word in wanted)
+
+
+def _choices(op: Any, value: Any, folds: bool) -> list[str]:
+    if op is sre.LITERAL:
+        return [chr(value).lower() if folds else chr(value)]
+    if op is sre.IN and len(value) <= _MAX_SET and all(part[0] is sre.LITERAL for part in value):
+        return [chr(part[1]).lower() if folds else chr(part[1]) for part in value]
+    if op is sre.SUBPATTERN:
+        return [_GAP] if value[1] & re.IGNORECASE and not folds else _texts(list(value[3]), (), folds)
+    if op is sre.BRANCH:
+        return [text for branch in value[1] for text in _texts(list(branch), (), folds)]
+    if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
+        return [""]
+    if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+        low, high, inner_items = value
+        inner = _texts(list(inner_items), (), folds)
+        if (low, high) == (1, 1):
+            return inner
+        if (low, high) == (0, 1):
+            return ["", *inner]
+        return [text + _GAP + text for text in inner] if low else [_GAP]
+    return [_GAP]
+
+
+def _common_word(texts: Sequence[str]) -> str:
+    shortest = min(texts, key=len, default="")
+    for size in range(len(shortest), 2, -1):
+        for start in range(len(shortest) - size + 1):
+            word = shortest[start : start + size]
+            if _GAP not in word and all(word in text for text in texts):
+                return word
+    return ""
+
+
+def _first(items: Sequence[Any]) -> tuple[set[int], bool]:
+    """The first bytes of the items, and whether they may match nothing."""
+    found: set[int] = set()
+    for op, value in items:
+        more, may_be_empty = _first_of(op, value)
+        found |= more
+        if not may_be_empty:
+            return found, False
+    return found, True
+
+
+def _first_of(op: Any, value: Any) -> tuple[set[int], bool]:
+    if op is sre.LITERAL:
+        return {value}, False
+    if op is sre.NOT_LITERAL:
+        return set(range(256)) - {value}, False
+    if op is sre.ANY:
+        return set(range(256)), False
+    if op is sre.IN:
+        return _set_bytes(value), False
+    if op is sre.SUBPATTERN:
+        if value[1] & re.IGNORECASE:
+            raise _TooManyError
+        return _first(list(value[3]))
+    if op is sre.BRANCH:
+        parts = [_first(list(branch)) for branch in value[1]]
+        return {byte for found, _ in parts for byte in found}, any(empty for _, empty in parts)
+    if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
+        found, may_be_empty = _first(list(value[2]))
+        return found, may_be_empty or value[0] == 0
+    if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
+        return set(), True
+    raise _TooManyError
+
+
+def _set_bytes(parts: Sequence[Any]) -> set[int]:
+    """The bytes of a set, found by asking each byte."""
+    found: set[int] = set()
+    is_negated = False
+    for op, value in parts:
+        if op is sre.NEGATE:
+            is_negated = True
+        elif op is sre.LITERAL:
+            found.add(value)
+        elif op is sre.RANGE:
+            found |= set(range(value[0], value[1] + 1))
+        elif op is sre.CATEGORY:
+            letter = _CATEGORY_LETTERS[str(value)]
+            found |= {byte for byte in range(256) if re.match(letter, bytes((byte,)))}
+        else:
+            raise _TooManyError
+    return set(range(256)) - found if is_negated else found
+
+
+_CATEGORY_LETTERS = {
+    "CATEGORY_DIGIT": rb"\d",
+    "CATEGORY_NOT_DIGIT": rb"\D",
+    "CATEGORY_SPACE": rb"\s",
+    "CATEGORY_NOT_SPACE": rb"\S",
+    "CATEGORY_WORD": rb"\w",
+    "CATEGORY_NOT_WORD": rb"\W",
+}

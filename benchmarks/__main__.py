@@ -1,0 +1,57 @@
+"""`python -m benchmarks corpus` makes the corpora, `python -m benchmarks run` measures and prints the table."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.ais_corpus import write_ais_corpus, write_archive
+from benchmarks.cases import CASES, HEAD, Corpora, show
+from benchmarks.worker_corpus import write_worker_corpus
+
+_UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_STORM_SHARE = 0.8
+
+
+def byte_count(text: str) -> int:
+    """`128MiB` → 134217728."""
+    match = re.fullmatch(r"(\d+)(|[KMG]iB)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"not a size: {text} (128MiB, 1GiB)")
+    return int(match.group(1)) * _UNITS[match.group(2)]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Makes corpora or measures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    corpus = verbs.add_parser("corpus", help="make the corpora")
+    corpus.add_argument("--out", type=Path, required=True)
+    corpus.add_argument("--size", type=byte_count, default=byte_count("128MiB"), help="of each corpus; 1GiB is meant")
+    run = verbs.add_parser("run", help="measure and print the table")
+    run.add_argument("--corpus", type=Path, required=True)
+    run.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
+    run.add_argument("--only", choices=sorted(CASES), nargs="*", help="some cases instead of all")
+    given = parser.parse_args(arguments)
+    if given.verb == "corpus":
+        _make(given.out, given.size)
+        return
+    print(HEAD)
+    for name in given.only or CASES:
+        for row in CASES[name](Corpora(given.corpus), given.rounds):
+            print(show(row), flush=True)
+
+
+def _make(folder: Path, size: int) -> None:
+    corpora = Corpora(folder)
+    write_worker_corpus(corpora.worker, size)
+    write_worker_corpus(corpora.storm, size // 16, event_share=_STORM_SHARE)
+    write_ais_corpus(corpora.ais, size)
+    write_archive(corpora.ais, corpora.archive)
+    print(f"{folder}: worker, storm, ais and ais.tar.gz")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""What is measured: each case runs aiscorr and what stands beside it in turns, and gives rows of the table."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from aiscorr.parse.spec import pattern_set
+from benchmarks import ripgrep
+from benchmarks.process import Run, run, task
+
+_SMALL_FILES = 10_000
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Corpora:
+    """Where the corpora of one folder are."""
+
+    folder: Path
+
+    @property
+    def worker(self) -> Path:
+        """Worker logs."""
+        return self.folder / "worker"
+
+    @property
+    def storm(self) -> Path:
+        """Worker logs of which 80 % of the lines are events."""
+        return self.folder / "storm"
+
+    @property
+    def ais(self) -> Path:
+        """AIStore logs."""
+        return self.folder / "ais"
+
+    @property
+    def archive(self) -> Path:
+        """The AIStore logs as one archive."""
+        return self.folder / "ais.tar.gz"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `other_s` and `ratio` are of what it is compared with."""
+
+    what: str
+    beside: str
+    size_mib: float
+    own_s: float
+    other_s: float | None
+    peak_mib: float
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast as what stands beside it."""
+        return self.other_s / self.own_s if self.other_s is not None else None
+
+
+def show(row: Row) -> str:
+    """A row as a line of a Markdown table."""
+    other = f"{row.other_s:.2f}" if row.other_s is not None else "-"
+    ratio = f"{row.ratio:.2f}" if row.ratio is not None else "-"
+    size, own, peak = f"{row.size_mib:.0f}", f"{row.own_s:.2f}", f"{row.peak_mib:.0f}"
+    cells = (row.what, row.beside, size, own, other, ratio, peak, row.note)
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = (
+    "| measured | beside it | MiB | aiscorr s | other s | ratio | peak MiB a process | note |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
+
+
+def _size_mib(path: Path) -> float:
+    files = [path] if path.is_file() else [found for found in path.rglob("*") if found.is_file()]
+    return sum(found.stat().st_size for found in files) / _MIB
+
+
+def _in_turns(rounds: int, own: Callable[[], Run], other: Callable[[], Run]) -> tuple[Run, float, float]:
+    """The last own run, and the median seconds of both, taken in turns so that a noisy moment meets both."""
+    pairs = [(own(), other()) for _ in range(rounds)]
+    return pairs[-1][0], median(a.steady_seconds for a, _ in pairs), median(b.steady_seconds for _, b in pairs)
+
+
+def _lines(result: dict[str, float]) -> str:
+    lines = int(result["lines"])
+    return f"{lines} lines, {100 * result['rows'] / max(1, lines):.2f} % events"
+
+
+def worker_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """Worker logs to rows beside ripgrep, with a few patterns and with all of the product."""
+    rows: list[Row] = []
+    every = pattern_set("worker")
+    few = tuple(pattern for pattern in every if pattern.name in ripgrep.SUBSET)
+    for patterns, subset in ((few, ",".join(ripgrep.SUBSET)), (every, "")):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "patterns"
+            count, shortened = ripgrep.write_patterns(patterns, file)
+            command = ripgrep.count_command(file, corpora.worker)
+
+            def scan(chosen: str = subset) -> Run:
+                return task("scan_rows", str(corpora.worker), chosen)
+
+            def count_lines(given: tuple[str, ...] = tuple(command)) -> Run:
+                return run(given, (0,))
+
+            last, own, other = _in_turns(rounds, scan, count_lines)
+        note = f"{_lines(last.result)}; {shortened} patterns without look-around for rg"
+        what = f"worker logs to rows, {count} patterns"
+        rows.append(Row(what, "rg -c, same patterns", _size_mib(corpora.worker), own, other, last.peak_mib, note))
+    return rows
+
+
+def storm_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """Worker logs of which most lines are events: slow, but bounded."""
+    runs = [task("scan_rows", str(corpora.storm)) for _ in range(rounds)]
+    own = median(one.steady_seconds for one in runs)
+    note = _lines(runs[-1].result)
+    return [Row("event storm to rows", "-", _size_mib(corpora.storm), own, None, runs[-1].peak_mib, note)]
+
+
+def ais_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """AIStore logs with every counter, to rows and into DuckDB, beside ripgrep."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "patterns"
+        file.write_text("\n".join(ripgrep.AIS_PATTERNS) + "\n")
+        command = ripgrep.count_command(file, corpora.ais)
+        for name, what in (("scan_rows", "to rows"), ("scan_and_load", "into DuckDB")):
+            extra = () if name == "scan_rows" else (_new_database(folder),)
+
+            def own(name: str = name, extra: tuple[str, ...] = extra) -> Run:
+                _remove(*extra)
+                return task(name, str(corpora.ais), *extra)
+
+            last, own_s, other_s = _in_turns(rounds, own, lambda: run(command, (0,)))
+            note = f"{_lines(last.result)}, {int(last.result['counters'])} counters"
+            size = _size_mib(corpora.ais)
+            rows.append(Row(f"AIStore logs {what}", "rg -c, 2 patterns", size, own_s, other_s, last.peak_mib, note))
+    return rows
+
+
+def archive_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """AIStore logs out of tar.gz into DuckDB beside bare decompression."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = _new_database(folder)
+
+        def own() -> Run:
+            _remove(database)
+            return task("scan_and_load", str(corpora.archive), database)
+
+        last, own_s, other_s = _in_turns(rounds, own, lambda: task("decompress", str(corpora.archive)))
+    size = _size_mib(corpora.ais)
+    return [Row("AIStore tar.gz into DuckDB", "isal alone", size, own_s, other_s, last.peak_mib, "size unpacked")]
+
+
+def process_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """Two processes on two cores beside one on one, both as `ingest` starts them, up to the last row scanned."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        database = _new_database(folder)
+
+        def ingest(jobs: int) -> Run:
+            _remove(database)
+            done = task("ingest", str(corpora.worker), database, str(jobs), cores=range(jobs))
+            return Run(
+                done.seconds, done.cpu_seconds, done.peak_mib, "", {**done.result, "seconds": done.result["scanned"]}
+            )
+
+        last, own_s, other_s = _in_turns(rounds, lambda: ingest(2), lambda: ingest(1))
+    size = _size_mib(corpora.worker)
+    return [Row("worker logs, two processes", "one process", size, own_s, other_s, last.peak_mib, "scan phase")]
+
+
+def again_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """Ingest again: nothing new in 10,000 small files, then one more line in one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        logs, database = Path(folder) / "logs", _new_database(folder)
+        for number in range(_SMALL_FILES):
+            path = logs / f"{number % 100:02d}" / f"error-{number}.out"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(
+                f"2026-11-20 23:05:53,417 INFO [rank 0] train:204 - step {number} done\n"
+                f"2026-11-20 23:05:54,417 ERROR [rank 0] file {number}: Stale file handle: '/data/{number}'\n"
+            )
+        first = task("ingest", str(logs), database)
+        rows = [_row("ingest of 10,000 small files", logs, first)]
+        again = [task("ingest", str(logs), database) for _ in range(rounds)]
+        rows.append(_row("ingest again, nothing new", logs, sorted(again, key=lambda one: one.seconds)[rounds // 2]))
+    with tempfile.TemporaryDirectory() as folder:
+        database = _new_database(folder)
+        copy = Path(folder) / "one.out"
+        copy.write_bytes(sorted(corpora.worker.iterdir())[0].read_bytes())
+        task("ingest", folder, database)
+        runs = []
+        for number in range(rounds):
+            with copy.open("ab") as file:
+                file.write(f"2026-11-21 01:00:0{number},000 ERROR [rank 0] Stale file handle: '/x'\n".encode())
+            runs.append(task("ingest", folder, database))
+        rows.append(_row("ingest again, one more line", copy, sorted(runs, key=lambda one: one.seconds)[rounds // 2]))
+    return rows
+
+
+def help_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """How long the command line takes to say what it can do."""
+    runs = [run([sys.executable, "-m", "aiscorr", "--help"], (0,)) for _ in range(rounds)]
+    own = median(one.seconds for one in runs)
+    return [Row("aiscorr --help", "-", 0, own, None, runs[-1].peak_mib)]
+
+
+def _row(what: str, path: Path, done: Run) -> Row:
+    return Row(what, "-", _size_mib(path), done.seconds, None, done.peak_mib, "with start and imports")
+
+
+def _new_database(folder: str) -> str:
+    return str(Path(folder) / "bench.duckdb")
+
+
+def _remove(*paths: str) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+CASES: dict[str, Callable[[Corpora, int], list[Row]]] = {
+    "worker": worker_rows,
+    "storm": storm_rows,
+    "ais": ais_rows,
+    "archive": archive_rows,
+    "processes": process_rows,
+    "again": again_rows,
+    "help": help_rows,
+}

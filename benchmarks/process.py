@@ -1,0 +1,77 @@
+"""Runs a command pinned to given cores and tells its time, its peak resident set and what it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: wall and processor seconds, the largest resident set of any of its processes, its output."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mib: float
+    output: str
+    result: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def steady_seconds(self) -> float:
+        """The seconds without start and imports, where the process measured them itself."""
+        return self.result.get("seconds", self.seconds)
+
+
+def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False) -> Run:
+    """Runs a command and its children on these cores only."""
+    started = time.perf_counter()
+    environment = {**os.environ, "PYTHONPATH": os.environ.get("BENCH_AISCORR", str(REPO))}
+    pinned = ["taskset", "-c", ",".join(map(str, cores)), *command]
+    process = subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=REPO)
+    peaks: dict[int, int] = {}
+    stop = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(process.pid, peaks, stop))
+    watcher.start()
+    output, errors = process.communicate()
+    seconds = time.perf_counter() - started
+    stop.set()
+    watcher.join()
+    if process.returncode and not may_fail:
+        raise RuntimeError(f"{' '.join(command[:6])}: exit code {process.returncode}\n{errors.decode()[-2000:]}")
+    times = os.times()
+    return Run(
+        seconds, times.children_user + times.children_system, max(peaks.values(), default=0) / 1024, output.decode()
+    )
+
+
+def task(name: str, *arguments: str, cores: Sequence[int] = (0,)) -> Run:
+    """Runs a task of work.py in a process of its own."""
+    done = run([sys.executable, "-m", "benchmarks.work", name, *arguments], cores)
+    return Run(done.seconds, done.cpu_seconds, done.peak_mib, done.output, json.loads(done.output))
+
+
+def _watch(pid: int, peaks: dict[int, int], stop: threading.Event) -> None:
+    """Reads the high-water mark of a process and its descendants from /proc, as the kernel keeps it."""
+    while not stop.wait(_POLL_S):
+        pending = [pid]
+        while pending:
+            current = pending.pop()
+            try:
+                status = Path(f"/proc/{current}/status").read_text()
+                children = Path(f"/proc/{current}/task/{current}/children").read_text()
+            except OSError:
+                continue
+            for line in status.splitlines():
+                if line.startswith("VmHWM:"):
+                    peaks[current] = max(peaks.get(current, 0), int(line.split()[1]))
+            pending += map(int, children.split())

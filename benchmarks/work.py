@@ -1,0 +1,110 @@
+"""What a measured process does: one task of aiscorr or a bare floor under it, told by name, summed up as JSON.
+
+Runs alone in its process, so that its time and its peak memory are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
+Result = dict[str, float | int]
+
+
+def files_below(folder: str) -> list[str]:
+    """Every file below a folder, sorted; a file is itself."""
+    path = Path(folder)
+    return [folder] if path.is_file() else sorted(str(found) for found in path.rglob("*") if found.is_file())
+
+
+def scan_rows(folder: str, subset: str = "") -> Result:
+    """All rows of the files into Parquet parts, in this process; `subset` names the worker patterns to use."""
+    from aiscorr.model import IngestOptions, SourceRef
+    from aiscorr.parse import worker_reader
+    from aiscorr.parse.spec import pattern_set
+    from aiscorr.scanning import provisional_ids, scan_task
+
+    if subset:
+        names = set(subset.split(","))
+        chosen = tuple(p for p in pattern_set("worker") if p.name in names)
+        kinds = {"worker": chosen, "tail": pattern_set("tail")}
+        setattr(worker_reader, "pattern_set", lambda kind, folders=(): kinds[kind])  # noqa: B010 (as below)
+    worker_reader.WorkerLogReader(None)  # type: ignore[arg-type]  # compiles and caches what is compiled once
+    refs = [
+        SourceRef(path, path, stored_byte_count=os.stat(path).st_size, modified_ns=os.stat(path).st_mtime_ns)
+        for path in files_below(folder)
+    ]
+    items = provisional_ids([(ref, None) for ref in refs])
+    with tempfile.TemporaryDirectory() as parts:
+        started = time.perf_counter()
+        result = scan_task(items, parts, "bench", IngestOptions(), int(NOW.timestamp() * 1e9), lambda: False)
+        seconds = time.perf_counter() - started
+    read = result.summaries
+    rows, counters = sum(s.event_count for s in read), sum(s.counter_count for s in read)
+    lines = sum(s.line_count for s in read)
+    return {"seconds": seconds, "rows": rows, "counters": counters, "lines": lines}
+
+
+def ingest(folder: str, database: str, jobs: str = "1") -> Result:
+    """The whole of `aiscorr ingest`, views and findings included."""
+    from aiscorr import pipeline
+    from aiscorr.model import IngestOptions
+
+    phases: dict[str, float] = {}
+    started = time.perf_counter()
+
+    def note(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
+        phases[phase] = time.perf_counter() - started
+
+    options = IngestOptions(job_count=int(jobs))
+    threads = int(jobs)
+    summary = pipeline.ingest([folder], database, options, now=NOW, threads=threads, progress=note)
+    return {
+        "seconds": time.perf_counter() - started,
+        "scanned": phases.get("scan", 0.0),
+        "rows": summary.event_count,
+        "counters": summary.counter_count,
+        "lines": summary.line_count,
+        "new": summary.new_file_count,
+    }
+
+
+def scan_and_load(folder: str, database: str) -> Result:
+    """All rows of the files into a new DuckDB database, without the analysis that `ingest` adds."""
+    from aiscorr import pipeline
+
+    for name in ("build_views", "name_failures", "keep_conclusions"):
+        setattr(pipeline, name, lambda *given: None)
+    setattr(pipeline, "changed_failures", lambda *given: ())  # noqa: B010 (a name that is not the module's own)
+    return ingest(folder, database)
+
+
+def decompress(path: str) -> Result:
+    """Nothing but isal's decompression into a buffer that is used again and again."""
+    from isal import igzip
+
+    buffer = bytearray(256 * 1024)
+    started = time.perf_counter()
+    count = 0
+    with igzip.open(path) as stream:  # type: ignore[no-untyped-call]
+        while got := stream.readinto(buffer):
+            count += got
+    return {"seconds": time.perf_counter() - started, "bytes": count}
+
+
+TASKS: dict[str, Callable[..., Result]] = {
+    "scan_rows": scan_rows,
+    "ingest": ingest,
+    "scan_and_load": scan_and_load,
+    "decompress": decompress,
+}
+
+if __name__ == "__main__":
+    json.dump(TASKS[sys.argv[1]](*sys.argv[2:]), sys.stdout)
