@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+#: Of the folders beside a database that ingests work in; they hold no logs.
+WORK_PREFIX = ".aiscorr-"
+
 
 class ByteStream(Protocol):
     """The part of a binary file that readers use."""
@@ -125,6 +128,7 @@ class FileSummary:
     path_local_rank: int | None = None
     is_stream_copy: bool = False
     problem: str | None = None
+    is_cut_short: bool = False
     options_key: str = ""
     parser_version: int = 0
     is_tail_only: bool = False

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -12,7 +10,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
-from aiscorr.errors import DatabaseError
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
@@ -20,7 +17,8 @@ from aiscorr.parse.spec import pattern_set
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
-from aiscorr.store.database import reading, writing
+from aiscorr.store.database import own_files, reading, writing
+from aiscorr.store.work_folder import work_folder
 from aiscorr.views import build_views
 
 if TYPE_CHECKING:
@@ -63,35 +61,19 @@ def ingest(
     known, archives = _known(db_path, memory_limit, threads)
     plan = _plan(paths, known, archives, options, os.path.realpath(db_path))
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
-    folder = _work_folder(db_path)
-    try:
+    with work_folder(db_path) as folder:
         results = _scan_all(plan, folder, options, now, should_stop, progress)
         if os.path.exists(db_path) and not any(result.summaries or result.archives for result in results):
-            return _summary(0, plan, _merge(results, known), time.monotonic() - started, "ok")
+            return _summary(0, plan, _merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
         with writing(db_path, memory_limit=memory_limit, threads=threads) as connection:
             # another ingest may have published since the plan was made
-            merged = _merge(results, load.known_files(connection))
+            merged = _merge(results, load.known_files(connection), known)
             run_id = _store(connection, merged, plan, now, options)
             failures = changed_failures(connection, run_id)
-        outcome = "partial" if any(u.is_error for u in merged.unreadable) else "ok"
-        summary = _summary(run_id, plan, merged, time.monotonic() - started, outcome)
+        summary = _summary(run_id, plan, merged, time.monotonic() - started)
         return replace(summary, failures=failures)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _work_folder(db_path: str) -> str:
-    """A folder beside the database for rows on their way into it."""
-    try:
-        return tempfile.mkdtemp(prefix=".aiscorr-", dir=os.path.dirname(os.path.realpath(db_path)))
-    except OSError as error:
-        raise DatabaseError(
-            f"the folder of the database cannot be written: {error.strerror}",
-            where=db_path,
-            try_this="name another file with --db",
-        ) from None
 
 
 def _known(
@@ -143,7 +125,7 @@ def _plan(
 
 def _is_own_file(path: str, db_path: str) -> bool:
     """The database itself or a file that DuckDB or aiscorr keeps beside it."""
-    return any(path == f"{db_path}{end}" for end in ("", ".wal", ".lock", ".writing", ".writing.wal"))
+    return path in own_files(db_path)
 
 
 def _is_unchanged(old: KnownFile, found: SourceRef, key: str) -> bool:
@@ -164,16 +146,15 @@ def _may_have_grown(old: KnownFile, found: SourceRef, key: str) -> bool:
 def _scan_all(
     plan: _Plan, folder: str, options: IngestOptions, now: datetime, should_stop: Callable[[], bool], progress: Progress
 ) -> list[ScanResult]:
-    results: list[ScanResult] = []
-    files = rows = byte_count = 0
+    done = [0, 0, 0]
+
+    def report(*more: int) -> None:
+        done[:] = [old + new for old, new in zip(done, more, strict=True)]
+        progress("scan", *done)
+
     now_ns = int(now.timestamp() * 1_000_000_000)
-    for result in scan(provisional_ids(plan.to_read), folder, options, now_ns=now_ns, should_stop=should_stop):
-        results.append(result)
-        files += len(result.summaries)
-        rows += sum(s.event_count + s.counter_count for s in result.summaries)
-        byte_count += sum(s.byte_count for s in result.summaries)
-        progress("scan", files, byte_count, rows)
-    return results
+    items = provisional_ids(plan.to_read)
+    return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report))
 
 
 @dataclass
@@ -190,8 +171,11 @@ class _Merged:
     is_stopped: bool = False
 
 
-def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
-    """Final ids in the order of paths, so that the same files give the same numbers whatever process read them."""
+def _merge(results: list[ScanResult], known: dict[str, KnownFile], known_before: dict[str, KnownFile]) -> _Merged:
+    """Final ids in the order of paths, so that the same files give the same numbers whatever process read them.
+
+    `known`: what the database holds now; `known_before`: what it held when reading began.
+    """
     merged = _Merged()
     next_id = max((old.file_id for old in known.values()), default=0) + 1
     summaries = [summary for result in results for summary in result.summaries]
@@ -199,6 +183,8 @@ def _merge(results: list[ScanResult], known: dict[str, KnownFile]) -> _Merged:
     by_hash = {old.content_hash: old for old in known.values() if _is_original(old) and old.file_id not in gone}
     for summary in sorted(summaries, key=lambda s: (bool(s.ref.members), s.ref.path)):
         old = known.get(summary.ref.path)
+        if summary.is_tail_only and old != known_before.get(summary.ref.path):
+            continue  # its beginning was published anew by another ingest, whose end is not where this tail begins
         provisional = summary.file_id
         summary.file_id = old.file_id if old is not None else next_id
         next_id += old is None
@@ -274,8 +260,9 @@ def _store(
     load.note_archives(connection, merged.archives, options_key(options), PARSER_VERSION)
     load.replace_patterns(connection, pattern_rows(options))
     problems = [*plan.unreadable, *merged.unreadable]
-    outcome = "stopped" if merged.is_stopped else "partial" if any(p.is_error for p in problems) else "ok"
-    load.log_run(connection, run_id, now, outcome, plan.seen_count, merged.summaries, problems, __version__)
+    load.log_run(
+        connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
+    )
     connection.execute("commit")
     build_views(connection)
     name_failures(connection)
@@ -294,19 +281,23 @@ def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:
     return rows
 
 
-def _summary(run_id: int, plan: _Plan, merged: _Merged, seconds: float, outcome: str) -> IngestSummary:
+def _outcome(plan: _Plan, merged: _Merged) -> str:
+    if merged.is_stopped:
+        return "stopped"
+    is_partial = any(problem.is_error for problem in (*plan.unreadable, *merged.unreadable)) or any(
+        summary.is_cut_short for summary in (*merged.summaries, *merged.touched)
+    )
+    return "partial" if is_partial else "ok"
+
+
+def _summary(run_id: int, plan: _Plan, merged: _Merged, seconds: float) -> IngestSummary:
     read = merged.summaries
     kinds: dict[str, int] = {}
     for summary in read:
         kinds[summary.kind] = kinds.get(summary.kind, 0) + 1
-    unreadable = (*plan.unreadable, *merged.unreadable)
-    if merged.is_stopped:
-        outcome = "stopped"
-    elif any(problem.is_error for problem in unreadable):
-        outcome = "partial"
     return IngestSummary(
         run_id=run_id,
-        outcome=outcome,
+        outcome=_outcome(plan, merged),
         file_count=plan.seen_count,
         new_file_count=sum(1 for s in read if s.state == "ingested"),
         unchanged_count=plan.unchanged_count + len(merged.touched),
@@ -319,6 +310,6 @@ def _summary(run_id: int, plan: _Plan, merged: _Merged, seconds: float, outcome:
         seconds=seconds,
         kinds=kinds,
         unknown=tuple((s.ref.path, s.kind_reason) for s in read if s.state == "unknown"),
-        unreadable=unreadable,
-        problems=tuple((s.ref.path, s.problem) for s in read if s.problem),
+        unreadable=(*plan.unreadable, *merged.unreadable),
+        problems=tuple((s.ref.path, s.problem) for s in (*read, *merged.touched) if s.problem),
     )

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
-from multiprocessing.synchronize import Event
+from itertools import chain, count
 
+from aiscorr import scan_pool
 from aiscorr.checksum import short_hash
+from aiscorr.errors import AiscorrError
 from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
-from aiscorr.parse.batches import PartSink
 from aiscorr.parse.file_reader import FileReader, ReadStopped
-from aiscorr.sources.read import TruncatedError, expand, open_plain
+from aiscorr.scan_meter import Meter, Report, TaskSink
+from aiscorr.sources.bounded import UpTo
+from aiscorr.sources.names import words
+from aiscorr.sources.read import Found, GuardedStream, TruncatedError, expand, open_plain
 
 TASK_BYTES = 64 * 1024 * 1024
 TASK_FILES = 256
 #: Below this many bytes a process pool costs more than it gains.
 POOL_BYTES = 48 * 1024 * 1024
-_ID_STRIDE = 100_000
 _PRELOAD_BYTES = 128 * 1024
+#: Ids of members that are read once more because the process that read them died.
+_LOST_IDS = 1_000_000_000
+_LOST_STEP = 10_000
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class ScanResult:
 
 
 def provisional_ids(items: list[tuple[SourceRef, KnownFile | None]]) -> list[ScanItem]:
-    """Numbers files far enough apart that members of an archive find room between them."""
-    return [ScanItem(ref, (number + 1) * _ID_STRIDE, grown) for number, (ref, grown) in enumerate(items)]
+    """Numbers files from 1; members of archives get numbers behind all of them."""
+    return [ScanItem(ref, number, grown) for number, (ref, grown) in enumerate(items, 1)]
 
 
 def tasks_of(items: list[ScanItem]) -> list[list[ScanItem]]:
@@ -67,70 +70,120 @@ def tasks_of(items: list[ScanItem]) -> list[list[ScanItem]]:
     return tasks
 
 
+def quiet(_file_count: int, _byte_count: int, _row_count: int) -> None:
+    """Tells nobody."""
+
+
 def scan_task(
-    items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int, should_stop: Callable[[], bool]
+    items: list[ScanItem],
+    folder: str,
+    label: str,
+    options: IngestOptions,
+    now_ns: int,
+    should_stop: Callable[[], bool],
+    report: Report = quiet,
+    more_ids: tuple[int, int] | None = None,
 ) -> ScanResult:
-    """Reads the files of a task one after the other."""
-    sink = PartSink(folder, label)
+    """Reads the files of a task one after the other; `more_ids`: first and step of ids for members of archives."""
+    sink = TaskSink(folder, label)
     reader = FileReader(sink, options, now_ns=now_ns)
     reader.should_stop = should_stop
+    meter = Meter(sink, report)
+    ids = count(*more_ids) if more_ids else count(max((item.provisional_id for item in items), default=0) + 1)
     result = ScanResult()
-    for item in items:
+
+    def tick(byte_count: int) -> None:
+        meter.advance(byte_count)
         if should_stop():
-            result.is_stopped = True
-            break
+            raise ReadStopped
+
+    for item in items:
+        meter.open_file(item.ref.stored_byte_count)
         try:
-            _scan_item(item, reader, result)
+            tick(0)
+            _scan_item(item, reader, result, ids, tick)
         except ReadStopped:
             result.is_stopped = True
             break
+        meter.close_file()
     reader.flush()
+    meter.tell(is_last=True)
     result.parts = sink.paths
     return result
 
 
-def _scan_item(item: ScanItem, reader: FileReader, result: ScanResult) -> None:
+def _scan_item(
+    item: ScanItem, reader: FileReader, result: ScanResult, more_ids: Iterator[int], tick: Callable[[int], None]
+) -> None:
+    ids = chain([item.provisional_id], more_ids)
     if item.grown is not None:
-        summary = _read_on(item, reader)
+        summary = _read_on(item, next(ids), reader, result, tick)
         if summary is not None:
             result.summaries.append(summary)
             return
-    number = item.provisional_id
-    is_archive = False
-    for found in expand(item.ref):
+    is_archive = is_damaged = False
+    for found in _streams(item.ref, tick):
         if isinstance(found, Unreadable):
             result.unreadable.append(found)
+            is_damaged = is_damaged or found.is_error
             continue
         ref, stream = found
         is_archive = is_archive or bool(ref.members)
         try:
-            result.summaries.append(reader.read(ref, stream, number))
-        except (OSError, TruncatedError) as error:
-            result.unreadable.append(Unreadable(ref.path, f"cannot be read: {error}"))
-        number += 1
-    if is_archive and not any(
-        problem.path.startswith(item.ref.path) and problem.is_error for problem in result.unreadable
-    ):
+            summary = reader.read(ref, stream, next(ids))
+        except (ReadStopped, AiscorrError):
+            raise
+        except Exception as error:
+            result.unreadable.append(_fault(ref, error))
+            is_damaged = True
+            continue
+        result.summaries.append(summary)
+        is_damaged = is_damaged or summary.is_cut_short
+    if is_archive and not is_damaged:
         result.archives.append(item.ref)
 
 
-def _read_on(item: ScanItem, reader: FileReader) -> FileSummary | None:
+def _streams(ref: SourceRef, tick: Callable[[int], None]) -> Iterator[Found]:
+    """The streams of a file; a fault nobody thought of ends that file, not the run."""
+    try:
+        yield from expand(ref, tick)
+    except (ReadStopped, AiscorrError):
+        raise
+    except Exception as error:
+        yield _fault(ref, error)
+
+
+def _fault(ref: SourceRef, error: Exception) -> Unreadable:
+    if isinstance(error, OSError | TruncatedError):
+        return Unreadable(ref.path, f"cannot be read: {words(error)}")
+    if isinstance(error, MemoryError):
+        return Unreadable(ref.path, "cannot be read: no memory left (fewer --jobs need less)")
+    return Unreadable(
+        ref.path, f"cannot be read: {type(error).__name__}: {error} (a fault of aiscorr's; please report it)"
+    )
+
+
+def _read_on(
+    item: ScanItem, file_id: int, reader: FileReader, result: ScanResult, tick: Callable[[int], None]
+) -> FileSummary | None:
     """Reads the tail of a grown file, or None where its beginning is no longer what it was."""
     known = item.grown
     if known is None:
         return None
     try:
-        with open_plain(item.ref) as handle:
+        with open_plain(item.ref, tick=tick) as handle:
             head = handle.read(min(4096, known.resume_offset))
             start = max(0, known.resume_offset - _PRELOAD_BYTES)
             handle.seek(start)
             before = handle.read(known.resume_offset - start)
             if not _is_same_beginning(known, head, before):
                 return None
-            again = replace(known, file_id=item.provisional_id)
-            return reader.read_on(item.ref, handle, again, before)  # type: ignore[arg-type]
-    except OSError:
-        return None
+            again = replace(known, file_id=file_id)
+            return reader.read_on(item.ref, GuardedStream(UpTo(handle)), again, before)  # type: ignore[arg-type]
+    except (ReadStopped, AiscorrError):
+        raise
+    except Exception:
+        return None  # whatever it was, reading the file from its start will show it
 
 
 def _is_same_beginning(known: KnownFile, head: bytes, before: bytes) -> bool:
@@ -140,20 +193,6 @@ def _is_same_beginning(known: KnownFile, head: bytes, before: bytes) -> bool:
     return bool(short_hash(head) == known.head_hash and short_hash(before[-4096:]) == kept["sum"]["tail_hash"])
 
 
-_stop_event: Event | None = None
-
-
-def _start_worker(stop: Event) -> None:
-    global _stop_event
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _stop_event = stop
-
-
-def _pool_task(items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int) -> ScanResult:
-    stop = _stop_event
-    return scan_task(items, folder, label, options, now_ns, stop.is_set if stop is not None else lambda: False)
-
-
 def scan(
     items: list[ScanItem],
     folder: str,
@@ -161,39 +200,87 @@ def scan(
     *,
     now_ns: int,
     should_stop: Callable[[], bool] = lambda: False,
+    report: Report = quiet,
 ) -> Iterator[ScanResult]:
     """Results of all tasks as they end; with several jobs and enough bytes, in several processes."""
     tasks = tasks_of(items)
     byte_count = sum(item.ref.stored_byte_count for item in items)
-    if options.job_count <= 1 or len(tasks) <= 1 or byte_count < POOL_BYTES:
-        for number, task in enumerate(tasks):
-            yield scan_task(task, folder, f"{os.getpid()}-{number}", options, now_ns, should_stop)
-            if should_stop() and number + 1 < len(tasks):
-                yield ScanResult(is_stopped=True)
-                return
+    if options.job_count > 1 and len(tasks) > 1 and byte_count >= POOL_BYTES:
+        yield from _scan_in_pool(tasks, folder, options, now_ns, should_stop, report)
         return
-    yield from _scan_in_pool(tasks, folder, options, now_ns, should_stop)
+    for number, task in enumerate(tasks):
+        label, ids = f"{os.getpid()}-{number}", _more_ids(tasks, number)
+        yield scan_task(task, folder, label, options, now_ns, should_stop, report, ids)
+        if should_stop() and number + 1 < len(tasks):
+            yield ScanResult(is_stopped=True)
+            return
+
+
+def _more_ids(tasks: list[list[ScanItem]], number: int) -> tuple[int, int]:
+    """First and step of the ids that a task gives to members of archives: no other task gives them."""
+    return sum(len(task) for task in tasks) + 1 + number, len(tasks)
 
 
 def _scan_in_pool(
-    tasks: list[list[ScanItem]], folder: str, options: IngestOptions, now_ns: int, should_stop: Callable[[], bool]
+    tasks: list[list[ScanItem]],
+    folder: str,
+    options: IngestOptions,
+    now_ns: int,
+    should_stop: Callable[[], bool],
+    report: Report,
 ) -> Iterator[ScanResult]:
-    context = get_context("spawn")
-    stop = context.Event()
-    with ProcessPoolExecutor(
-        max_workers=min(options.job_count, len(tasks)), mp_context=context, initializer=_start_worker, initargs=(stop,)
-    ) as pool:
-        pending: set[Future[ScanResult]] = {
-            pool.submit(_pool_task, task, folder, f"{os.getpid()}-{number}", options, now_ns)
-            for number, task in enumerate(tasks)
-        }
-        while pending:
-            done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-            if should_stop() and not stop.is_set():
-                stop.set()
-                cancelled = {future for future in pending if future.cancel()}
-                pending -= cancelled
-                if cancelled:
-                    yield ScanResult(is_stopped=True)
+    done: set[int] = set()
+    arguments = [
+        (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
+        for number, task in enumerate(tasks)
+    ]
+    lost: list[list[ScanItem]] = []
+    try:
+        for number, result in scan_pool.run(_pool_task, arguments, options.job_count, should_stop, report):
+            done.add(number)
+            if result is not None:
+                yield result
+            else:
+                lost.append(tasks[number])
+    except scan_pool.PoolError:
+        yield from scan(
+            [item for task in tasks for item in task], folder, replace(options, job_count=1),
+            now_ns=now_ns, should_stop=should_stop, report=report,
+        )  # fmt: skip
+        return
+    if len(done) < len(tasks):
+        yield ScanResult(is_stopped=True)
+    yield from _scan_lost(lost, folder, options, now_ns, should_stop, report)
+
+
+def _scan_lost(
+    lost: list[list[ScanItem]],
+    folder: str,
+    options: IngestOptions,
+    now_ns: int,
+    should_stop: Callable[[], bool],
+    report: Report,
+) -> Iterator[ScanResult]:
+    """Reads again, in a process of their own each, files whose process died; halves them until the culprit is alone."""
+    number = 0
+    while lost:
+        task = lost.pop()
+        if should_stop():
+            yield ScanResult(is_stopped=True)
+            return
+        number += 1
+        given = (task, folder, f"{os.getpid()}-again-{number}", options, now_ns, (_LOST_IDS + number, _LOST_STEP))
+        for _, result in scan_pool.run(_pool_task, [given], 1, should_stop, report):
+            if result is not None:
+                yield result
+            elif len(task) > 1:
+                lost += [task[: len(task) // 2], task[len(task) // 2 :]]
+            else:
+                reason = "the process that read it was killed (no memory left? see `dmesg`; fewer --jobs need less)"
+                yield ScanResult(unreadable=[Unreadable(task[0].ref.path, f"cannot be read: {reason}")])
+
+
+def _pool_task(
+    items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int, more_ids: tuple[int, int]
+) -> ScanResult:
+    return scan_task(items, folder, label, options, now_ns, scan_pool.is_stop_asked, scan_pool.report, more_ids)

@@ -21,7 +21,7 @@ REPO = Path(__file__).resolve().parent.parent
 FIXTURES = REPO / "fixtures"
 SHARED = (REPO.parent / "shared" / "data").resolve()
 NOW = datetime(2027, 2, 1, 12, 0, tzinfo=UTC)
-_FAMILIES = ("incidents", "torch-runs")
+_FAMILIES = ("fr-cases", "incidents", "torch-runs")
 
 
 def scenario_names() -> list[str]:

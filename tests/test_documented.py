@@ -46,7 +46,7 @@ PUBLIC = [
     "reject",
     "ingest_run",
 ]
-VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "demo"]
+VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "demo", "collect"]
 
 
 @lru_cache(maxsize=1)

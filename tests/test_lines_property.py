@@ -219,7 +219,7 @@ def test_only_the_tail_of_a_grown_file_is_read(tmp_path: Path, small_blocks: Non
             file_reader.FileReader,
             "read_on",
             lambda self, ref, stream, known, before: (
-                read_from.append(stream.tell()),
+                read_from.append(stream._inner._handle.tell()),
                 read_on(self, ref, stream, known, before),
             )[1],
         )

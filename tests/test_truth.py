@@ -29,7 +29,7 @@ def test_there_are_scenarios() -> None:
 def test_recorded_incidents_are_found() -> None:
     """The recorded incidents and runs beside the repository are all looked at."""
     families = {name.partition("/")[0] for name in recorded_names()}
-    assert families == {"incidents", "torch-runs"}
+    assert families == {"fr-cases", "incidents", "torch-runs"}
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from aiscorr import __version__
+from aiscorr.cli.collecting import collect
 from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
 from aiscorr.cli.querying import query
@@ -75,7 +76,7 @@ def serve() -> int:
     )
 
 
-for _command in (ingest, pull, query, report, verify, explain, serve, demo):
+for _command in (ingest, pull, query, report, verify, explain, collect, serve, demo):
     cli.add_command(_command)
 
 
@@ -85,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = cli.main(
             args=list(arguments) if arguments is not None else None, prog_name="aiscorr", standalone_mode=False
         )
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):  # click makes an Abort of Ctrl-C
+        click.echo("stopped: nothing is half done", err=True)
         code = 130
     except click.ClickException as error:
         error.show()
@@ -93,9 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except AiscorrError as error:
         click.echo(f"error: {error}", err=True)
         code = error.exit_code
-    except KeyboardInterrupt:
-        click.echo("stopped: nothing was changed", err=True)
-        code = 130
+    except OSError as error:
+        where = error.filename or "standard output"
+        said = AiscorrError(f"it cannot be written: {error.strerror or error}", where=str(where), try_this="free space")
+        click.echo(f"error: {said}", err=True)
+        code = said.exit_code
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except _ReaderLeft:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aiscorr.cli.context import Context
+from aiscorr.cli.progress import progress
 
 if TYPE_CHECKING:
     from aiscorr.config import Settings
@@ -56,17 +55,17 @@ def ingest(
     click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context), nl=False)
     if summary.outcome == "stopped":
         return 130
-    return 3 if any(problem.is_error for problem in summary.unreadable) else 0
+    return 3 if summary.outcome == "partial" else 0
 
 
 def run_ingest(context: Context, paths: Sequence[str], settings: Settings, options: IngestOptions) -> IngestSummary:
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import pipeline
 
-    with _stoppable(context) as should_stop, _progress(context) as progress:
+    with _stoppable(context) as should_stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
-            threads=settings.thread_count, should_stop=should_stop, progress=progress,
+            threads=settings.thread_count, should_stop=should_stop, progress=show,
         )  # fmt: skip
 
 
@@ -79,40 +78,14 @@ def _stoppable(context: Context) -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked.append(True)
-        context.say("stopping: what has been read is kept (Ctrl-C again to drop it)")
+        with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
+            context.say("stopping: what has been read is kept, stored and analysed (Ctrl-C again to drop it)")
 
     previous = signal.signal(signal.SIGINT, stop)
     try:
         yield lambda: bool(asked)
     finally:
         signal.signal(signal.SIGINT, previous)
-
-
-@contextlib.contextmanager
-def _progress(context: Context) -> Iterator[Callable[[str, int, int, int], None]]:
-    """A line on stderr that tells how far ingestion is; nothing where stderr is no terminal."""
-    if context.verbosity < 0 or not sys.stderr.isatty():
-        yield lambda phase, file_count, byte_count, row_count: None
-        return
-    started = time.monotonic()
-    total = [0, 0]
-
-    def show(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
-        if phase == "read":
-            total[:] = [file_count, byte_count]
-        seconds = time.monotonic() - started
-        size = f"{byte_count / 1e6:,.1f} MB"
-        text = {
-            "read": f"{file_count} files, {size} to read",
-            "scan": f"{file_count} of {total[0]} files, {size}, {row_count:,} rows, {seconds:.0f} s",
-            "load": f"loading {row_count:,} events of {file_count} files, then analysing, {seconds:.0f} s",
-        }[phase]
-        click.echo(f"\r\x1b[K{text}", nl=False, err=True)
-
-    try:
-        yield show
-    finally:
-        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def _summary_json(summary: IngestSummary) -> str:
@@ -140,21 +113,28 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
         f"{summary.byte_count / 1e6:,.1f} MB, {summary.line_count:,} lines, {summary.event_count:,} events,"
         f" {summary.counter_count:,} counter values, {summary.reject_count:,} rejected, {summary.seconds:.1f} s",
     ]
-    for problem in summary.unreadable:
-        lines.append(f"{'unreadable' if problem.is_error else 'skipped'}: {problem.path}: {problem.reason}")
-    lines += [f"problem: {path}: {text}" for path, text in summary.problems]
-    shown = summary.unknown if context.verbosity > 0 else summary.unknown[:10]
-    lines += [f"unknown: {path}: {why}" for path, why in shown]
-    if len(shown) < len(summary.unknown):
-        lines.append(
-            f"unknown: {len(summary.unknown) - len(shown)} more (aiscorr -v ingest …, or aiscorr query @files)"
-        )
-    for failure_id, failure_class, verdict, statement in summary.failures[:10]:
+    unreadable = [p for p in summary.unreadable if p.is_error]
+    skipped = [p for p in summary.unreadable if not p.is_error]
+    is_all = context.verbosity > 0
+    lines += _some("unreadable", [(p.path, p.reason) for p in unreadable], 8, is_all)
+    lines += _some("problem", summary.problems, 8, is_all)
+    lines += _some("skipped", [(p.path, p.reason) for p in skipped], 4, is_all)
+    lines += _some("unknown", summary.unknown, 10, is_all, ", or aiscorr query @files")
+    for failure_id, failure_class, verdict, statement in summary.failures[:6]:
         lines.append(f"failure {failure_id}: {failure_class}, storage {verdict}: {statement}")
-    if len(summary.failures) > 10:
-        lines.append(f"{len(summary.failures) - 10} more failures (aiscorr query @failures)")
+    if len(summary.failures) > 6:
+        lines.append(f"{len(summary.failures) - 6} more failures (aiscorr query @failures)")
     if summary.failures:
         lines.append("read more: aiscorr report" + ("" if len(summary.failures) == 1 else " FAILURE"))
     elif summary.run_id:
         lines.append("no failure that was not known (aiscorr query @failures)")
     return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _some(label: str, found: Sequence[tuple[str, str]], most: int, is_all: bool, else_see: str = "") -> list[str]:
+    """A line for each, the first ones only so that all fits on a screen; the rest is counted."""
+    shown = found if is_all else found[:most]
+    lines = [f"{label}: {path}: {text}" for path, text in shown]
+    if len(shown) < len(found):
+        lines.append(f"{label}: {len(found) - len(shown)} more (aiscorr -v ingest …{else_see})")
+    return lines

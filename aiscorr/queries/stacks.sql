@@ -7,7 +7,7 @@ select
     c.is_outlier,
     c.activity,
     c.innermost,
-    c.leaves_at,
+    c.first_difference,
     f.path || ':' || c.line_no::varchar as "where"
 from stack_class as c
 join source_file as f on f.file_id = c.file_id

@@ -125,6 +125,7 @@ class Places:
             return ""
         return path[len(self.root) + 1 :] if self.root and path.startswith(self.root + "/") else path
 
-    def line(self, path: str | None, line_no: int | None) -> str:
-        """`workers/error-1.out:29`."""
-        return f"{self.path(path)}:{line_no}" if path and line_no else self.path(path)
+    def line(self, path: str | None, line_no: int | None, locator: str | None = None) -> str:
+        """`workers/error-1.out:29`, `dumps/nccl_trace_rank_5:record_id=812`."""
+        place = line_no or locator
+        return f"{self.path(path)}:{place}" if path and place else self.path(path)

@@ -107,11 +107,11 @@ def _root_causes(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tupl
     return tuple(causes)
 
 
-def with_checks(report: doc.Report, checks: dict[tuple[str, int], str]) -> doc.Report:
+def with_checks(report: doc.Report, checks: dict[tuple[str, int | str], str]) -> doc.Report:
     """The report with what reading the cited lines again gave, by path and line number."""
 
     def checked(line: doc.CitedLine) -> doc.CitedLine:
-        return replace(line, check=checks.get((line.path, line.line_no)))
+        return replace(line, check=checks.get((line.path, line.line_no or line.locator or 0)))
 
     def checked_step(step: doc.ChainStep) -> doc.ChainStep:
         return replace(step, check=checks.get((step.path or "", step.line_no or 0)))

@@ -1,4 +1,4 @@
-"""Reads cited lines again in the original files: verified, moved (elsewhere in the file) or gone.
+"""Reads cited lines and records again in the original files: verified, moved (elsewhere in the file) or gone.
 
 A line is compared as it was stored: without colours, without what a progress bar had overwritten,
 secrets taken out, cut to the stored length.
@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aiscorr.errors import SourceError
+from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
+from aiscorr.parse.flight_recorder import parse_dump
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc
@@ -20,20 +22,27 @@ _MIN_TELLING = 12
 
 @dataclass(frozen=True)
 class Citation:
-    """A line to read again; `text` is None where it was not stored (statistics)."""
+    """A line to read again, or a record of a dump; `text` is None where it was not stored (statistics)."""
 
     path: str
     line_no: int
     text: str | None
+    locator: str | None = None
+
+    @property
+    def key(self) -> tuple[str, int | str]:
+        """Path, and line number or locator."""
+        return self.path, self.line_no or self.locator or 0
 
 
 def citations(report: doc.Report) -> list[Citation]:
     """Every line that a report cites as evidence or as a step of a chain, once each."""
-    found: dict[tuple[str, int], Citation] = {}
+    found: dict[tuple[str, int | str], Citation] = {}
     for failure in report.failures:
         for cause in failure.root_causes:
             for line in (*cause.supports, *cause.contradicts):
-                found.setdefault((line.path, line.line_no), Citation(line.path, line.line_no, line.text))
+                cited = Citation(line.path, line.line_no or 0, line.text, line.locator)
+                found.setdefault(cited.key, cited)
         for chain in failure.chains:
             for step in chain.steps:
                 if step.path and step.line_no:
@@ -41,14 +50,14 @@ def citations(report: doc.Report) -> list[Citation]:
     return list(found.values())
 
 
-def check(cited: Iterable[Citation]) -> dict[tuple[str, int], str]:
-    """verified, moved or gone for each (path, line number). Each file is read once, to its last cited line."""
+def check(cited: Iterable[Citation]) -> dict[tuple[str, int | str], str]:
+    """verified, moved or gone for each (path, line number or locator); a file is read once, to its last line cited."""
     by_path: dict[str, list[Citation]] = {}
     for item in cited:
         by_path.setdefault(item.path, []).append(item)
-    result: dict[tuple[str, int], str] = {}
+    result: dict[tuple[str, int | str], str] = {}
     for path, items in by_path.items():
-        result |= _check_file(path, items)
+        result |= _check_dump(path, items) if items[0].locator else _check_file(path, items)
     return result
 
 
@@ -57,9 +66,23 @@ def missing_files(cited: Iterable[Citation]) -> list[str]:
     return sorted({item.path for item in cited if not exists(item.path)})
 
 
-def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int], str]:
+def _check_dump(path: str, items: list[Citation]) -> dict[tuple[str, int | str], str]:
+    """Whether the records that a Flight Recorder dump was cited for are still in it."""
+    try:
+        with buffered(open_member(path)) as stream:
+            dump = parse_dump(load_dump(stream.read(MAX_BYTES + 1)))
+    except (SourceError, TruncatedError, OSError, DumpError):
+        return {item.key: "gone" for item in items}
+    records = {f"record_id={number}" for number in dump.collectives["record_id"]}
+    known = records | {f"entry={number}" for number in dump.collectives["entry_no"]}
+    known |= {f"pg_status {group.pg_id}" for group in dump.groups}
+    known |= {f"pg_config {group.guid}" for group in dump.groups} | {"dump"}
+    return {item.key: "verified" if item.locator in known else "gone" for item in items}
+
+
+def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int | str], str]:
     wanted = {item.line_no: item for item in items}
-    result = {(path, item.line_no): "gone" for item in items}
+    result: dict[tuple[str, int | str], str] = {(path, item.line_no): "gone" for item in items}
     missed: list[Citation] = []
     try:
         with buffered(open_member(path)) as stream:

@@ -118,7 +118,7 @@ class CitedLine:
     """
 
     path: str
-    line_no: int
+    line_no: int | None
     locator: str | None
     at: datetime | None
     latest_at: datetime | None

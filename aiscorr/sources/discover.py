@@ -6,10 +6,11 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from aiscorr.model import SourceRef, Unreadable
-from aiscorr.sources.names import printable
+from aiscorr.model import WORK_PREFIX, SourceRef, Unreadable
+from aiscorr.sources.names import printable, words
 
 _SKIPPED_FOLDERS = {".git", "__pycache__", ".venv", "node_modules"}
+_INT64 = (1 << 63) - 1
 
 
 def discover(paths: Iterable[str]) -> Iterator[SourceRef | Unreadable]:
@@ -43,20 +44,27 @@ def _walk(
             try:
                 names = sorted(os.listdir(current), reverse=True)
             except OSError as error:
-                yield Unreadable(printable(current), f"folder cannot be listed: {error.strerror}")
+                yield Unreadable(printable(current), f"folder cannot be listed: {words(error)}")
                 continue
-            pending.extend(os.path.join(current, name) for name in names if name not in _SKIPPED_FOLDERS)
+            pending.extend(os.path.join(current, name) for name in names if not _is_skipped(name))
         elif stat.S_ISREG(info.st_mode):
             if identity in seen_files:
                 continue
             seen_files.add(identity)
             real = os.path.realpath(current)
-            yield SourceRef(printable(real), real, stored_byte_count=info.st_size, modified_ns=info.st_mtime_ns)
+            yield SourceRef(
+                printable(real), real, stored_byte_count=info.st_size, modified_ns=min(info.st_mtime_ns, _INT64)
+            )
         else:
             yield Unreadable(printable(current), "not a regular file (socket, pipe or device): skipped", is_error=False)
+
+
+def _is_skipped(name: str) -> bool:
+    """No logs: version control, caches, and the folders that ingests work in."""
+    return name in _SKIPPED_FOLDERS or name.startswith(WORK_PREFIX)
 
 
 def _broken(path: str, error: OSError) -> Unreadable:
     if os.path.islink(path):
         return Unreadable(printable(path), f"link to nothing: {printable(os.readlink(path))}", is_error=False)
-    return Unreadable(printable(path), f"cannot be read: {error.strerror}")
+    return Unreadable(printable(path), f"cannot be read: {words(error)}")

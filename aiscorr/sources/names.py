@@ -17,6 +17,13 @@ def printable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
+def words(error: Exception) -> str:
+    """What went wrong with a file, and what to try where that is known."""
+    if isinstance(error, PermissionError):
+        return "Permission denied (run as a user who may read it, or have it made readable)"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
 def file_on_disk(path: str) -> tuple[str, str]:
     """The part of a shown path that names a file, and the name to open it with.
 

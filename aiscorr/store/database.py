@@ -43,6 +43,11 @@ def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
     return config
 
 
+def own_files(path: str) -> frozenset[str]:
+    """The database and what DuckDB or aiscorr keep beside it."""
+    return frozenset(f"{path}{end}" for end in ("", ".wal", ".lock", ".writing", ".writing.wal"))
+
+
 def _is_busy(error: Exception) -> bool:
     return any(text in str(error) for text in _BUSY)
 
@@ -85,6 +90,17 @@ def _broken(path: str, error: Exception) -> DatabaseError:
     return DatabaseError(f"the database cannot be opened: {text}", where=path, try_this="check the path and the disk")
 
 
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C inside a statement is Ctrl-C again; DuckDB makes a RuntimeError of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
 def check_schema(connection: duckdb.DuckDBPyConnection, path: str) -> None:
     """Raises DatabaseError unless the file was made by this version of the schema."""
     names = {row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()}
@@ -114,8 +130,9 @@ def reading(
         )
     connection = _connect(path, read_only=True, config=base_config(memory_limit, threads), wait_s=wait_s)
     try:
-        check_schema(connection, path)
-        yield connection
+        with _interruptible():
+            check_schema(connection, path)
+            yield connection
     finally:
         connection.close()
 
@@ -183,9 +200,10 @@ def writing(
                         _copy(f"{path}.wal", f"{copy}.wal")
             connection = _connect(copy, read_only=False, config=base_config(memory_limit, threads), wait_s=0)
             try:
-                _prepare(connection)
-                yield connection
-                connection.execute("checkpoint")
+                with _interruptible():
+                    _prepare(connection)
+                    yield connection
+                    connection.execute("checkpoint")
             finally:
                 connection.close()
             _sync(copy)

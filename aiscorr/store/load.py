@@ -49,9 +49,11 @@ def forget_copies(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]
 def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileSummary) -> None:
     """Takes out the rows of a grown file that are read again, from the line on where reading went on."""
     for table in FILE_TABLES:
-        connection.execute(
-            f"delete from {table.name} where file_id = ? and line_no >= ?", [summary.file_id, summary.resume_line_no]
-        )
+        if "line_no" in table.column_names:
+            connection.execute(
+                f"delete from {table.name} where file_id = ? and line_no >= ?",
+                [summary.file_id, summary.resume_line_no],
+            )
     # the last words of attempts that were open there are found anew at the new end
     connection.execute(
         "delete from worker_tail where file_id = ? and attempt_no >= ?", [summary.file_id, summary.resume_attempt_no]
@@ -67,8 +69,7 @@ def load_parts(
         by_table.setdefault(table_name, []).append(path)
     connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
     if file_ids:
-        pairs = ", ".join(f"({old}, {new})" for old, new in file_ids.items())
-        connection.execute(f"insert into file_id_map values {pairs}")
+        connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
     for table in FILE_TABLES:
         paths = by_table.get(table.name)
         if not paths:
@@ -104,8 +105,13 @@ def touch_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileS
     for summary in summaries:
         connection.execute(
             "update ingested_file set stored_byte_count = ?, modified_ns = ? where file_id = ?",
-            [summary.ref.stored_byte_count, summary.ref.modified_ns, summary.file_id],
+            [_size_to_know(summary), summary.ref.modified_ns, summary.file_id],
         )
+
+
+def _size_to_know(summary: FileSummary) -> int | None:
+    """The size by which a file is known again; none where reading broke off, so that it is looked at again."""
+    return None if summary.is_cut_short else summary.ref.stored_byte_count
 
 
 def _file_row(summary: FileSummary, run_id: int) -> dict[str, object]:
@@ -113,7 +119,7 @@ def _file_row(summary: FileSummary, run_id: int) -> dict[str, object]:
     fixed: dict[str, object] = {
         "path": ref.path,
         "member": ref.member,
-        "stored_byte_count": ref.stored_byte_count,
+        "stored_byte_count": _size_to_know(summary),
         "modified_ns": ref.modified_ns,
         "run_id": run_id,
     }

@@ -43,4 +43,4 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(side: str, line: CitedLine, places: Places) -> tuple[str, ...]:
     moment = clock_between(line.at, line.latest_at)
     text = f"{line.why}: {moment + ' ' if moment else ''}{shorten(line.text or '(statistics)', 160)}"
-    return side, line.check or "not read", cited(text, places.line(line.path, line.line_no))
+    return side, line.check or "not read", cited(text, places.line(line.path, line.line_no, line.locator))

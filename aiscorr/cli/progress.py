@@ -1,0 +1,99 @@
+"""How far an ingest is, on stderr: a bar on a terminal, elsewhere a line every few seconds, nothing for short runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import click
+
+from aiscorr.cli.context import Context
+
+Show = Callable[[str, int, int, int], None]
+#: Between lines where there is no terminal; a run that ends before says nothing.
+LINE_EVERY_S = 5.0
+
+
+@dataclass
+class _Pace:
+    """What there is to read, what is read, since when."""
+
+    clock: Callable[[], float]
+    file_count: int = 0
+    byte_count: int = 0
+    started_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started_s = self.clock()
+
+    def text(self, phase: str, file_count: int, byte_count: int, row_count: int) -> str:
+        """Files, bytes, rows and time left, in a line."""
+        seconds = self.clock() - self.started_s
+        if phase == "load":
+            return f"storing {row_count:,} events of {file_count:,} files and analysing, {seconds:.0f} s"
+        share = min(byte_count / self.byte_count, 1.0) if self.byte_count else 1.0
+        rest = f", about {seconds / share - seconds:.0f} s left to read" if share > 0.01 else ""
+        return (
+            f"{file_count:,} of {self.file_count:,} files, {byte_count / 1e6:,.1f} of {self.byte_count / 1e6:,.1f} MB,"
+            f" {row_count:,} rows, {seconds:.0f} s{rest}"
+        )
+
+
+@contextlib.contextmanager
+def progress(context: Context) -> Iterator[Show]:
+    """What to tell the progress of an ingest to: phase (read, scan, load), files, bytes, rows."""
+    if context.verbosity < 0:
+        yield lambda phase, file_count, byte_count, row_count: None
+    elif sys.stderr.isatty():
+        with _bar() as show:
+            yield show
+    else:
+        yield _lines(time.monotonic)
+
+
+def _lines(clock: Callable[[], float]) -> Show:
+    pace = _Pace(clock)
+    next_s = pace.started_s + LINE_EVERY_S
+
+    def show(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
+        nonlocal next_s
+        if phase == "read":
+            pace.file_count, pace.byte_count = file_count, byte_count
+        if clock() >= next_s:
+            next_s = clock() + LINE_EVERY_S
+            click.echo(pace.text(phase, 0 if phase == "read" else file_count, 0 if phase == "read" else byte_count,
+                                 row_count), err=True)  # fmt: skip
+
+    return show
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Show]:
+    from rich import progress as rich
+    from rich.console import Console
+
+    words = rich.TextColumn("{task.fields[words]}")
+    columns = (rich.SpinnerColumn(), rich.BarColumn(bar_width=20), words, rich.TimeRemainingColumn())
+    pace = _Pace(time.monotonic)
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, words="looking for files")
+
+        def show(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
+            if phase == "read":
+                pace.file_count, pace.byte_count = file_count, byte_count
+                text = f"{file_count:,} files, {byte_count / 1e6:,.1f} MB to read"
+                bar.update(task, total=max(byte_count, 1), completed=0, words=text)
+            elif phase == "scan":
+                text = (
+                    f"{file_count:,}/{pace.file_count:,} files {byte_count / 1e6:,.1f}/{pace.byte_count / 1e6:,.1f} MB"
+                    f" {row_count:,} rows"
+                )
+                bar.update(task, completed=byte_count, words=text)
+            else:
+                bar.update(task, visible=False)
+                bar.add_task("", total=None, words=pace.text(phase, file_count, byte_count, row_count))
+
+        yield show

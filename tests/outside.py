@@ -1,0 +1,86 @@
+"""Runs aiscorr in processes of its own: as another user, with little disk, killed, or watched from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+#: Only what is read and stored is looked at; processes read even small corpora in a pool where `POOL` is set.
+ROWS_ONLY = """
+import os, sys
+from aiscorr import pipeline, scanning
+if os.environ.get("ROWS_ONLY"):
+    pipeline.build_views = pipeline.name_failures = lambda connection: None
+    pipeline.keep_conclusions = lambda connection, run_id, now: None
+    pipeline.changed_failures = lambda connection, run_id: ()
+if os.environ.get("POOL"):
+    scanning.POOL_BYTES, scanning.TASK_FILES = 0, 2
+"""
+COMMAND = f"{ROWS_ONLY}\nfrom aiscorr.cli import main\nif __name__ == '__main__':\n    main(sys.argv[1:])\n"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: exit code (minus the signal), both outputs, and the most memory it held, in MiB."""
+
+    code: int
+    out: str
+    err: str
+    peak_mib: float
+
+
+def script(folder: Path) -> Path:
+    """The command line as a file that processes of a pool can import."""
+    path = folder / "aiscorr_of_test.py"
+    path.write_text(COMMAND)
+    return path
+
+
+def started(
+    folder: Path,
+    *arguments: str | Path,
+    pool: bool = False,
+    analysed: bool = False,
+    prepare: Callable[[], None] | None = None,
+) -> subprocess.Popen[str]:
+    """`aiscorr ARGUMENTS` in a process of its own; `prepare` is called in it first."""
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.update({"POOL": "1"} if pool else {}, **({} if analysed else {"ROWS_ONLY": "1"}))
+    return subprocess.Popen(
+        [sys.executable, str(script(folder)), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=folder, env=environment, preexec_fn=prepare,
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> Ended:
+    """Waits for a process; its memory is what the kernel counted, those of its own processes included."""
+    assert process.stdout is not None and process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    process.stderr.close()
+    return Ended(process.returncode, out, err, usage.ru_maxrss / 1024)
+
+
+def aiscorr(
+    folder: Path,
+    *arguments: str | Path,
+    pool: bool = False,
+    analysed: bool = False,
+    prepare: Callable[[], None] | None = None,
+) -> Ended:
+    """Runs `aiscorr ARGUMENTS` to its end."""
+    return ended(started(folder, *arguments, pool=pool, analysed=analysed, prepare=prepare))
+
+
+def left_behind(folder: Path) -> list[str]:
+    """What ingests left in the folder of their database."""
+    return sorted(
+        path.name for path in folder.iterdir() if ".writing" in path.name or path.name.startswith(".aiscorr-")
+    )
