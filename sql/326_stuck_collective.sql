@@ -49,12 +49,12 @@ printed as (
         mode(t.numel_in order by t.numel_in) filter (where t.numel_in is not null) as numel_in,
         mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
         mode(t.timeout_ms order by t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
-        arg_min(t.ran_for_ms, t.spoke_ns) filter (where t.ran_for_ms is not null) as ran_for_ms,
+        arg_min(t.ran_for_ms, (t.spoke_ns, t.file_id, t.line_no)) filter (where t.ran_for_ms is not null) as ran_for_ms,
         min(t.start_ns) as hang_start_ns, min(t.spoke_ns) as spoke_ns,
         mode(t.user_location order by t.user_location) filter (where t.user_location is not null) as user_location,
         mode(t.collective order by t.collective) filter (where t.collective is not null) as collective,
         count(distinct t.rank) as rank_count,
-        arg_min(t.file_id, t.spoke_ns) as file_id, arg_min(t.line_no, t.spoke_ns) as line_no, arg_min(t.text, t.spoke_ns) as text
+        arg_min(t.file_id, (t.spoke_ns, t.file_id, t.line_no)) as file_id, arg_min(t.line_no, (t.spoke_ns, t.file_id, t.line_no)) as line_no, arg_min(t.text, (t.spoke_ns, t.file_id, t.line_no)) as text
     from told as t
     join earliest as e on e.job_id = t.job_id and e.attempt = t.attempt and e.guid = t.guid
     group by t.job_id, t.attempt, t.guid
