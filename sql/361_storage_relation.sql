@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host which is no daemon of the cluster is another service's; neither is a retry that the rank outlived.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host which is no daemon of the cluster is another service's; neither is a retry that the rank outlived.
 create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
@@ -23,7 +23,7 @@ judged as (
     select
         u.failure_id, u.rank, x.failure_id is not null as is_foreign, u.crash_pattern, u.crash_class, u.activity,
         u.request_outcome is not null as has_request,
-        u.request_outcome in ('retry', 'note') and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
+        u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall') as is_storage_error,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ib_|process_group)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') as is_lack,
@@ -60,6 +60,13 @@ select
         when activity in ('checkpoint', 'evaluation') then 0.4
         else 0.15
     end as time_weight,
+    case
+        when is_storage_error and not is_foreign then 0.85
+        when crash_pattern is not null then 0.2
+        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation') then 0.85
+        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.66
+        else 0.2
+    end as stale_weight,
     crash_pattern is null and activity not in ('storage_wait') as is_silent,
     crash_pattern is not null as has_error,
     is_write

@@ -36,7 +36,7 @@ chained as (
 ),
 faulty as (
     select
-        f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.weight, n.file_id, n.line_no, r.time_weight, r.chain_weight, r.is_silent, r.has_error,
+        f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s,
         coalesce(u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when n.fault_kind = 'out_of_space' and not r.is_write then 0.2 else 1.0 end
@@ -54,11 +54,8 @@ timed as (
     select
         failure_id, rank, node_id, case when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
         fit * case
-            when fault_kind <> 'stale_membership' then weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
-            when has_error then case when time_weight = 0.8 then 0.85 else 0.2 end
-            when time_weight >= 0.78 then 0.85
-            when time_weight = 0.68 then 0.66
-            else 0.2
+            when fault_kind = 'stale_membership' then stale_weight
+            else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
         end as score,
         lag_s, file_id, line_no, client_file_id, client_line_no, true as is_suspect_known
     from faulty
