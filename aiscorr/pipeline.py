@@ -97,13 +97,14 @@ def _plan(
 ) -> _Plan:
     plan = _Plan()
     key = options_key(options)
+    own = own_files(db_path)
     unchanged: list[SourceRef] = []
     changed: set[int] = set()
     for found in discover(paths):
         if isinstance(found, Unreadable):
             plan.unreadable.append(found)
             continue
-        if _is_own_file(found.file_path, db_path):
+        if found.file_path in own:
             continue
         plan.seen_count += 1
         if archives.get(found.path) == (found.stored_byte_count, found.modified_ns, key, PARSER_VERSION):
@@ -121,11 +122,6 @@ def _plan(
     plan.to_read += [(found, None) for found in unchanged if found.path in copies]
     plan.unchanged_count = sum(found.path not in copies for found in unchanged)
     return plan
-
-
-def _is_own_file(path: str, db_path: str) -> bool:
-    """The database itself or a file that DuckDB or aiscorr keeps beside it."""
-    return path in own_files(db_path)
 
 
 def _is_unchanged(old: KnownFile, found: SourceRef, key: str) -> bool:

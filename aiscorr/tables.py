@@ -19,6 +19,12 @@ _PLACE = (
     ("byte_offset", "BIGINT", "bytes before the line in the decompressed original"),
 )
 
+_ZONE_OFFSET = (
+    "zone_offset_s",
+    "INTEGER",
+    "seconds east of UTC where the stamp prints its zone (local_ns is UTC then), else null",
+)
+
 INGESTED_FILE = Table(
     "ingested_file",
     "a file or archive member that ingest has seen, with what its content and path say about it",
@@ -139,11 +145,7 @@ WORKER_LINE = Table(
             "VARCHAR",
             "own (the line's), wrapper (a collector's), before (an earlier line's) or after (the first of the file)",
         ),
-        (
-            "zone_offset_s",
-            "INTEGER",
-            "seconds east of UTC where the stamp prints its zone (local_ns is UTC then), else null",
-        ),
+        _ZONE_OFFSET,
         ("rank", "INTEGER", "global rank the line states, else the file's"),
         ("rank_source", "VARCHAR", "tag, file, field, group, pid, local or task"),
         ("local_rank", "INTEGER", "rank on its node"),
@@ -201,11 +203,7 @@ WORKER_TAIL = Table(
         *_PLACE,
         ("attempt_no", "INTEGER", "job attempt inside the file, from 0"),
         ("local_ns", "BIGINT", "time stamp of the line, else of the nearest before it"),
-        (
-            "zone_offset_s",
-            "INTEGER",
-            "seconds east of UTC where the stamp prints its zone (local_ns is UTC then), else null",
-        ),
+        _ZONE_OFFSET,
         ("rank", "INTEGER", "global rank the line states, else the file's"),
         ("local_rank", "INTEGER", "rank on its node"),
         ("activity", "VARCHAR", "what the line says the rank was about to do, else null"),
@@ -336,26 +334,6 @@ PATTERN_INFO = Table(
     ),
 )
 
-TABLES: tuple[Table, ...] = (
-    INGESTED_FILE,
-    AIS_LINE,
-    STATS_LINE,
-    COUNTER_SAMPLE,
-    WORKER_LINE,
-    WORKER_TAIL,
-    STACK_FRAME,
-    FLIGHT_DUMP,
-    FLIGHT_GROUP,
-    FLIGHT_COLLECTIVE,
-    CLOCK_MARK,
-    REJECTED_LINE,
-    INGEST_LOG,
-    ARCHIVE_SEEN,
-    FAILURE_NAME,
-    CONCLUSION,
-    PATTERN_INFO,
-)
-
 #: Tables whose rows belong to one file and go when the file is read again.
 FILE_TABLES: tuple[Table, ...] = (
     AIS_LINE,
@@ -369,4 +347,14 @@ FILE_TABLES: tuple[Table, ...] = (
     FLIGHT_COLLECTIVE,
     CLOCK_MARK,
     REJECTED_LINE,
+)
+
+TABLES: tuple[Table, ...] = (
+    INGESTED_FILE,
+    *FILE_TABLES,
+    INGEST_LOG,
+    ARCHIVE_SEEN,
+    FAILURE_NAME,
+    CONCLUSION,
+    PATTERN_INFO,
 )

@@ -28,8 +28,10 @@ _LITERAL_BYTES = 12
 #: A gap of this many bytes or more in a regex; what stands in front of one is left out where it is a short word.
 _GAP_BYTES = 16
 _SHORT_WORD, _LONG_WORD = 5, 6
+#: A regex without a run of so many fixed bytes is not worth a search.
+_SHORTEST_WORD = 3
 #: Raise when the same expressions are searched with other texts: what was compiled is then compiled anew.
-_TEXTS_VERSION = "1"
+_TEXTS_VERSION = "2"
 
 
 class Prefilter(Protocol):
@@ -80,7 +82,7 @@ def shorten(regex: re.Pattern[bytes]) -> bytes | None:
         text = _render(items)
     except (NotImplementedError, re.error, RecursionError):
         return None
-    return text if _has_fixed_run(items) else None
+    return text if _word(items) >= _SHORTEST_WORD else None
 
 
 def _trim(items: list[Any]) -> list[Any]:
@@ -149,24 +151,6 @@ def _word(items: Sequence[Any]) -> int:
             inner = _word(value[2])
         longest = max(longest, run, inner)
     return longest
-
-
-def _has_fixed_run(items: list[Any]) -> bool:
-    run = 0
-    for op, value in items:
-        if op is sre.LITERAL:
-            run += 1
-        elif (op is sre.SUBPATTERN and _has_fixed_run(list(value[3]))) or (
-            op is sre.BRANCH and all(_has_fixed_run(list(branch)) for branch in value[1])
-        ):
-            return True
-        elif op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
-            continue
-        else:
-            run = 0
-        if run >= 3:
-            return True
-    return False
 
 
 def _render(items: Sequence[Any]) -> bytes:
