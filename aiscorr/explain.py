@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import UsageError
-from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.parse.spec import FORMAT_TABLES, Pattern, pattern_set
 from aiscorr.query import named_queries
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES
@@ -22,6 +22,12 @@ from aiscorr.views import build_views, view_specs
 if TYPE_CHECKING:
     import duckdb
 
+_WRITERS = {
+    "ais": "AIStore logs",
+    "worker": "worker logs",
+    "tail": "last words of a rank",
+    "step": "progress lines of a rank",
+}
 _CONSTANTS = {
     "counter": ("counter_kind", "counter"),
     "failure class": ("failure_class", "failure_class"),
@@ -115,13 +121,13 @@ def view_columns(view: str) -> list[tuple[str, str]]:
 
 
 def _patterns(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    for kind in ("ais", "worker", "tail"):
+    for kind in FORMAT_TABLES:
         for pattern in pattern_set(kind, folders):
             yield pattern.name, _pattern_text(pattern, kind)
 
 
 def _pattern_text(pattern: Pattern, kind: str) -> str:
-    where = {"ais": "AIStore logs", "worker": "worker logs", "tail": "last words of a rank"}[kind]
+    where = _WRITERS[kind]
     facts = [
         ("means", pattern.means),
         ("look at", pattern.look_at),

@@ -13,7 +13,7 @@ from aiscorr import __version__
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
-from aiscorr.parse.spec import pattern_set
+from aiscorr.parse.spec import FORMAT_TABLES, pattern_set
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
@@ -269,7 +269,7 @@ def _store(
 def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:
     """Every pattern as a row of the table `pattern`."""
     rows: list[dict[str, object]] = []
-    for kind in ("ais", "worker", "tail"):
+    for kind in FORMAT_TABLES:
         for pattern in pattern_set(kind, options.pattern_folders):
             names = ("title", "means", "look_at", "fix", "source", "severity", "tier", "role", "failure_class",
                      "activity", "chain_step", "node_effect", "subject", "rank_effect", "marks")  # fmt: skip

@@ -212,6 +212,27 @@ WORKER_TAIL = Table(
     ),
 )
 
+STEP_LINE = Table(
+    "step_line",
+    "a progress line of a training framework that was kept, as written",
+    _columns(
+        *_PLACE,
+        ("attempt_no", "INTEGER", "job attempt inside the file, from 0"),
+        ("local_ns", "BIGINT", "time stamp of the line, null where it prints none (progress bars)"),
+        _ZONE_OFFSET,
+        ("rank", "INTEGER", "global rank the line states, else the file's"),
+        ("local_rank", "INTEGER", "rank on its node"),
+        ("pattern", "VARCHAR", "recognised pattern, one a framework"),
+        ("kept", "VARCHAR", "why of many this line was kept: first, sampled (one every 128 KiB) or last"),
+        ("step", "BIGINT", "training step the line states"),
+        ("epoch", "BIGINT", "epoch the line states"),
+        ("step_s", "DOUBLE", "seconds a step took, as printed"),
+        ("data_s", "DOUBLE", "seconds of it that the rank waited for data, as printed"),
+        ("elapsed_s", "DOUBLE", "seconds since a progress bar began, as printed"),
+        ("text", "VARCHAR", "the line as written, at most 512 characters"),
+    ),
+)
+
 STACK_FRAME = Table(
     "stack_frame",
     "a frame of a thread in a stack dump (py-spy), innermost first",
@@ -315,7 +336,7 @@ PATTERN_INFO = Table(
     "a recognised message: its meaning, what to look at, what to do",
     _columns(
         ("pattern", "VARCHAR", "id of the pattern"),
-        ("format", "VARCHAR", "ais, worker or tail"),
+        ("format", "VARCHAR", "ais, worker, tail or step"),
         ("title", "VARCHAR", "one line"),
         ("means", "VARCHAR", "what it means"),
         ("look_at", "VARCHAR", "where to look next"),
@@ -341,6 +362,7 @@ FILE_TABLES: tuple[Table, ...] = (
     COUNTER_SAMPLE,
     WORKER_LINE,
     WORKER_TAIL,
+    STEP_LINE,
     STACK_FRAME,
     FLIGHT_DUMP,
     FLIGHT_GROUP,

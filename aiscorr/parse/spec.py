@@ -14,7 +14,7 @@ from typing import Any
 from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
 from aiscorr.parse.values import CONVERTERS, Value, default_converter
-from aiscorr.tables import AIS_LINE, WORKER_LINE, WORKER_TAIL, Table
+from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
 SEVERITIES = ("error", "warning", "info")
 ROLES = (
@@ -44,7 +44,7 @@ TIERS = (
     "lifecycle",
     "other",
 )
-FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL}
+FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
 BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill")
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
@@ -316,7 +316,7 @@ def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pat
 
 @lru_cache(maxsize=8)
 def pattern_set(kind: str, extra_folders: tuple[str, ...] = ()) -> tuple[Pattern, ...]:
-    """The patterns of one format (`ais`, `worker`, `tail`), ours first, then the user's."""
+    """The patterns of one format (`ais`, `worker`, `tail`, `step`), ours first, then the user's."""
     return load_patterns([Path(__file__).parent.parent / "patterns", *map(Path, extra_folders)], kind)
 
 

@@ -74,6 +74,19 @@ def seconds_to_ms(text: str) -> int:
     return round(float(text) * 1000)
 
 
+def ms_to_s(text: str) -> float:
+    """Milliseconds as seconds: `812.3` → 0.8123."""
+    return to_float(text) / 1000
+
+
+def clock_to_s(text: str) -> float:
+    """A duration as progress bars print it, in seconds: `6:28:43` → 23323, `00:29` → 29 (tqdm adds days as hours)."""
+    seconds = 0.0
+    for part in text.split(":"):
+        seconds = seconds * 60 + float(part)
+    return seconds
+
+
 def last_name(text: str) -> str:
     """The last part of a dotted name: `aistore.sdk.errors.AISError` → `AISError`."""
     return to_text(text).rpartition(".")[2]
@@ -99,6 +112,8 @@ CONVERTERS: dict[str, Callable[[str], Value]] = {
     "go_duration_ns": go_duration_ns,
     "base36_ns": base36_ns,
     "seconds_to_ms": seconds_to_ms,
+    "ms_to_s": ms_to_s,
+    "clock_to_s": clock_to_s,
     "last_name": last_name,
     "without_query": without_query,
     "op_name": op_name,

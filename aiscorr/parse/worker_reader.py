@@ -16,6 +16,7 @@ from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS, LinePrefix, PrefixReader
+from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.values import Value, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import KEEP_BYTES, RecentText, WorkerState
@@ -39,6 +40,7 @@ class WorkerLogReader:
         self.sink = sink
         self.patterns: tuple[Pattern, ...] = pattern_set("worker", pattern_folders)
         self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
+        self.steps = StepPatterns(pattern_folders)
         self.prefixes = PrefixReader(format_folders)
         self.prefilter: Prefilter = build_prefilter(
             [Expression(p.regex, p.literals, p.prefilter) for p in self.patterns]
@@ -71,6 +73,9 @@ class WorkerFile:
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
         self._fed: dict[Key, int] = {}
+        self._steps = StepLines(
+            reader.steps, self._sink, summary, state, lambda line: reader.prefixes.read(line, self._years), self._stored
+        )
         self._recent = RecentText()
         self._block: Block | None = None
         self._block_line_no = state.line_no
@@ -87,6 +92,7 @@ class WorkerFile:
         for segment in self._walker.walk(block):
             self._take(segment)
             self._walker.wants_every_line = not self.is_between_records
+        self._steps.look(block, self._block_line_no)
         keep = bytes(block.data[max(0, block.size - KEEP_BYTES) : block.size])
         self._recent.add(keep, self._walker.line_no - keep.count(b"\n"))
         self.state.line_no = self._walker.line_no
@@ -340,21 +346,16 @@ class WorkerFile:
         if stamp is None or outer is None or stamp is outer or outer.zone_offset_s is None:
             return
         if stamp.zone_offset_s is None:
-            self._mark(segment, "wrapper", stamp.local_ns, outer.local_ns - outer.zone_offset_s * SECOND_NS, line)
-
-    def _mark(self, segment: Segment, kind: str, local_ns: int, utc_ns: int, line: bytes) -> None:
-        self._sink.add(
-            "clock_mark",
-            {
+            mark: Row = {
                 "file_id": self._summary.file_id,
                 "line_no": segment.line_no,
                 "process_no": self.state.attempt_no,
-                "kind": kind,
-                "local_ns": local_ns,
-                "utc_ns": utc_ns,
+                "kind": "wrapper",
+                "local_ns": stamp.local_ns,
+                "utc_ns": outer.local_ns - outer.zone_offset_s * SECOND_NS,
                 "text": line.decode("utf-8", "replace")[:512],
-            },
-        )
+            }
+            self._sink.add("clock_mark", mark)
 
     def _note_attempt(self, segment: Segment, pattern: Pattern, row: Row) -> None:
         rank = row["rank"]
@@ -377,6 +378,7 @@ class WorkerFile:
         rows = last_words(
             lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
         )
+        self._steps.last(lines)
         for row in rows:
             row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])
             self._sink.add(

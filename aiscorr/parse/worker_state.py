@@ -33,6 +33,9 @@ class WorkerState:
     first_ns: int | None = None
     last_ns: int | None = None
     is_utc: bool = False
+    step_first_count: int = 0
+    step_next_offset: int = 0
+    step_literals: list[str] = field(default_factory=list)
 
     def dump(self) -> str:
         """As JSON, for ingested_file.resume_state."""

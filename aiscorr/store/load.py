@@ -54,10 +54,12 @@ def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileS
                 f"delete from {table.name} where file_id = ? and line_no >= ?",
                 [summary.file_id, summary.resume_line_no],
             )
-    # the last words of attempts that were open there are found anew at the new end
-    connection.execute(
-        "delete from worker_tail where file_id = ? and attempt_no >= ?", [summary.file_id, summary.resume_attempt_no]
-    )
+    # the last words and steps of attempts that were open there are found anew at the new end
+    for table, which in (("worker_tail", "true"), ("step_line", "kept = 'last'")):
+        connection.execute(
+            f"delete from {table} where file_id = ? and attempt_no >= ? and {which}",
+            [summary.file_id, summary.resume_attempt_no],
+        )
 
 
 def load_parts(

@@ -1,0 +1,190 @@
+"""Reads progress lines of training frameworks: which step a rank was at, when, and how long a step took.
+
+Where every line is one they are thinned, so that reading keeps its speed: the first of a file, one every
+128 KiB, and the last before an attempt failed or the file ended.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from aiscorr.model import FileSummary
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.chunks import Block
+from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.parse.stamps import LinePrefix
+from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.worker_state import WorkerState
+from aiscorr.parse.worker_tail import TailLine
+from aiscorr.tables import STEP_LINE
+
+FIRST_LINES = 32
+STRIDE_BYTES = 128 * 1024
+LAST_LINES_PER_RANK = 128
+LAST_LINES = 512
+#: How far behind a sampling place a progress line is looked for while none of the file is known.
+_WINDOW_BYTES = 8 * 1024
+#: Literals that turn out not to be progress lines, after which a block is left.
+_MISSES = 200
+_LINE_BYTES = 4096
+_TEXT_CHARACTERS = 512
+_COLUMNS = frozenset(STEP_LINE.column_names)
+
+StepRow = dict[str, Value]
+
+
+class StepPatterns:
+    """The compiled patterns of progress lines, and the literals to look for.
+
+    Groups `step` and `step2` of a pattern are one value at two places; the later one counts where both are there.
+    """
+
+    def __init__(self, pattern_folders: tuple[str, ...] = ()) -> None:
+        self.patterns: tuple[Pattern, ...] = pattern_set("step", pattern_folders)
+        self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
+
+    def read(self, line: bytes) -> StepRow | None:
+        """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
+        for pattern in self.patterns:
+            if not any(literal in line for literal in pattern.literals):
+                continue
+            match = pattern.regex.search(line)
+            if match is None:
+                continue
+            values = {name.rstrip("23456789"): value for name, value in pattern.values(match).items()}
+            pace = values.pop("steps_per_s", None)
+            if isinstance(pace, float) and pace > 0:
+                values["step_s"] = 1 / pace
+            return {"pattern": pattern.name, **{name: value for name, value in values.items() if name in _COLUMNS}}
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of a line between two of \\r and \\n; where its line begins in the block, and where it ends itself."""
+
+    text: bytes
+    line_start: int
+    end: int
+
+
+class StepLines:
+    """Picks the progress lines of one file and writes their rows."""
+
+    def __init__(
+        self,
+        patterns: StepPatterns,
+        sink: PartSink,
+        summary: FileSummary,
+        state: WorkerState,
+        read_prefix: Callable[[bytes], LinePrefix],
+        stored: Callable[[Value, Value], int | None],
+    ) -> None:
+        self._patterns = patterns
+        self._sink = sink
+        self._summary = summary
+        self._state = state
+        self._read_prefix = read_prefix
+        self._stored = stored
+
+    def look(self, block: Block, line_no: int) -> None:
+        """Keeps the first and the sampled lines of a block whose first line has this number."""
+        place = 0
+        if self._state.step_first_count < FIRST_LINES:
+            is_whole = block.offset == 0 or bool(self._state.step_literals)
+            for row, place in self._all(block, line_no, block.size if is_whole else _WINDOW_BYTES):
+                self._state.step_first_count += 1
+                self._write(row, "first")
+                if self._state.step_first_count >= FIRST_LINES:
+                    break
+        sample = max(self._state.step_next_offset - block.offset, place)
+        while sample < block.size:
+            window = block.size if self._state.step_literals else min(block.size, sample + _WINDOW_BYTES)
+            row, place = next(self._all(block, line_no, window, sample), (None, sample))
+            if row is not None:
+                self._write(row, "sampled")
+            sample = place + STRIDE_BYTES
+        self._state.step_next_offset = block.offset + sample
+
+    def last(self, lines: list[TailLine]) -> None:
+        """Keeps the last progress lines of each rank; lines come oldest first."""
+        counts: Counter[Value] = Counter()
+        for line in reversed(lines):
+            if not any(literal in line.text for literal in self._patterns.literals):
+                continue
+            for piece in reversed(line.text.split(b"\r")):
+                row = self._row(piece, line.line_no, line.byte_offset)
+                if row is None or counts[row["rank"]] >= LAST_LINES_PER_RANK:
+                    continue
+                counts[row["rank"]] += 1
+                self._write(row, "last")
+                if counts.total() >= LAST_LINES:
+                    return
+
+    def _write(self, row: StepRow, kept: str) -> None:
+        """Completes a row with what the file's name says."""
+        rank = row["rank"] if row["rank"] is not None else self._summary.path_rank
+        local_rank = row["local_rank"] if row["local_rank"] is not None else self._summary.path_local_rank
+        local_ns = self._stored(row["local_ns"], row["zone_offset_s"])
+        place = {"file_id": self._summary.file_id, "rank": rank, "local_rank": local_rank, "local_ns": local_ns}
+        self._sink.add("step_line", {**row, **place, "kept": kept})
+
+    def _all(self, block: Block, line_no: int, end: int, start: int = 0) -> Iterator[tuple[StepRow, int]]:
+        """The progress lines from a place of a block on, each with the place where it ends."""
+        counted, number = 0, line_no
+        for _ in range(_MISSES):
+            place = self._find(block.data, start, min(end, block.size))
+            if place < 0:
+                return
+            piece = _piece_at(block, place)
+            number += block.data.count(b"\n", counted, piece.line_start)
+            counted = max(counted, piece.line_start)
+            row = self._row(piece.text, number, block.offset + piece.line_start)
+            if row is not None:
+                self._learn(piece.text)
+                yield row, piece.end
+            start = piece.end
+
+    def _find(self, data: bytearray, start: int, end: int) -> int:
+        """The first place of a literal; once progress lines were met only theirs are looked for."""
+        found = -1
+        for literal in self._state.step_literals or self._patterns.literals:
+            place = data.find(literal if isinstance(literal, bytes) else literal.encode(), start, end)
+            if place >= 0:
+                found, end = place, place
+        return found
+
+    def _learn(self, text: bytes) -> None:
+        if not self._state.step_literals:
+            self._state.step_literals = [item.decode() for item in self._patterns.literals if item in text][:2]
+
+    def _row(self, text: bytes, line_no: int, byte_offset: int) -> StepRow | None:
+        shown = strip_ansi(text[:_LINE_BYTES].decode("utf-8", "replace"))
+        clean = shown.encode("utf-8", "replace")
+        values = self._patterns.read(clean)
+        if values is None:
+            return None
+        prefix = self._read_prefix(clean[:1024])
+        return {
+            "line_no": line_no,
+            "byte_offset": byte_offset,
+            "attempt_no": self._state.attempt_no,
+            "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
+            "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
+            "rank": prefix.rank,
+            "local_rank": prefix.local_rank,
+            "text": shown[:_TEXT_CHARACTERS],
+            **values,
+        }
+
+
+def _piece_at(block: Block, place: int) -> _Piece:
+    """The stretch of text around a place, 4096 bytes on either side at most."""
+    data = block.data
+    low = max(0, place - _LINE_BYTES)
+    start = max(data.rfind(b"\n", low, place), data.rfind(b"\r", low, place), low - 1) + 1
+    ends = [data.find(mark, place, min(block.size, place + _LINE_BYTES)) for mark in (b"\n", b"\r")]
+    end = min((item for item in ends if item >= 0), default=min(block.size, place + _LINE_BYTES))
+    return _Piece(bytes(data[start:end]), data.rfind(b"\n", 0, place) + 1, end)
