@@ -35,5 +35,7 @@ from (
         ('request_pending_s', 45.0, 'a rank that goes on longer than this after a retry has outlived it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
+        ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),
+        ('step_slow_lines', 3.0, 'one long step is a checkpoint or a validation'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
 ) as t(name, value, reason)

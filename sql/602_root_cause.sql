@@ -3,7 +3,7 @@
 -- reads: finding, threshold
 -- public: yes
 -- stored: yes
--- note: place 1 is the verdict. A hypothesis below confirm_score goes behind `undetermined`; where the best one accuses storage and the next acquits it within verdict_margin, the storage verdict is open.
+-- note: place 1 is the verdict. A finding without a class is an observation and no hypothesis. A hypothesis below confirm_score goes behind `undetermined`; where the best one accuses storage and the next acquits it within verdict_margin, the storage verdict is open.
 create or replace view root_cause as
 with fired as (
     select
@@ -14,7 +14,7 @@ with fired as (
             order by (score < (select value from threshold where name = 'confirm_score') and failure_class <> 'undetermined'), score desc, failure_class
         ) as place
     from finding
-    where state = 'fired'
+    where state = 'fired' and failure_class is not null
 ),
 rival as (
     select

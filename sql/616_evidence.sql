@@ -1,6 +1,6 @@
 -- A line that supports or contradicts a hypothesis.
 -- grain: one row a failure, hypothesis and line
--- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file
+-- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file, step_slowdown, step_line
 -- public: yes
 -- stored: yes
 -- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics has no stored text. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
@@ -9,6 +9,11 @@ with cited as (
     select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause
     union all by name
     select failure_id, place, 'contradicts' as kind, unnest(contradicts, recursive := true) from root_cause
+    union all by name
+    select r.failure_id, r.place, 'supports' as kind, s.file_id, s.line_no, 'a hint: ' || s.statement as why
+    from root_cause as r
+    join step_slowdown as s on s.failure_id = r.failure_id and s.place = 1
+    where r.place = 1 and (s.is_data_wait and r.failure_class in ('storage_io', 'data_loading_stall') or s.is_first and s.rank = r.rank)
 ),
 line as (
     select failure_id, place, kind, file_id, line_no, string_agg(distinct why, '; ' order by why) as why
@@ -26,6 +31,11 @@ tail as (
     from worker_tail
     group by file_id, line_no
 ),
+progress as (
+    select file_id, line_no, any_value(rank) as rank, any_value(text) as text
+    from step_line
+    group by file_id, line_no
+),
 frame as (
     select file_id, line_no, any_value(rank) as rank, any_value(text) as text
     from stack_frame
@@ -41,9 +51,9 @@ select
     r.locator,
     make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns, r.utc_ns)) as event_at,
     make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns, r.utc_ns)) as latest_at,
-    coalesce(a.text, w.text, t.text, k.text, r.text) as text,
+    coalesce(a.text, w.text, t.text, k.text, r.text, g.text) as text,
     a.node_id,
-    coalesce(w.rank, t.rank, k.rank, r.rank) as rank,
+    coalesce(w.rank, t.rank, k.rank, r.rank, g.rank) as rank,
     l.file_id
 from line as l
 join ingested_file as f on f.file_id = l.file_id
@@ -51,5 +61,6 @@ left join ais_event as a on a.file_id = l.file_id and a.line_no = l.line_no
 left join worker as w on w.file_id = l.file_id and w.line_no = l.line_no
 left join tail as t on t.file_id = l.file_id and t.line_no = l.line_no
 left join frame as k on k.file_id = l.file_id and k.line_no = l.line_no
+left join progress as g on g.file_id = l.file_id and g.line_no = l.line_no
 left join stats_reading as s on s.file_id = l.file_id and s.line_no = l.line_no
 left join fr_place as r on r.file_id = l.file_id and r.place_no = l.line_no

@@ -1,6 +1,6 @@
 -- An event of a failure, from all sources, in order.
 -- grain: one row an event
--- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, fr_place
+-- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, fr_place, step_slowdown
 -- public: yes
 -- stored: yes
 -- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
@@ -59,18 +59,19 @@ hang as (
     left join fr_place as q on q.file_id = f.file_id and q.place_no = f.line_no
     where f.hang_start_ns is not null
 ),
+slow as (
+    select s.failure_id, s.since_ns as utc_ns, s.is_exact, 'ranks' as source, null::varchar as node_id, s.rank, case when s.place = 1 then 1 else 3 end as weight,
+        'slower than before: ' || s.statement as text, s.file_id, s.line_no
+    from step_slowdown as s
+),
 every as (
-    select * from fault union all by name select * from back union all by name select * from step union all by name select * from spoken union all by name select * from hang
+    select * from fault union all by name select * from back union all by name select * from step union all by name select * from spoken union all by name select * from hang union all by name select * from slow
 )
 select distinct
     e.failure_id,
     make_timestamp_ns(e.utc_ns) as event_at,
     e.is_exact,
-    e.source,
-    e.node_id,
-    e.rank,
-    e.weight,
-    e.text,
+    e.source, e.node_id, e.rank, e.weight, e.text,
     p.path,
     e.line_no,
     e.file_id

@@ -6,6 +6,7 @@ Where every line is one they are thinned, so that reading keeps its speed: the f
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine
 from aiscorr.tables import STEP_LINE
 
-FIRST_LINES = 32
+FIRST_LINES = 16
 STRIDE_BYTES = 128 * 1024
-LAST_LINES_PER_RANK = 128
-LAST_LINES = 512
+#: Of the last lines all of DENSE_LINES, then one in SPARSE (no node has as many ranks), up to a number a file and rank.
+DENSE_LINES, SPARSE = 24, 7
+LAST_LINES, LAST_LINES_A_RANK, MOST_LAST_LINES = 48, 16, 192
 #: How far behind a sampling place a progress line is looked for while none of the file is known.
 _WINDOW_BYTES = 8 * 1024
 #: Literals that turn out not to be progress lines, after which a block is left.
@@ -44,6 +46,7 @@ class StepPatterns:
     def __init__(self, pattern_folders: tuple[str, ...] = ()) -> None:
         self.patterns: tuple[Pattern, ...] = pattern_set("step", pattern_folders)
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
+        self.may_hold = re.compile(b"|".join(map(re.escape, self.literals))).search
 
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
@@ -109,18 +112,22 @@ class StepLines:
         self._state.step_next_offset = block.offset + sample
 
     def last(self, lines: list[TailLine]) -> None:
-        """Keeps the last progress lines of each rank; lines come oldest first."""
+        """Keeps progress lines from the end backwards; lines come oldest first."""
         counts: Counter[Value] = Counter()
+        seen = 0
         for line in reversed(lines):
-            if not any(literal in line.text for literal in self._patterns.literals):
+            if not self._patterns.may_hold(line.text):
                 continue
-            for piece in reversed(line.text.split(b"\r")):
+            for piece in filter(self._patterns.may_hold, reversed(line.text.split(b"\r"))):
+                seen += 1
+                if seen > DENSE_LINES and seen % SPARSE:
+                    continue
                 row = self._row(piece, line.line_no, line.byte_offset)
-                if row is None or counts[row["rank"]] >= LAST_LINES_PER_RANK:
+                if row is None:
                     continue
                 counts[row["rank"]] += 1
                 self._write(row, "last")
-                if counts.total() >= LAST_LINES:
+                if counts.total() >= min(LAST_LINES + LAST_LINES_A_RANK * len(counts), MOST_LAST_LINES):
                     return
 
     def _write(self, row: StepRow, kept: str) -> None:
@@ -161,8 +168,9 @@ class StepLines:
             self._state.step_literals = [item.decode() for item in self._patterns.literals if item in text][:2]
 
     def _row(self, text: bytes, line_no: int, byte_offset: int) -> StepRow | None:
-        shown = strip_ansi(text[:_LINE_BYTES].decode("utf-8", "replace"))
-        clean = shown.encode("utf-8", "replace")
+        clean = text[:_LINE_BYTES]
+        if b"\x1b" in clean:
+            clean = strip_ansi(clean.decode("utf-8", "replace")).encode("utf-8", "replace")
         values = self._patterns.read(clean)
         if values is None:
             return None
@@ -175,7 +183,7 @@ class StepLines:
             "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
             "rank": prefix.rank,
             "local_rank": prefix.local_rank,
-            "text": shown[:_TEXT_CHARACTERS],
+            "text": clean.decode("utf-8", "replace")[:_TEXT_CHARACTERS],
             **values,
         }
 

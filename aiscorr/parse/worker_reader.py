@@ -73,9 +73,7 @@ class WorkerFile:
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
         self._fed: dict[Key, int] = {}
-        self._steps = StepLines(
-            reader.steps, self._sink, summary, state, lambda line: reader.prefixes.read(line, self._years), self._stored
-        )
+        self._steps = StepLines(reader.steps, self._sink, summary, state, self._read_prefix, self._stored)
         self._recent = RecentText()
         self._block: Block | None = None
         self._block_line_no = state.line_no
@@ -125,6 +123,9 @@ class WorkerFile:
         """The text in front of the place where reading goes on, for looking back."""
         keep = before[before.find(b"\n") + 1 :]
         self._recent.add(keep, self.state.line_no - keep.count(b"\n"))
+
+    def _read_prefix(self, line: bytes) -> LinePrefix:
+        return self._reader.prefixes.read(line, self._years)
 
     def state_offset(self) -> int:
         """Bytes read so far."""
@@ -375,9 +376,6 @@ class WorkerFile:
     def _take_tail(self, before: bytes, line_no: int, offset: int) -> None:
         self.state.is_tail_taken = True
         lines = lines_before(self._recent.parts(), before, line_no, offset)
-        rows = last_words(
-            lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
-        )
         self._steps.last(lines)
         for row in rows:
             row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])

@@ -1,0 +1,44 @@
+-- Seconds a step took at one moment of a failed attempt, on one time axis, and what was usual before.
+-- grain: one row a kept progress line before a failure
+-- reads: step_time, failure_case, threshold
+-- stored: yes
+-- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time is counted back from the moment the job stalled. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
+create or replace view step_pace as
+with line as (
+    select
+        f.failure_id, f.stall_ns, s.job_id, s.attempt, s.rank, s.step, s.pattern, s.data_s, s.file_id, s.line_no, s.text,
+        s.utc_ns is not null as is_exact,
+        coalesce(s.utc_ns, f.stall_ns - ((max(s.elapsed_s) over (partition by f.failure_id, s.rank, s.pattern, s.file_id) - s.elapsed_s) * 1e9)::bigint) as at_ns,
+        case when s.gap_s >= 10 or s.step_s_source <> 'printed' then s.gap_s / s.gap_steps else s.step_s end as pace_s
+    from step_time as s
+    join failure_case as f on f.job_id = s.job_id and f.attempt = s.attempt
+    where s.step_s is not null and (s.utc_ns is null or f.stall_ns is null or s.utc_ns <= f.stall_ns + 60000000000)
+),
+placed as (
+    select
+        *,
+        median(pace_s) over (partition by failure_id, rank, pattern order by at_ns, line_no rows between 1 preceding and 1 following) as smooth_s,
+        row_number() over (partition by failure_id, rank, pattern order by at_ns, line_no) as line_rank,
+        (12 * (at_ns - min(at_ns) over same_rank) / nullif(max(at_ns) over same_rank - min(at_ns) over same_rank, 0)) as span_no
+    from line
+    where pace_s is not null and at_ns is not null
+    window same_rank as (partition by failure_id, rank, pattern)
+),
+span as (
+    select failure_id, rank, pattern, floor(span_no) as span_no, median(pace_s) as pace_s, median(data_s) as data_s, count(*) as line_count
+    from placed
+    where span_no < 6 and line_rank > 1
+    group by failure_id, rank, pattern, floor(span_no)
+),
+usual as (
+    select failure_id, rank, pattern, median(pace_s) as usual_s, median(data_s) as usual_data_s, sum(line_count) as usual_count
+    from span
+    group by failure_id, rank, pattern
+)
+select
+    p.failure_id, p.job_id, p.attempt, p.rank, p.pattern, p.step, p.at_ns, p.is_exact, p.pace_s, p.smooth_s, p.data_s,
+    u.usual_s, u.usual_data_s, u.usual_count,
+    p.smooth_s > (select value from threshold where name = 'step_slow_factor') * u.usual_s as is_slow,
+    p.stall_ns, p.file_id, p.line_no, p.text
+from placed as p
+join usual as u on u.failure_id = p.failure_id and u.rank is not distinct from p.rank and u.pattern = p.pattern
