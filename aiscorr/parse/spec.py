@@ -139,6 +139,10 @@ class Pattern:
     samples: tuple[Sample, ...] = ()
     near_misses: tuple[str, ...] = ()
 
+    def may_match(self, line: bytes) -> bool:
+        """Whether the line holds one of the literals; True where case does not count, which is not looked at."""
+        return bool(self.regex.flags & re.IGNORECASE) or any(literal in line for literal in self.literals)
+
     def values(self, match: re.Match[bytes]) -> dict[str, Value]:
         """The captured groups of a match, converted; empty groups are left out."""
         found: dict[str, Value] = dict(self.constant)

@@ -15,10 +15,11 @@ from aiscorr.parse.ids import client_ids, may_hold_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.stamps import SECOND_NS, LinePrefix, PrefixReader
-from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
+from aiscorr.parse.stamps import SECOND_NS
+from aiscorr.parse.values import Value, capture_json, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
-from aiscorr.parse.worker_state import KEEP_BYTES, RecentText, WorkerState
+from aiscorr.parse.worker_state import RecentText, WorkerState
 from aiscorr.parse.worker_tail import last_words, lines_before
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
@@ -87,8 +88,7 @@ class WorkerFile:
         for segment in self._walker.walk(block):
             self._take(segment)
             self._walker.wants_every_line = not self.is_between_records
-        keep = bytes(block.data[max(0, block.size - KEEP_BYTES) : block.size])
-        self._recent.add(keep, self._walker.line_no - keep.count(b"\n"))
+        self._recent.add(block.data, block.size, self._walker.line_no)
         self.state.line_no = self._walker.line_no
         self.state.keep_years(self._years)
 
@@ -118,7 +118,7 @@ class WorkerFile:
     def preload(self, before: bytes) -> None:
         """The text in front of the place where reading goes on, for looking back."""
         keep = before[before.find(b"\n") + 1 :]
-        self._recent.add(keep, self.state.line_no - keep.count(b"\n"))
+        self._recent.add(keep, len(keep), self.state.line_no)
 
     def state_offset(self) -> int:
         """Bytes read so far."""
@@ -260,7 +260,7 @@ class WorkerFile:
             else:
                 other[name] = value
         if other:
-            row["capture"] = json.dumps(other, ensure_ascii=False, sort_keys=True)
+            row["capture"] = capture_json(other)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
