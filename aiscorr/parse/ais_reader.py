@@ -183,7 +183,7 @@ class AisFile:
             self._write(row)
 
     def _classify(self, segment: Segment, message: bytes) -> tuple[Pattern | None, dict[str, Value]]:
-        for number in sorted(segment.candidates):
+        for number in segment.candidates:
             pattern = self._reader.patterns[number - len(_FIXED)] if number >= len(_FIXED) else None
             if pattern is not None:
                 match = pattern.regex.search(message)

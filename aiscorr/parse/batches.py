@@ -68,6 +68,8 @@ class RowBatch:
 def _clean(values: list[Value]) -> list[Value]:
     """Texts without secrets, whatever reader they come from."""
     clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
+    if all(value is redacted for value, redacted in clean.items()):
+        return values
     return [clean[value] if isinstance(value, str) else value for value in values]
 
 

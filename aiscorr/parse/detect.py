@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -114,12 +115,6 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 _first_bytes = lru_cache(first_bytes)
 
 
-def _is_of(regex: re.Pattern[bytes], line: bytes) -> bool:
-    """Whether a line begins as a file format says."""
-    first = _first_bytes(regex)
-    return (first is None or (bool(line) and line[0] in first)) and regex.match(line, 0, 512) is not None
-
-
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
@@ -128,7 +123,13 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     is_labelled = bare is not lines
     lines = bare
     forms = load_formats("file", format_folders)
-    shares = {form.name: sum(1 for line in lines if _is_of(form.regex, line)) for form in forms}
+    firsts = Counter(line[0] for line in lines if line)
+    shares = {form.name: 0 for form in forms}
+    for form in forms:
+        first = _first_bytes(form.regex)
+        most = len(lines) if first is None else sum(firsts[byte] for byte in first)
+        if form.name == "file_worker" or most >= max(form.min_count, form.share * len(lines)):
+            shares[form.name] = sum(1 for line in lines if form.regex.match(line, 0, 512))
     worker = next(form for form in forms if form.name == "file_worker")
     worker_share = shares["file_worker"] / len(lines)
     for form in forms:

@@ -7,6 +7,7 @@ job may follow each other in it.
 from __future__ import annotations
 
 import json
+from itertools import islice
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
@@ -104,7 +105,7 @@ class WorkerFile:
         if not self.state.is_tail_taken:
             self._take_tail(b"", self._walker.line_no, self.state_offset())
         lines = lines_before(self._recent.parts(), b"", self._walker.line_no, self.state_offset())
-        for line in reversed(lines[-400:]):
+        for line in islice(lines, 400):
             prefix = self._reader.prefixes.read(line.text[:1024], self._years)
             if prefix.stamp is not None:
                 self.state.note_stamp(prefix, line.byte_offset)
@@ -160,6 +161,8 @@ class WorkerFile:
 
     def _close_stale(self, line_no: int) -> None:
         """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
+        if self.is_between_records:
+            return
         for key in [k for k in (*self._tracebacks, *self._messages, *self._tables) if line_no - self._fed[k] > _STALE]:
             if key in self._tracebacks:
                 self._close_traceback(key)
@@ -216,7 +219,7 @@ class WorkerFile:
         return False
 
     def _classify(self, segment: Segment, line: bytes) -> tuple[Pattern, dict[str, Value]] | None:
-        for number in sorted(segment.candidates):
+        for number in segment.candidates:
             pattern = self._reader.patterns[number]
             match = pattern.regex.search(line)
             if match is not None:
@@ -303,24 +306,22 @@ class WorkerFile:
         if self._block is None:
             return
         low = max(0, self.state.searched_offset - self._block.offset)
-        text = bytes(self._block.data[low : segment.start])
-        if not self._note_last_stamp(text, self._block.offset + low):
+        if not self._note_last_stamp(self._block.data, low, segment.start, self._block.offset):
             for part, offset in self._recent.parts_down_to(self.state.searched_offset, self._block.offset):
-                if self._note_last_stamp(part, offset):
+                if self._note_last_stamp(part, 0, len(part), offset):
                     break
         self.state.searched_offset = self._block.offset + segment.start
 
-    def _note_last_stamp(self, text: bytes, offset: int) -> bool:
-        """Takes the last stamp of a text that stands at this place, if it has one."""
-        start = len(text) + 1
-        for piece in reversed(text.split(b"\n")):
-            start -= len(piece) + 1
-            if piece.count(b":") < 2:
-                continue
-            prefix = self._reader.prefixes.read(piece[:1024], self._years)
-            if prefix.stamp is not None:
-                self.state.note_stamp(prefix, offset + start)
-                return True
+    def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
+        """Takes the last stamp of a part of a text that begins at this place, if it has one."""
+        while end >= low:
+            start = data.rfind(b"\n", low, end) + 1 or low
+            if data.count(b":", start, end) >= 2:
+                prefix = self._reader.prefixes.read(bytes(data[start : min(end, start + 1024)]), self._years)
+                if prefix.stamp is not None:
+                    self.state.note_stamp(prefix, offset + start)
+                    return True
+            end = start - 1
         return False
 
     def _note_edge(self, block: Block) -> None:

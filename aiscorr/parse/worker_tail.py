@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from aiscorr.parse.spec import Pattern
@@ -25,9 +26,10 @@ class TailLine(NamedTuple):
     text: bytes
 
 
-def lines_before(parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int) -> list[TailLine]:
-    """The last lines (oldest first) of the recent parts and of the block up to a point, 128 KiB at most."""
-    found: list[TailLine] = []
+def lines_before(
+    parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int
+) -> Iterator[TailLine]:
+    """The last lines (latest first) of the recent parts and of the block up to a point, 128 KiB at most."""
     size = 0
     offset = block_offset + len(block)
     for text, line_no in [(block, block_line_no), *reversed(parts)]:
@@ -39,27 +41,26 @@ def lines_before(parts: list[tuple[bytes, int]], block: bytes, block_line_no: in
             offset -= 1
         for piece in reversed(pieces):
             offset -= len(piece)
-            found.append(TailLine(number, offset, piece))
+            yield TailLine(number, offset, piece)
             offset -= 1
             number -= 1
             size += len(piece) + 1
             if size > _LIMIT_BYTES:
-                return found[::-1]
+                return
         offset += 1
-    return found[::-1]
 
 
 def last_words(
-    lines: list[TailLine],
+    lines: Iterable[TailLine],
     prefixes: PrefixReader,
     years: YearContext,
     path_rank: int | None,
     patterns: tuple[Pattern, ...],
 ) -> list[dict[str, Value]]:
-    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's)."""
+    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
-    for line in reversed(lines):
+    for line in lines:
         raw = line.text.rstrip(b"\r").rpartition(b"\r")[2][:4096]
         if b"\x1b" in raw:
             raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
