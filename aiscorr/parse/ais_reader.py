@@ -19,7 +19,7 @@ from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
-from aiscorr.parse.values import Value
+from aiscorr.parse.values import Value, capture_json
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import AIS_LINE
 
@@ -183,7 +183,7 @@ class AisFile:
             self._write(row)
 
     def _classify(self, segment: Segment, message: bytes) -> tuple[Pattern | None, dict[str, Value]]:
-        for number in sorted(segment.candidates):
+        for number in segment.candidates:
             pattern = self._reader.patterns[number - len(_FIXED)] if number >= len(_FIXED) else None
             if pattern is not None:
                 match = pattern.regex.search(message)
@@ -301,7 +301,7 @@ class AisFile:
             else:
                 other[key] = value
         if other:
-            row["capture"] = json.dumps(other, ensure_ascii=False, sort_keys=True)
+            row["capture"] = capture_json(other)
 
     def _self_id(self) -> str | None:
         for source in ("title", "start_line", "self_mention"):

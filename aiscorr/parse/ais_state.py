@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
@@ -47,6 +47,11 @@ class AisState:
     ids: dict[str, dict[str, int]] = field(default_factory=dict)
     uuids: dict[str, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
+
+    def copy(self) -> AisState:
+        """The state as it is now."""
+        ids = {source: dict(counts) for source, counts in self.ids.items()}
+        return replace(self, ids=ids, uuids=dict(self.uuids), facts=dict(self.facts))
 
     def dump(self) -> str:
         """As JSON, for ingested_file.resume_state."""

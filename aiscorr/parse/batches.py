@@ -1,4 +1,4 @@
-"""Rows collected by column and written out as Parquet parts; memory stays bounded by the flush limit."""
+"""Rows collected and written out as Parquet parts; memory stays bounded by the flush limit."""
 
 from __future__ import annotations
 
@@ -14,56 +14,63 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FLUSH_ROWS = 50_000
+_PACK_ROWS = 2_000
 
 
 class RowBatch:
-    """Rows of one stored table, kept as one list a column; missing values are null."""
+    """Rows of one stored table, in Arrow as soon as there are some thousands; missing values are null."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self._columns: dict[str, list[Value]] = {name: [] for name in table.column_names}
-        self._count = 0
+        self._rows: list[dict[str, Value]] = []
+        self._packed: list[pa.RecordBatch] = []
+        self._packed_count = 0
 
     def __len__(self) -> int:
-        return self._count
+        return self._packed_count + len(self._rows)
 
     def add(self, values: dict[str, Value]) -> None:
-        """One row; keys are column names."""
-        for name, value in values.items():
-            if value is not None and name in self._columns:
-                self._padded(name).append(value)
-        self._count += 1
+        """One row; keys are column names, others are left out. The row is the batch's from now on."""
+        self._rows.append(values)
+        if len(self._rows) >= _PACK_ROWS:
+            self._pack_rows()
 
     def extend(self, values: dict[str, list[Value]], count: int) -> None:
         """Rows given by column, all of one length; columns that are not given are null."""
-        for name in self._columns:
-            self._padded(name).extend(values.get(name) or [None] * count)
-        self._count += count
-
-    def _padded(self, name: str) -> list[Value]:
-        """A column, filled up with nulls for the rows so far: most rows have no value for most columns."""
-        column = self._columns[name]
-        missing = self._count - len(column)
-        if missing:
-            column.extend([None] * missing)
-        return column
+        self._pack_rows()
+        self._pack([values.get(name) or [None] * count for name in self.table.column_names], count)
 
     def take(self) -> pa.RecordBatch:
         """The rows as Arrow; the batch is empty afterwards."""
         import pyarrow as pa
 
-        arrays = [pa.array(self._clean(column), type=arrow_type(column.type)) for column in self.table.columns]
-        self._columns = {name: [] for name in self.table.column_names}
-        self._count = 0
-        return pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names))
+        self._pack_rows()
+        rows = self._packed[0] if len(self._packed) == 1 else pa.concat_batches(self._packed)
+        self._packed, self._packed_count = [], 0
+        return rows
 
-    def _clean(self, column: Column) -> list[Value]:
-        """The values of a column; texts without secrets, whatever reader they come from."""
-        values = self._padded(column.name)
-        if column.type != "VARCHAR":
-            return values
-        clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
-        return [clean[value] if isinstance(value, str) else value for value in values]
+    def _pack_rows(self) -> None:
+        if self._rows:
+            rows, self._rows = self._rows, []
+            self._pack([[row.get(name) for row in rows] for name in self.table.column_names], len(rows))
+
+    def _pack(self, columns: list[list[Value]], count: int) -> None:
+        import pyarrow as pa
+
+        arrays = [
+            pa.array(_clean(values) if column.type == "VARCHAR" else values, type=arrow_type(column.type))
+            for column, values in zip(self.table.columns, columns, strict=True)
+        ]
+        self._packed.append(pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names)))
+        self._packed_count += count
+
+
+def _clean(values: list[Value]) -> list[Value]:
+    """Texts without secrets, whatever reader they come from."""
+    clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
+    if all(value is redacted for value, redacted in clean.items()):
+        return values
+    return [clean[value] if isinstance(value, str) else value for value in values]
 
 
 class PartSink:

@@ -1,7 +1,7 @@
 """Cuts a byte stream into blocks of whole lines and sums up the content's identity.
 
-One buffer is used again and again; a block is valid until the next is asked for. A line longer than
-the limit comes in several blocks (`is_cut`), so memory stays bounded whatever the input.
+Two buffers are used in turns; a block's buffer stays as it is until the block after the next is asked for. A line
+longer than the limit comes in several blocks (`is_cut`), so memory stays bounded whatever the input.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ class BlockReader:
         self.is_ended_by_newline = True
 
     def __iter__(self) -> Iterator[Block]:
-        buffer = bytearray(self._block_bytes)
+        buffer, other = bytearray(self._block_bytes), bytearray(self._block_bytes)
         kept = 0
         while True:
             if kept == len(buffer):
                 if len(buffer) >= MAX_LINE_BYTES:
                     yield self._block(buffer, kept, is_cut=True)
+                    buffer, other = bytearray(len(buffer)), buffer
                     kept = 0
                 else:
                     buffer = buffer + bytearray(len(buffer))
@@ -62,7 +63,10 @@ class BlockReader:
                 continue
             yield self._block(buffer, cut, is_cut=False)
             kept = end - cut
-            buffer[:kept] = buffer[cut:end]
+            if len(other) < len(buffer):
+                other = bytearray(len(buffer))
+            other[:kept] = buffer[cut:end]
+            buffer, other = other, buffer
         self.is_ended_by_newline = kept == 0
         if kept:
             yield self._block(buffer, kept, is_cut=True)

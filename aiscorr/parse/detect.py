@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aiscorr.parse.formats import load_formats
+from aiscorr.parse.regex_facts import first_bytes
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
@@ -109,6 +112,9 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
 
+_first_bytes = lru_cache(first_bytes)
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
@@ -116,11 +122,14 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     bare = _without_labels(lines)
     is_labelled = bare is not lines
     lines = bare
-    shares = {
-        form.name: sum(1 for line in lines if form.regex.match(line[:512]))
-        for form in load_formats("file", format_folders)
-    }
     forms = load_formats("file", format_folders)
+    firsts = Counter(line[0] for line in lines if line)
+    shares = {form.name: 0 for form in forms}
+    for form in forms:
+        first = _first_bytes(form.regex)
+        most = len(lines) if first is None else sum(firsts[byte] for byte in first)
+        if form.name == "file_worker" or most >= max(form.min_count, form.share * len(lines)):
+            shares[form.name] = sum(1 for line in lines if form.regex.match(line, 0, 512))
     worker = next(form for form in forms if form.name == "file_worker")
     worker_share = shares["file_worker"] / len(lines)
     for form in forms:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from operator import attrgetter
 
 from aiscorr.checksum import END_BYTES, ContentSum, SumMark
 from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
@@ -211,13 +212,13 @@ class FileReader:
         self, summary: FileSummary, stream: ByteStream, reader: AisFile | WorkerFile, content: ContentSum
     ) -> None:
         blocks = BlockReader(stream, content=content)
+        place: _Place | None = None
         try:
             for block in blocks:
                 if self.should_stop():
                     raise ReadStopped
                 if reader.is_between_records and block.before.byte_count:
-                    summary.resume_offset = block.before.byte_count
-                    summary.resume_state = _keep(summary, reader, block.before)
+                    place = _place(summary, reader, block.before)
                 reader.feed(block)
         except ReadStopped:
             raise
@@ -225,6 +226,8 @@ class FileReader:
             if type(error).__name__ != "TruncatedError":
                 raise
             summary.problem, summary.is_cut_short = f"ends early: {error}", True
+        if place is not None:
+            summary.resume_offset, summary.resume_state = place.mark.byte_count, place.dump(summary.kind_reason)
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
         _sum_up(summary, blocks.content)
         if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:
@@ -248,13 +251,33 @@ def _take_head(stream: ByteStream) -> bytes:
     return bytes(buffer[:filled])
 
 
-def _keep(summary: FileSummary, reader: AisFile | WorkerFile, mark: SumMark) -> str:
-    names = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns", "date_method", "date_line_no")
-    counts = {name: getattr(summary, name) for name in names}
-    return json.dumps(
-        {"reader": reader.state.dump(), "counts": counts, "sum": asdict(mark), "kind_reason": summary.kind_reason},
-        separators=(",", ":"),
-    )
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Between two records of a file: what is needed to read on from there later."""
+
+    mark: SumMark
+    state: AisState | WorkerState
+    counts: tuple[object, ...]
+
+    def dump(self, kind_reason: str) -> str:
+        """As JSON, for ingested_file.resume_state."""
+        return json.dumps(
+            {
+                "reader": self.state.dump(),
+                "counts": dict(zip(_COUNTS, self.counts, strict=True)),
+                "sum": asdict(self.mark),
+                "kind_reason": kind_reason,
+            },
+            separators=(",", ":"),
+        )
+
+
+_COUNTS = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns", "date_method", "date_line_no")
+_counts_of = attrgetter(*_COUNTS)
+
+
+def _place(summary: FileSummary, reader: AisFile | WorkerFile, mark: SumMark) -> _Place:
+    return _Place(mark, reader.state.copy(), _counts_of(summary))
 
 
 def _sum_up(summary: FileSummary, content: ContentSum) -> None:

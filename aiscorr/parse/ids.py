@@ -29,6 +29,8 @@ _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
 _STATUS = re.compile(
     r"STATUS:(\d{3})|\"status\":(\d{3})|\b(?:HTTP|status)[ =/:](?:1\.1 )?(\d{3})\b|\b([45]\d\d) (?:Client|Server) Error"
 )
+#: Every match of _STATUS holds one of these.
+_STATUS_WORDS = ("STATUS:", "status", "HTTP", " Error")
 _UTM = re.compile(r"[?&]utm=([0-9a-z]{10,13})\b")
 _TID = re.compile(r"[?&]tid=([\w-]+)")
 _CLIENT_NODE = re.compile(r"\"node\":\s*\"[tp]\[([\w-]+)\]\"|\b[tp]\[([\w-]{5,})\]")
@@ -69,9 +71,10 @@ def common_ids(message: str) -> dict[str, Value]:
         if address is not None:
             found.setdefault("bucket", f"ais://{address.group(1)}")
             found["object"] = address.group(2).rstrip(".:;")
-    status = _first(_STATUS.search(message))
-    if status is not None:
-        found["status_code"] = int(status)
+    if any(word in message for word in _STATUS_WORDS):
+        status = _first(_STATUS.search(message))
+        if status is not None:
+            found["status_code"] = int(status)
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -124,10 +127,13 @@ def client_ids(message: str) -> dict[str, Value]:
         utm = _UTM.search(message)
         if utm is not None:
             found["request_ns"] = base36_ns(utm.group(1))
-    url = _URL.search(message)
-    if url is not None:
-        found["url"] = url.group(0).partition("?")[0].rstrip("\\")
-    node = _first(_TID.search(message)) or _first(_CLIENT_NODE.search(message))
+    if "://" in message or "url: " in message:
+        url = _URL.search(message)
+        if url is not None:
+            found["url"] = url.group(0).partition("?")[0].rstrip("\\")
+    node = _first(_TID.search(message)) if "tid=" in message else None
+    if node is None and ("t[" in message or "p[" in message):
+        node = _first(_CLIENT_NODE.search(message))
     if node is not None:
         found["node_id"] = node
     return found

@@ -14,7 +14,8 @@ _NAMED = re.compile(
     r"[^\s\"',;\\]{6,}",
     re.IGNORECASE,
 )
-_MAY_HOLD = re.compile(r"\?|Bearer|Basic|://[^/\s]*@|(?i:secret|passw|_key|_token)")
+#: Every secret that is looked for stands beside one of these, in lower case.
+_MARKS = ("?", "bearer", "basic", "@", "secret", "passw", "_key", "_token")
 _USERINFO = re.compile(r"(https?://)[^/\s:@]+:[^/\s@]+@")
 
 
@@ -23,7 +24,8 @@ def redact(text: str) -> str:
 
     AIStore's own query (provider, tid, pid, utm) has no secret and stays.
     """
-    if _MAY_HOLD.search(text) is None:
+    folded = text.lower()
+    if not any(mark in folded for mark in _MARKS):
         return text
     text = _SECRET_QUERY.sub("?<redacted>", text)
     text = _BEARER.sub(r"\1<redacted>", text)

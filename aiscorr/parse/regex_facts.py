@@ -20,6 +20,7 @@ except ImportError:
 _GAP = "\uffff"
 _MAX_TEXTS = 400
 _MAX_SET = 4
+_MAX_WIDTH = 256
 
 
 class _TooManyError(Exception):
@@ -57,6 +58,16 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     if len(longest) > 4 or any(len(word) < 3 for word in longest):
         return None
     return tuple(sorted(word.encode("latin-1") for word in longest))
+
+
+def widest(regex: re.Pattern[bytes]) -> int | None:
+    """The most bytes a match can have; None where there is no small limit."""
+    try:
+        tree = sre_parser.parse(regex.pattern, regex.flags & ~re.UNICODE)
+        width = int(tree.getwidth()[1])
+    except (re.error, RecursionError, AttributeError):
+        return None
+    return width if width <= _MAX_WIDTH else None
 
 
 def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:

@@ -7,7 +7,7 @@ Lines end at \\n and are numbered as grep numbers them; a segment is the part of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.prefilter import Hit, Prefilter
@@ -17,11 +17,10 @@ _WINDOW_BEFORE = 8 * 1024
 _TERMINATORS = b"\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A piece of a line: its bytes, the line it is on and where in the block it stands.
 
-    `candidates`: numbers of the expressions that fired in it. `is_clipped`: only a window of 64 KiB
+    `candidates`: numbers of the expressions that fired in it, in order. `is_clipped`: only a window of 64 KiB
     of a longer piece.
     """
 
@@ -30,7 +29,7 @@ class Segment:
     line_offset: int
     start: int
     end: int
-    candidates: frozenset[int]
+    candidates: tuple[int, ...]
     is_clipped: bool = False
 
 
@@ -93,9 +92,11 @@ def _next_start(data: bytearray, end: int, size: int) -> int:
     return end
 
 
-def _take(hits: list[Hit], index: int, end: int) -> tuple[int, frozenset[int]]:
+def _take(hits: list[Hit], index: int, end: int) -> tuple[int, tuple[int, ...]]:
     """The expressions that fired up to the end of a segment (its line end may belong to the match)."""
     first = index
     while index < len(hits) and hits[index][0] <= end + 1:
         index += 1
-    return index, frozenset(number for _, number in hits[first:index])
+    if index - first < 2:
+        return index, (hits[first][1],) if index > first else ()
+    return index, tuple(sorted({number for _, number in hits[first:index]}))

@@ -1,7 +1,7 @@
-"""What stands in front of a worker line: collector wrappers, time stamps and rank tags, in that order.
+"""Times as logs print them, in nanoseconds.
 
-Comes in: a line without terminal colours. Goes out: a LinePrefix. Which date a stamp without year
-belongs to is decided by YearContext from the file's full stamps, else from its modification time.
+Which date a stamp without year belongs to is decided by YearContext from the file's full stamps, else from its
+modification time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
-from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.regex_facts import first_bytes, words_needed
+from aiscorr.parse.formats import LineFormat
 
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
@@ -24,7 +24,6 @@ _MONTHS = {
     )
 }
 _ISO = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SEARCH_LIMIT = 512
 
 
 @lru_cache(maxsize=4096)
@@ -44,8 +43,22 @@ def iso_ns(text: str) -> int:
     match = _ISO.match(text)
     if match is None:
         raise ValueError(text)
-    year, month, day, hour, minute, second, fraction = match.groups()
-    return day_ns(int(year), int(month), int(day)) + clock_ns(int(hour), int(minute), int(second), fraction)
+    return iso_bytes_ns(match.group().encode())
+
+
+def iso_bytes_ns(raw: bytes) -> int:
+    """As iso_ns, of bytes that are nothing but the time."""
+    moment = _second_ns(raw[:19])
+    return moment + int(raw[20:29].ljust(9, b"0")) if len(raw) > 20 else moment
+
+
+@lru_cache(maxsize=4096)
+def _second_ns(raw: bytes) -> int:
+    """The first 19 bytes of a time laid out so; lines of one second follow each other."""
+    if _ISO.fullmatch(raw.decode("ascii", "replace")) is None:
+        raise ValueError(raw)
+    start = day_ns(int(raw[:4]), int(raw[5:7]), int(raw[8:10]))
+    return start + clock_ns(int(raw[11:13]), int(raw[14:16]), int(raw[17:19]), None)
 
 
 def zone_seconds(text: str) -> int:
@@ -106,8 +119,7 @@ class YearContext:
             self.is_bound = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A time stamp: nanoseconds as printed, zone if printed, whether the year was printed."""
 
     local_ns: int
@@ -120,221 +132,42 @@ class Stamp:
 
 def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
     """The time in the groups of a stamp or wrapper match, or None where the digits make no date."""
-    groups = {name: raw.decode("ascii", "replace") for name, raw in match.groupdict().items() if raw is not None}
-    zone = zone_seconds(groups["zone"]) if groups.get("zone") else None
-    pid = int(groups["pid"]) if "pid" in groups else None
-    rank = int(groups["rank"]) if "rank" in groups else None
+    groups = match.groupdict()
+    raw_zone, raw_pid, raw_rank = groups.get("zone"), groups.get("pid"), groups.get("rank")
+    zone = zone_seconds(raw_zone.decode()) if raw_zone else None
+    pid = int(raw_pid) if raw_pid is not None else None
+    rank = int(raw_rank) if raw_rank is not None else None
     try:
-        if "epoch" in groups:
-            return Stamp(int(groups["epoch"]) * SECOND_NS, 0, True, pid, rank, match.end())
         full = groups.get("iso") or groups.get("table_time")
         if full:
-            return Stamp(iso_ns(full), zone, True, pid, rank, match.end())
-        hour, minute, second = (int(part) for part in groups["hms"].split(":"))
-        of_day = clock_ns(hour, minute, second, groups.get("fraction"))
-        if "compact_date" in groups:
-            text = groups["compact_date"]
-            start = day_ns(int(text[:4]), int(text[4:6]), int(text[6:8]))
-            return Stamp(start + of_day, zone, True, pid, rank, match.end())
-        month = int(groups["month"]) if "month" in groups else _MONTHS[groups["month_name"]]
-        if "year" in groups:
-            year = int(groups["year"])
-            start = day_ns(year if year > 99 else 2000 + year, month, int(groups["day"]))
-            return Stamp(start + of_day, zone, True, pid, rank, match.end())
-        return Stamp(years.resolve(month, int(groups["day"])) + of_day, zone, False, pid, rank, match.end())
+            return Stamp(iso_bytes_ns(full), zone, True, pid, rank, match.end())
+        epoch = groups.get("epoch")
+        if epoch is not None:
+            return Stamp(int(epoch) * SECOND_NS, 0, True, pid, rank, match.end())
+        start, is_year_known = _day_of(groups, years)
+        return Stamp(start + _of_day(groups), zone, is_year_known, pid, rank, match.end())
     except (ValueError, KeyError):
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class LinePrefix:
-    """Everything read in front of a line's message.
-
-    `body_start`: bytes before the text behind wrappers and rank tag (indentation kept, stamp included);
-    `message_start`: bytes before the message behind the stamp as well.
-    """
-
-    stamp: Stamp | None
-    stamp_source: str | None
-    wrapper_stamp: Stamp | None
-    rank: int | None
-    rank_source: str | None
-    local_rank: int | None
-    group_rank: int | None
-    process_group: str | None
-    task: int | None
-    pid: int | None
-    host: str | None
-    body_start: int
-    message_start: int
+def _of_day(groups: dict[str, bytes]) -> int:
+    hour, minute, second = groups["hms"].split(b":")
+    fraction = groups.get("fraction")
+    return clock_ns(int(hour), int(minute), int(second), fraction.decode() if fraction else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    """A format that may stand anywhere in a line, and words of which one stands in every match, in lower case."""
-
-    form: LineFormat
-    words: tuple[bytes, ...] | None
-
-    def search(self, line: bytes, folded: bytes, limit: int) -> re.Match[bytes] | None:
-        """The first match in the first bytes of a line; `folded` is the line in lower case."""
-        if not _may_hold(folded, self.words):
-            return None
-        return self.form.regex.search(line, 0, limit)
-
-
-def _may_hold(folded: bytes, words: tuple[bytes, ...] | None) -> bool:
-    """Whether a text in lower case holds one of the words; yes where no words are known."""
-    if words is None:
-        return True
-    for word in words:  # noqa: SIM110 (any() takes three times as long here, once for each line)
-        if word in folded:
-            return True
-    return False
-
-
-def _searched(form: LineFormat) -> _Searched:
-    return _Searched(form, words_needed(form.regex))
-
-
-def _by_first_byte(forms: tuple[LineFormat, ...]) -> list[tuple[LineFormat, ...]]:
-    """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    firsts = [None if form.is_anywhere else first_bytes(form.regex) for form in forms]
-    pairs = list(zip(forms, firsts, strict=True))
-    chosen = [tuple(form for form, first in pairs if first is None or byte in first) for byte in range(256)]
-    return [*chosen, forms]
-
-
-class PrefixReader:
-    """Reads line prefixes with the formats of the package and of the user's folders.
-
-    Only formats are tried that can match at all, by the first byte or by a word they need.
-    """
-
-    def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
-        self._wrappers = _by_first_byte(load_formats("wrapper", extra_folders))
-        self._stamps = _by_first_byte(load_formats("stamp", extra_folders))
-        self._stamp_words = {
-            form.name: words_needed(form.regex) for form in load_formats("stamp", extra_folders) if form.is_anywhere
-        }
-        ranks = {f.name: _searched(f) for f in load_formats("rank", extra_folders)}
-        self._tag = ranks.pop("rank_tag")
-        self._group = ranks.pop("rank_group")
-        self._bare = ranks.pop("rank_bare")
-        self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
-
-    def read(self, line: bytes, years: YearContext) -> LinePrefix:
-        """The prefix of a line; `years` is told every full date met."""
-        found: dict[str, int | str | None] = {}
-        folded = line[: 8 * _SEARCH_LIMIT].lower()
-        position, wrapper_stamp = self._unwrap(line, years, found)
-        tag = self._tag.form.regex.match(line, position)
-        body_start = position
-        if tag is not None:
-            body_start = tag.end() + (line[tag.end() : tag.end() + 1] == b" ")
-            position = body_start
-            while line[position : position + 1] == b" ":
-                position += 1
-            found["rank"], found["rank_source"] = int(tag.group("rank")), "tag"
-        stamp, position = self._own_stamp(line, folded, position, years)
-        if tag is None:
-            self._late_rank(line, folded, stamp, found)
-        group = self._group.search(line, folded, _SEARCH_LIMIT)
-        bare = None if group else self._bare.search(line, folded, _SEARCH_LIMIT)
-        group_rank = int((group or bare).group("group_rank")) if (group or bare) else None  # type: ignore[union-attr]
-        source = "own" if stamp else ("wrapper" if wrapper_stamp else None)
-        pid = found.get("pid") or (stamp.pid if stamp else None)
-        return LinePrefix(
-            stamp=stamp or wrapper_stamp,
-            stamp_source=source,
-            wrapper_stamp=wrapper_stamp,
-            rank=_as_int(found.get("rank")),
-            rank_source=_as_str(found.get("rank_source")),
-            local_rank=_as_int(found.get("local_rank")),
-            group_rank=group_rank,
-            process_group=group.group("process_group").decode("utf-8", "replace").replace(" (", "(") if group else None,
-            task=_as_int(found.get("task")),
-            pid=_as_int(pid),
-            host=_as_str(found.get("host")),
-            body_start=body_start,
-            message_start=position,
-        )
-
-    def _unwrap(self, line: bytes, years: YearContext, found: dict[str, int | str | None]) -> tuple[int, Stamp | None]:
-        position, wrapper_stamp = 0, None
-        for _ in range(6):
-            rest = line[position : position + _SEARCH_LIMIT]
-            for wrapper in self._wrappers[rest[0] if rest else -1]:
-                match = wrapper.regex.match(rest)
-                if match is None:
-                    continue
-                _take_groups(match, found)
-                if "iso" in match.re.groupindex:
-                    stamp = stamp_of(match, years)
-                    if stamp is not None and stamp.is_year_known:
-                        years.note(stamp.local_ns)
-                        wrapper_stamp = stamp
-                position += match.end()
-                break
-            else:
-                break
-        return position, wrapper_stamp
-
-    def _own_stamp(self, line: bytes, folded: bytes, position: int, years: YearContext) -> tuple[Stamp | None, int]:
-        rest = line[position : position + 2 * _SEARCH_LIMIT]
-        is_whole = position + 2 * _SEARCH_LIMIT <= len(folded) or len(folded) == len(line)
-        for form in self._stamps[rest[0] if rest else -1]:
-            if form.is_anywhere:
-                if is_whole and not _may_hold(folded, self._stamp_words[form.name]):
-                    continue
-                match = form.regex.search(rest)
-            else:
-                match = form.regex.match(rest)
-            if match is None:
-                continue
-            stamp = stamp_of(match, years)
-            if stamp is None:
-                continue
-            if stamp.is_year_known and stamp.zone_offset_s is None:
-                years.note(stamp.local_ns)
-            return stamp, (position + match.end() if form.name != "stamp_slurm" else position)
-        return None, position
-
-    def _late_rank(self, line: bytes, folded: bytes, stamp: Stamp | None, found: dict[str, int | str | None]) -> None:
-        tag = self._tag.search(line, folded, 8 * _SEARCH_LIMIT)
-        if tag is not None:
-            found["rank"], found["rank_source"] = int(tag.group("rank")), "tag"
-            return
-        if stamp is not None and stamp.rank is not None:
-            found["rank"], found["rank_source"] = stamp.rank, "field"
-            return
-        if "rank" in found:
-            found["rank_source"] = "field"
-            return
-        for field in self._fields:
-            match = field.search(line, folded, _SEARCH_LIMIT)
-            if match is not None:
-                found["rank"] = int(next(group for group in match.groups() if group is not None))
-                found["rank_source"] = "field"
-                return
-
-
-def _take_groups(match: re.Match[bytes], found: dict[str, int | str | None]) -> None:
-    for name, raw in match.groupdict().items():
-        if raw is None:
-            continue
-        if name in ("local_rank", "task", "pid", "rank"):
-            found[name] = int(raw)
-        elif name == "host":
-            found[name] = raw.decode("utf-8", "replace")
-
-
-def _as_int(value: int | str | None) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _as_str(value: int | str | None) -> str | None:
-    return value if isinstance(value, str) else None
+def _day_of(groups: dict[str, bytes], years: YearContext) -> tuple[int, bool]:
+    """The start of the day that a stamp in parts names, and whether it names the year."""
+    compact = groups.get("compact_date")
+    if compact is not None:
+        return day_ns(int(compact[:4]), int(compact[4:6]), int(compact[6:8])), True
+    raw_month = groups.get("month")
+    month = int(raw_month) if raw_month is not None else _MONTHS[groups["month_name"].decode()]
+    raw_year = groups.get("year")
+    if raw_year is None:
+        return years.resolve(month, int(groups["day"])), False
+    year = int(raw_year)
+    return day_ns(year if year > 99 else 2000 + year, month, int(groups["day"])), True
 
 
 def format_values(form: LineFormat, line: str, years: YearContext) -> dict[str, object] | None:

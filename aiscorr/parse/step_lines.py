@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
+from aiscorr.parse.prefixes import PrefixReader
 from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.stamps import LinePrefix
+from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine
@@ -43,7 +44,8 @@ class StepPatterns:
     Groups `step` and `step2` of a pattern are one value at two places; the later one counts where both are there.
     """
 
-    def __init__(self, pattern_folders: tuple[str, ...] = ()) -> None:
+    def __init__(self, prefixes: PrefixReader, pattern_folders: tuple[str, ...] = ()) -> None:
+        self.prefixes = prefixes
         self.patterns: tuple[Pattern, ...] = pattern_set("step", pattern_folders)
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
         self.may_hold = re.compile(b"|".join(map(re.escape, self.literals))).search
@@ -82,14 +84,14 @@ class StepLines:
         sink: PartSink,
         summary: FileSummary,
         state: WorkerState,
-        read_prefix: Callable[[bytes], LinePrefix],
+        years: YearContext,
         stored: Callable[[Value, Value], int | None],
     ) -> None:
         self._patterns = patterns
         self._sink = sink
         self._summary = summary
         self._state = state
-        self._read_prefix = read_prefix
+        self._years = years
         self._stored = stored
 
     def look(self, block: Block, line_no: int) -> None:
@@ -111,11 +113,11 @@ class StepLines:
             sample = place + STRIDE_BYTES
         self._state.step_next_offset = block.offset + sample
 
-    def last(self, lines: list[TailLine]) -> None:
-        """Keeps progress lines from the end backwards; lines come oldest first."""
+    def last(self, lines: Iterable[TailLine]) -> None:
+        """Keeps progress lines from the end backwards; lines come latest first."""
         counts: Counter[Value] = Counter()
         seen = 0
-        for line in reversed(lines):
+        for line in lines:
             if not self._patterns.may_hold(line.text):
                 continue
             for piece in filter(self._patterns.may_hold, reversed(line.text.split(b"\r"))):
@@ -174,7 +176,7 @@ class StepLines:
         values = self._patterns.read(clean)
         if values is None:
             return None
-        prefix = self._read_prefix(clean[:1024])
+        prefix = self._patterns.prefixes.read(clean[:1024], self._years)
         return {
             "line_no": line_no,
             "byte_offset": byte_offset,

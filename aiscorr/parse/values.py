@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -33,7 +34,7 @@ def to_float(text: str) -> float:
 
 def to_text(text: str) -> str:
     """The text without terminal colours and surrounding blanks."""
-    return _ANSI.sub("", text).strip()
+    return strip_ansi(text).strip()
 
 
 def to_bool(text: str) -> bool:
@@ -120,6 +121,14 @@ CONVERTERS: dict[str, Callable[[str], Value]] = {
 }
 
 
+_CAPTURES = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+def capture_json(values: dict[str, Value]) -> str:
+    """Captured values that have no column of their own, as stored."""
+    return _CAPTURES.encode(values)
+
+
 def default_converter(column_type: str) -> str:
     """The converter a column of this DuckDB type takes where a pattern names none."""
     if column_type in ("INTEGER", "BIGINT"):
@@ -131,4 +140,4 @@ def default_converter(column_type: str) -> str:
 
 def strip_ansi(text: str) -> str:
     """The text without terminal colour codes."""
-    return _ANSI.sub("", text)
+    return _ANSI.sub("", text) if "\x1b" in text else text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.spec import Pattern
-from aiscorr.parse.stamps import LinePrefix
+from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.values import Value, last_name
 
 Row = dict[str, Value]

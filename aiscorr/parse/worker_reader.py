@@ -7,6 +7,7 @@ job may follow each other in it.
 from __future__ import annotations
 
 import json
+from itertools import islice
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
@@ -15,11 +16,12 @@ from aiscorr.parse.ids import client_ids, may_hold_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.stamps import SECOND_NS, LinePrefix, PrefixReader
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
+from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
-from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.values import Value, capture_json, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
-from aiscorr.parse.worker_state import KEEP_BYTES, RecentText, WorkerState
+from aiscorr.parse.worker_state import RecentText, WorkerState
 from aiscorr.parse.worker_tail import last_words, lines_before
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
@@ -40,8 +42,8 @@ class WorkerLogReader:
         self.sink = sink
         self.patterns: tuple[Pattern, ...] = pattern_set("worker", pattern_folders)
         self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
-        self.steps = StepPatterns(pattern_folders)
         self.prefixes = PrefixReader(format_folders)
+        self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.prefilter: Prefilter = build_prefilter(
             [Expression(p.regex, p.literals, p.prefilter) for p in self.patterns]
         )
@@ -73,7 +75,7 @@ class WorkerFile:
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
         self._fed: dict[Key, int] = {}
-        self._steps = StepLines(reader.steps, self._sink, summary, state, self._read_prefix, self._stored)
+        self._steps = StepLines(reader.steps, self._sink, summary, state, self._years, self._stored)
         self._recent = RecentText()
         self._block: Block | None = None
         self._block_line_no = state.line_no
@@ -91,8 +93,7 @@ class WorkerFile:
             self._take(segment)
             self._walker.wants_every_line = not self.is_between_records
         self._steps.look(block, self._block_line_no)
-        keep = bytes(block.data[max(0, block.size - KEEP_BYTES) : block.size])
-        self._recent.add(keep, self._walker.line_no - keep.count(b"\n"))
+        self._recent.add(block.data, block.size, self._walker.line_no)
         self.state.line_no = self._walker.line_no
         self.state.keep_years(self._years)
 
@@ -108,7 +109,7 @@ class WorkerFile:
         if not self.state.is_tail_taken:
             self._take_tail(b"", self._walker.line_no, self.state_offset())
         lines = lines_before(self._recent.parts(), b"", self._walker.line_no, self.state_offset())
-        for line in reversed(lines[-400:]):
+        for line in islice(lines, 400):
             prefix = self._reader.prefixes.read(line.text[:1024], self._years)
             if prefix.stamp is not None:
                 self.state.note_stamp(prefix, line.byte_offset)
@@ -122,10 +123,7 @@ class WorkerFile:
     def preload(self, before: bytes) -> None:
         """The text in front of the place where reading goes on, for looking back."""
         keep = before[before.find(b"\n") + 1 :]
-        self._recent.add(keep, self.state.line_no - keep.count(b"\n"))
-
-    def _read_prefix(self, line: bytes) -> LinePrefix:
-        return self._reader.prefixes.read(line, self._years)
+        self._recent.add(keep, len(keep), self.state.line_no)
 
     def state_offset(self) -> int:
         """Bytes read so far."""
@@ -167,6 +165,8 @@ class WorkerFile:
 
     def _close_stale(self, line_no: int) -> None:
         """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
+        if self.is_between_records:
+            return
         for key in [k for k in (*self._tracebacks, *self._messages, *self._tables) if line_no - self._fed[k] > _STALE]:
             if key in self._tracebacks:
                 self._close_traceback(key)
@@ -223,7 +223,7 @@ class WorkerFile:
         return False
 
     def _classify(self, segment: Segment, line: bytes) -> tuple[Pattern, dict[str, Value]] | None:
-        for number in sorted(segment.candidates):
+        for number in segment.candidates:
             pattern = self._reader.patterns[number]
             match = pattern.regex.search(line)
             if match is not None:
@@ -267,7 +267,7 @@ class WorkerFile:
             else:
                 other[name] = value
         if other:
-            row["capture"] = json.dumps(other, ensure_ascii=False, sort_keys=True)
+            row["capture"] = capture_json(other)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
@@ -310,24 +310,22 @@ class WorkerFile:
         if self._block is None:
             return
         low = max(0, self.state.searched_offset - self._block.offset)
-        text = bytes(self._block.data[low : segment.start])
-        if not self._note_last_stamp(text, self._block.offset + low):
+        if not self._note_last_stamp(self._block.data, low, segment.start, self._block.offset):
             for part, offset in self._recent.parts_down_to(self.state.searched_offset, self._block.offset):
-                if self._note_last_stamp(part, offset):
+                if self._note_last_stamp(part, 0, len(part), offset):
                     break
         self.state.searched_offset = self._block.offset + segment.start
 
-    def _note_last_stamp(self, text: bytes, offset: int) -> bool:
-        """Takes the last stamp of a text that stands at this place, if it has one."""
-        start = len(text) + 1
-        for piece in reversed(text.split(b"\n")):
-            start -= len(piece) + 1
-            if piece.count(b":") < 2:
-                continue
-            prefix = self._reader.prefixes.read(piece[:1024], self._years)
-            if prefix.stamp is not None:
-                self.state.note_stamp(prefix, offset + start)
-                return True
+    def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
+        """Takes the last stamp of a part of a text that begins at this place, if it has one."""
+        while end >= low:
+            start = data.rfind(b"\n", low, end) + 1 or low
+            if data.count(b":", start, end) >= 2:
+                prefix = self._reader.prefixes.read(bytes(data[start : min(end, start + 1024)]), self._years)
+                if prefix.stamp is not None:
+                    self.state.note_stamp(prefix, offset + start)
+                    return True
+            end = start - 1
         return False
 
     def _note_edge(self, block: Block) -> None:
@@ -376,12 +374,14 @@ class WorkerFile:
     def _take_tail(self, before: bytes, line_no: int, offset: int) -> None:
         self.state.is_tail_taken = True
         lines = lines_before(self._recent.parts(), before, line_no, offset)
-        self._steps.last(lines)
+        rows = last_words(
+            lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
+        )
+        self._steps.last(lines_before(self._recent.parts(), before, line_no, offset))
+        of_file: Row = {"file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
         for row in rows:
             row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])
-            self._sink.add(
-                "worker_tail", {**row, "file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
-            )
+            self._sink.add("worker_tail", row | of_file)
 
     def _close_traceback(self, key: Key) -> None:
         for row in self._tracebacks.pop(key).rows:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from aiscorr.parse.stamps import SECOND_NS, LinePrefix, YearContext
+from aiscorr.parse.prefixes import LinePrefix
+from aiscorr.parse.stamps import SECOND_NS, YearContext
 
 #: How much of the text in front of a place is kept for looking back.
 KEEP_BYTES = 128 * 1024
@@ -36,6 +37,10 @@ class WorkerState:
     step_first_count: int = 0
     step_next_offset: int = 0
     step_literals: list[str] = field(default_factory=list)
+
+    def copy(self) -> WorkerState:
+        """The state as it is now."""
+        return replace(self, started_ranks=list(self.started_ranks))
 
     def dump(self) -> str:
         """As JSON, for ingested_file.resume_state."""
@@ -96,34 +101,57 @@ class WorkerState:
         self.last_ns = moment if self.last_ns is None else max(self.last_ns, moment)
 
 
+@dataclass
+class _Part:
+    """The end of a block: where it lies in the block's buffer, and the number of the line behind it."""
+
+    data: bytes | bytearray
+    start: int
+    end: int
+    next_line_no: int
+
+    def keep(self) -> None:
+        """Takes a copy, before the buffer is used for another block."""
+        if isinstance(self.data, bytearray):
+            self.data, self.start, self.end = bytes(self.data[self.start : self.end]), 0, self.end - self.start
+
+
 class RecentText:
     """The last bytes of the text already read, with the number of its first line, for looking back.
 
-    Parts follow each other without a gap: a part that is only the end of its block fills the limit alone.
+    Parts follow each other without a gap: a part that is only the end of its block fills the limit alone. The latest
+    lies in its block's buffer, which stays as it is while the next block is read (see BlockReader); most are never
+    looked at, so none is copied before it must be.
     """
 
     def __init__(self, limit: int = KEEP_BYTES) -> None:
         self._limit = limit
-        self._parts: deque[tuple[bytes, int]] = deque()
-        self._size = 0
+        self._parts: deque[_Part] = deque()
 
-    def add(self, part: bytes, first_line_no: int) -> None:
-        """The (end of the) block just read; `first_line_no` is the number of its first line."""
-        self._parts.append((part, first_line_no))
-        self._size += len(part)
-        while len(self._parts) > 1 and self._size - len(self._parts[0][0]) >= self._limit:
-            self._size -= len(self._parts.popleft()[0])
+    def add(self, data: bytes | bytearray, size: int, next_line_no: int) -> None:
+        """The block just read: its buffer, how much of it counts, the number of the line behind it."""
+        start = max(0, size - self._limit)
+        if start:
+            self._parts.clear()
+        for part in self._parts:
+            part.keep()
+        self._parts.append(_Part(data, start, size, next_line_no))
+        total = sum(part.end - part.start for part in self._parts)
+        while len(self._parts) > 1 and total - (self._parts[0].end - self._parts[0].start) >= self._limit:
+            first = self._parts.popleft()
+            total -= first.end - first.start
 
     def parts_down_to(self, low: int, end: int) -> Iterator[tuple[bytes, int]]:
         """The kept text between two places of the file, the latest part first, each with its place."""
-        for part, _ in reversed(self._parts):
+        for part in reversed(self._parts):
             if end <= low:
                 return
-            start = end - len(part)
+            start = end - (part.end - part.start)
             skip = max(0, low - start)
-            yield part[skip:], start + skip
+            yield bytes(part.data[part.start + skip : part.end]), start + skip
             end = start
 
     def parts(self) -> list[tuple[bytes, int]]:
-        """The kept parts, oldest first."""
-        return list(self._parts)
+        """The kept parts, oldest first, each with the number of its first line."""
+        texts = [(bytes(part.data[part.start : part.end]), part.next_line_no) for part in self._parts]
+        return [(text, next_line_no - text.count(b"\n")) for text, next_line_no in texts]

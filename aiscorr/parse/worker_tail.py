@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from aiscorr.parse.spec import Pattern
-from aiscorr.parse.stamps import PrefixReader, YearContext
+from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
-_NOISE = re.compile(r"^\s*$|^  |^\s+\^|^#\d+ |^frame #|^[=*-]{5,}$|^Traceback \(most|^Original Traceback")
+_NOISE = re.compile(rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback")
 _STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 
 
-@dataclass(frozen=True)
-class TailLine:
+class TailLine(NamedTuple):
     """A line found while looking back."""
 
     line_no: int
@@ -25,9 +26,10 @@ class TailLine:
     text: bytes
 
 
-def lines_before(parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int) -> list[TailLine]:
-    """The last lines (oldest first) of the recent parts and of the block up to a point, 128 KiB at most."""
-    found: list[TailLine] = []
+def lines_before(
+    parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int
+) -> Iterator[TailLine]:
+    """The last lines (latest first) of the recent parts and of the block up to a point, 128 KiB at most."""
     size = 0
     offset = block_offset + len(block)
     for text, line_no in [(block, block_line_no), *reversed(parts)]:
@@ -39,37 +41,39 @@ def lines_before(parts: list[tuple[bytes, int]], block: bytes, block_line_no: in
             offset -= 1
         for piece in reversed(pieces):
             offset -= len(piece)
-            found.append(TailLine(number, offset, piece))
+            yield TailLine(number, offset, piece)
             offset -= 1
             number -= 1
             size += len(piece) + 1
             if size > _LIMIT_BYTES:
-                return found[::-1]
+                return
         offset += 1
-    return found[::-1]
 
 
 def last_words(
-    lines: list[TailLine],
+    lines: Iterable[TailLine],
     prefixes: PrefixReader,
     years: YearContext,
     path_rank: int | None,
     patterns: tuple[Pattern, ...],
 ) -> list[dict[str, Value]]:
-    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's)."""
+    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
-    for line in reversed(lines):
-        piece = line.text.rstrip(b"\r").rpartition(b"\r")[2]
-        clean = strip_ansi(piece[:4096].decode("utf-8", "replace"))
-        raw = clean.encode("utf-8", "replace")
+    full: set[tuple[int | None, int | None]] = set()
+    for line in lines:
+        raw = line.text.rstrip(b"\r").rpartition(b"\r")[2][:4096]
+        if b"\x1b" in raw:
+            raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
+        if full and _key(*prefixes.owner(raw, years), path_rank) in full:
+            continue
         prefix = prefixes.read(raw, years)
-        if _NOISE.match(raw[prefix.body_start :].decode("utf-8", "replace")):
+        if _NOISE.match(raw, prefix.body_start):
             continue
-        rank = prefix.rank if prefix.rank is not None else path_rank
-        key = (rank, prefix.local_rank if rank is None else None)
+        key = _key(prefix.rank, prefix.local_rank, path_rank)
         rows = kept.setdefault(key, [])
-        if len(rows) >= _LINES_PER_RANK:
-            continue
+        clean, rank = raw.decode("utf-8", "replace"), key[0]
+        if len(rows) == _LINES_PER_RANK - 1:
+            full.add(key)
         rows.append(
             {
                 "line_no": line.line_no,
@@ -86,11 +90,17 @@ def last_words(
     return [row for rows in kept.values() for row in reversed(rows)]
 
 
+def _key(rank: int | None, local_rank: int | None, path_rank: int | None) -> tuple[int | None, int | None]:
+    """Whose line it is: a rank's, else a local rank's, else nobody's."""
+    rank = rank if rank is not None else path_rank
+    return rank, local_rank if rank is None else None
+
+
 def activity_of(text: str, patterns: tuple[Pattern, ...]) -> str | None:
     """What a line says its rank was about to do, by the tail patterns; None where it says nothing."""
     raw = text.encode("utf-8", "replace")
     for pattern in patterns:
-        if pattern.activity and pattern.regex.search(raw):
+        if pattern.activity and pattern.may_match(raw) and pattern.regex.search(raw):
             return pattern.activity
     return None
 
