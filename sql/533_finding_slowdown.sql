@@ -25,7 +25,7 @@ select
     s.rank,
     null::varchar as chain_id,
     0.0 as score,
-    coalesce(s.statement, 'the job kept its pace') || coalesce('; ' || w.request || ' of AIStore node ' || w.node_id || ' took ' || w.usual_ms::varchar || ' ms before and ' || w.slow_ms::varchar || ' ms since, which is a hint and no proof', '') as statement,
+    coalesce(s.statement, case when p.failure_id is null then 'the job prints no progress lines that tell its pace' else 'the job kept its pace' end) || coalesce('; ' || w.request || ' of AIStore node ' || w.node_id || ' took ' || w.usual_ms::varchar || ' ms before and ' || w.slow_ms::varchar || ' ms since, which is a hint and no proof', '') as statement,
     [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
         {'file_id': w.file_id, 'line_no': w.line_no, 'why': 'AIStore''s requests took longer at the same time'}
