@@ -5,7 +5,6 @@ A file may be a rotation, a stderr copy or a sidecar stream with several runs of
 
 from __future__ import annotations
 
-import json
 import re
 
 from aiscorr.model import FileSummary

@@ -105,10 +105,10 @@ class StepLines:
         sample = max(self._state.step_next_offset - block.offset, place)
         while sample < block.size:
             window = block.size if self._state.step_literals else min(block.size, sample + _WINDOW_BYTES)
-            row, place = next(self._all(block, line_no, window, sample), (None, sample))
-            if row is not None:
-                self._write(row, "sampled")
-            sample = place + STRIDE_BYTES
+            found = next(self._all(block, line_no, window, sample), None)
+            if found is not None:
+                self._write(found[0], "sampled")
+            sample = (found[1] if found else sample) + STRIDE_BYTES
         self._state.step_next_offset = block.offset + sample
 
     def last(self, lines: Iterable[TailLine]) -> None:

@@ -14,9 +14,9 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import client_ids, may_hold_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.values import Value, capture_json, strip_ansi

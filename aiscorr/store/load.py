@@ -55,9 +55,9 @@ def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileS
                 [summary.file_id, summary.resume_line_no],
             )
     # the last words and steps of attempts that were open there are found anew at the new end
-    for table, which in (("worker_tail", "true"), ("step_line", "kept = 'last'")):
+    for name, which in (("worker_tail", "true"), ("step_line", "kept = 'last'")):
         connection.execute(
-            f"delete from {table} where file_id = ? and attempt_no >= ? and {which}",
+            f"delete from {name} where file_id = ? and attempt_no >= ? and {which}",
             [summary.file_id, summary.resume_attempt_no],
         )
 
