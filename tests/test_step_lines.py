@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from lines import Reading, Row, read_worker
 
@@ -40,7 +42,7 @@ def test_a_long_log_is_thinned() -> None:
     found = read_worker(text, "/logs/job7/n.log")
     assert [row["step"] for row in kept(found, "first")] == list(range(FIRST_LINES))
     sampled = kept(found, "sampled")
-    gaps = [after["byte_offset"] - before["byte_offset"] for before, after in zip(sampled, sampled[1:], strict=False)]
+    gaps = [after["byte_offset"] - before["byte_offset"] for before, after in pairwise(sampled)]
     assert len(text) // STRIDE_BYTES - 2 <= len(sampled) <= len(text) // STRIDE_BYTES + 1
     assert max(gaps) < 2.2 * STRIDE_BYTES
     assert [row["step"] for row in kept(found, "last")][-24:] == list(range(19_976, 20_000))
@@ -65,7 +67,7 @@ def test_ranks_of_one_file_are_all_among_the_last() -> None:
 
 
 def test_bars_that_share_a_line() -> None:
-    """Progress bars between carriage returns are steps of one line, with the elapsed time they print; others are not."""
+    """Progress bars between carriage returns are steps of one line with their elapsed time; bars that load are none."""
     bars = [f"  1%|▏  | {n}/1752 [00:{n:02d}<1:22:01,  2.00s/it]" for n in (10, 20, 30)]
     text = "Loading checkpoint shards: 50%|#| 2/4 [00:01<00:01, 1.0it/s]\r" + "\r".join(bars) + "\n"
     rows = kept(read_worker(text, "/logs/job7/rank4.log"), "last")

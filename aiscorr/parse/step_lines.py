@@ -97,7 +97,8 @@ class StepLines:
         place = 0
         if self._state.step_first_count < FIRST_LINES:
             is_whole = block.offset == 0 or bool(self._state.step_literals)
-            for row, place in self._all(block, line_no, block.size if is_whole else _WINDOW_BYTES):
+            for row, end in self._all(block, line_no, block.size if is_whole else _WINDOW_BYTES):
+                place = end
                 self._state.step_first_count += 1
                 self._write(row, "first")
                 if self._state.step_first_count >= FIRST_LINES:
