@@ -2,12 +2,13 @@
 -- grain: one row a line
 -- reads: worker_event
 -- stored: yes
--- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end), retry, launcher (no rank existed yet), cancel.
+-- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel.
 create or replace view failure_signal as
 select
     job_id, attempt, rank,
     case
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
+        when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
         when rank_effect = 'notified' then 'notified'
         when rank_effect = 'names_peer' then 'names_peer'
         when pattern = 'torchrun_failure_entry' then case
@@ -18,6 +19,7 @@ select
         end
         when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed') then 'killed'
         when role = 'consequence' and marks = 'attempt_end' and pattern like 'slurm%' then 'cancel'
+        when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when role = 'retry' then 'retry'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
@@ -26,9 +28,14 @@ select
         when role = 'cause' and tier = 'network' and severity = 'error' then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, failure_class, exception, frame_kind, collective, user_location,
+    pattern, tier, role, severity, case when pattern = 'nccl_internal_error' and is_all_echo then 'network' else failure_class end as failure_class, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, is_uncaught, file_id, line_no, message, text, capture
-from worker_event
+from (
+    select
+        *,
+        not coalesce(bool_or(rank_effect in ('timed_out', 'reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over (partition by job_id, attempt), false) as is_all_echo
+    from worker_event
+)
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry' or rank_effect is not null

@@ -2,7 +2,7 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, threshold
 -- stored: yes
--- note: Retries, errors that were only logged and noise make no failure; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still.
+-- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -12,6 +12,7 @@ with strong as (
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
         count(*) filter (where signal = 'launcher') as launcher_count,
         count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as sign_count,
+        count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
         max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
         min(utc_ns) filter (where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own') as first_stamped_ns
     from failure_signal
@@ -36,6 +37,7 @@ from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 where d.job_id is not null
+    or (coalesce(s.sign_count, 0) = 0 and s.echo_count > 0 and j.success_ns is null)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (
         coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null

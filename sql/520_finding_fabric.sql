@@ -1,6 +1,6 @@
 -- All ranks entered the collective and nobody finished it: the fabric or the devices, not a straggler.
 -- grain: one row a failure
--- reads: failure_lead, fr_failure
+-- reads: failure_lead, fr_failure, call_split
 -- stored: yes
 -- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
 create or replace view finding_fabric as
@@ -10,7 +10,7 @@ select
     case
         when (timeout_count = 0 and d.job_id is null) or culprit_count > 0 then 'quiet'
         when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
-        when d.outcome in ('split', 'circle') then 'quiet'
+        when d.outcome in ('split', 'circle') or c.job_id is not null then 'quiet'
         when waiting_rank_count < rank_count then 'blind'
         when f.seq_num is null then 'blind'
         else 'fired'
@@ -27,3 +27,4 @@ select
     [] as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
+left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt

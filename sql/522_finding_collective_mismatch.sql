@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure
+-- reads: failure_lead, failure_signal, fr_failure, call_split
 -- stored: yes
 create or replace view finding_collective_mismatch as
 with stated as (
@@ -12,7 +12,7 @@ with stated as (
 select
     f.failure_id,
     'collective_mismatch' as finding,
-    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and d.outcome = 'split') then 'fired' else 'quiet' end as state,
+    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome = 'split' or c.job_id is not null)) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
     coalesce(f.basis, case when s.job_id is null then 'split' end, 'stated') as failure_kind,
     'innocent' as storage_verdict,
@@ -25,13 +25,15 @@ select
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then ' stands in another collective than the others'
         when 'mismatch' then ' called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?')
-        else ' called another collective than the others' end as statement,
+        else case when f.basis is null and c.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || c.words else ' called another collective than the others' end end as statement,
     [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
         {'file_id': case when f.basis is null then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
+        {'file_id': case when f.basis is null then c.file_id end, 'line_no': c.line_no, 'why': 'one of the calls that differ'},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'what rank ' || coalesce(f.culprit_rank::varchar, '?') || ' called'}
     ] as supports,
     [] as contradicts
 from failure_lead as f
 left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome = 'split'
+left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt
