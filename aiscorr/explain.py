@@ -39,6 +39,9 @@ _CONSTANTS = {
     "basis of a suspicion": ("suspect_basis", "basis"),
     "kind of tie": ("link_kind", "link_kind"),
     "setting": ("capture_setting", "variable"),
+    "trouble": ("trouble", "trouble"),
+    "rule of manuals": ("manual_rule", "rule"),
+    "synchronisation point": ("sync_point", "sync_point"),
 }
 
 

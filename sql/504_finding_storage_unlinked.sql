@@ -13,6 +13,7 @@ judged as (
     select
         f.*,
         coalesce(r.is_foreign, false) as is_foreign,
+        f.crash_pattern like 'fs\_%' escape '\' and f.frame_kind = 'checkpoint' as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern, 'sdk_(connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
@@ -27,6 +28,7 @@ judgement as (
         *,
         case
             when is_foreign then 'foreign_service'
+            when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when crash_node_id is not null and is_server_word and coalesce(cluster_certainty, 0) < 0.5 then 'server_said'
             when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
@@ -39,15 +41,16 @@ select
     failure_id,
     'storage_unlinked' as finding,
     case when crash_class = 'storage_io' and link_score < (select value from threshold where name = 'link_score') then 'fired' else 'quiet' end as state,
-    case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' else 'storage_io' end as failure_class,
+    case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' when kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
     kind as failure_kind,
-    case when kind in ('node_gone', 'server_said') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') then 'innocent' else 'undetermined' end as storage_verdict,
+    case when kind in ('node_gone', 'server_said') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case kind when 'foreign_service' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_show_nothing' then 0.55 else 0.72 end as score,
+    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_show_nothing' then 0.55 else 0.72 end as score,
     culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
+        when 'file_system' then ' in its checkpoint, on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'

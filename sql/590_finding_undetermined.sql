@@ -9,6 +9,7 @@ select
     'fired' as state,
     'undetermined' as failure_class,
     case
+        when basis = 'exited' then 'error_not_at_hand'
         when culprit_rank is not null then 'silent_rank'
         when absent_count > 0 then 'rank_log_missing'
         else 'no_cause_in_logs'
@@ -19,6 +20,7 @@ select
     null::varchar as chain_id,
     0.4 as score,
     case
+        when basis = 'exited' then 'rank ' || culprit_rank::varchar || ' ended first, and its own error is not in the logs at hand: torchrun names only its exit code'
         when culprit_rank is not null then 'rank ' || culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
         when absent_count > 0 then 'ranks ' || array_to_string(absent_ranks[1:8], ', ') || case when absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
         else 'the job failed and no line at hand names a first cause'

@@ -268,6 +268,6 @@ group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
 order by u.who desc, file_count desc, k.method, k.timezone
 """
 _RULE = """
-select finding, state, failure_class from finding where failure_id = $id
+select finding, state, failure_class, statement from finding where failure_id = $id
 order by case state when 'fired' then 1 when 'blind' then 2 else 3 end, score desc, finding
 """

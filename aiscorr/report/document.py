@@ -285,11 +285,12 @@ class Change:
 
 @dataclass(frozen=True)
 class RuleState:
-    """What a rule says: fired, quiet, or blind because its inputs are missing."""
+    """What a rule says: fired, quiet, or blind because its inputs are missing. Without a class it is an observation."""
 
     finding: str
     state: str
     failure_class: str | None
+    statement: str
 
 
 @dataclass(frozen=True)

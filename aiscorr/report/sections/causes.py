@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock_between, shorten
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, cited, clock_between, shorten
 from aiscorr.report.document import CitedLine, FailureReport
 
 TITLE = "Hypotheses and evidence"
@@ -13,7 +13,7 @@ _LIMIT = 3
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """For each of the best hypotheses a sentence and a table of lines; then the rules that were blind."""
+    """For each of the best hypotheses a sentence and a table of lines; then observations, then rules that were blind."""
     result: list[Block] = []
     told = [cause for cause in failure.root_causes if cause.place == 1 or cause.failure_class != "undetermined"]
     for number, cause in enumerate(told[:_LIMIT], start=1):
@@ -29,6 +29,9 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
                     wide=("why, the line, and where it stands",),
                 )
             )
+    seen = [rule.statement for rule in failure.rules if rule.state == "fired" and rule.failure_class is None]
+    if seen:
+        result += [Paragraph("Also seen, and no cause by itself:"), Bullets(tuple((text, "") for text in seen))]
     blind = [rule.finding.replace("_", " ") for rule in failure.rules if rule.state == "blind"]
     if blind:
         result.append(
