@@ -14,7 +14,7 @@ from scenes import FIXTURES
 from aiscorr import explain as module
 from aiscorr.errors import UsageError
 from aiscorr.explain import column_meanings, constants, describe, explain
-from aiscorr.parse.spec import Pattern, pattern_set
+from aiscorr.parse.spec import FORMAT_TABLES, Pattern, pattern_set
 from aiscorr.query import named_queries
 from aiscorr.tables import TABLES
 from aiscorr.views import view_specs
@@ -32,13 +32,16 @@ CONSTANTS = {
     "threshold": "select name, reason from threshold",
     "basis of a suspicion": "select basis, words from suspect_basis",
     "setting": "select variable, value from capture_setting",
+    "trouble": "select trouble, fix from trouble",
+    "rule of manuals": "select rule, but from manual_rule",
+    "synchronisation point": "select sync_point, words from sync_point",
 }
 
 
 @lru_cache(maxsize=1)
 def patterns() -> dict[str, Pattern]:
     """Every pattern."""
-    return {pattern.name: pattern for kind in ("ais", "worker", "tail") for pattern in pattern_set(kind)}
+    return {pattern.name: pattern for kind in FORMAT_TABLES for pattern in pattern_set(kind)}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -186,3 +189,15 @@ def test_pattern_of_the_user(tmp_path: Path, run: Command) -> None:
         patch.setattr(module, "_patterns", READ_PATTERNS)
         outcome = run("--config", config, "explain", "site_disk_gone")
     assert outcome.out.startswith("pattern site_disk_gone (AIStore logs): A disk is gone\n"), outcome.err
+
+
+def test_troubles_name_patterns_that_exist() -> None:
+    """Every pattern that a trouble is said to show in exists; a trouble without one says what would show it."""
+    known = set(patterns())
+    for name, in_logs, would_show in constants().execute("select trouble, in_logs, would_show from trouble").fetchall():
+        named = re.findall(
+            r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", in_logs.replace("new_group", "").replace("static_graph", "")
+        )
+        kinds = known | {"host_out_of_memory", "world_changed"}
+        assert [word for word in named if word not in kinds] == [], name
+        assert would_show, name

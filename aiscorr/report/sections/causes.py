@@ -13,7 +13,7 @@ _LIMIT = 3
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """For each of the best hypotheses a sentence and a table of lines; then observations, then rules that were blind."""
+    """For each of the best hypotheses a sentence and a table of lines; then observations and blind rules."""
     result: list[Block] = []
     told = [cause for cause in failure.root_causes if cause.place == 1 or cause.failure_class != "undetermined"]
     for number, cause in enumerate(told[:_LIMIT], start=1):
