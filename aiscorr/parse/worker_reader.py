@@ -316,6 +316,8 @@ class WorkerFile:
         """Takes the last stamp of a part of a text that begins at this place, if it has one."""
         while end >= low:
             start = data.rfind(b"\n", low, end) + 1 or low
+            if offset + start == self.state.stamp_offset:
+                return True
             if data.count(b":", start, end) >= 2:
                 prefix = self._reader.prefixes.read(bytes(data[start : min(end, start + 1024)]), self._years)
                 if prefix.stamp is not None:
