@@ -11,8 +11,8 @@ from scenes import REPO
 from aiscorr.errors import SpecError
 from aiscorr.parse.detect import detect
 from aiscorr.parse.formats import KINDS, ROLES, LineFormat, load_formats
-from aiscorr.parse.spec import Sample
 from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.spec import Sample
 from aiscorr.parse.stamps import YearContext, format_values
 
 ALL = [form for role in ROLES for form in load_formats(role)]

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, field
 
 from aiscorr.parse.ids import client_ids
-from aiscorr.parse.spec import Pattern
 from aiscorr.parse.prefixes import LinePrefix
+from aiscorr.parse.spec import Pattern
 from aiscorr.parse.values import Value, last_name
 
 Row = dict[str, Value]

@@ -14,9 +14,9 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import client_ids, may_hold_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import Value, capture_json, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
@@ -43,7 +43,7 @@ class WorkerLogReader:
         self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
         self.prefixes = PrefixReader(format_folders)
         self.prefilter: Prefilter = build_prefilter(
-            [Expression(p.regex, p.literals, p.prefilter) for p in self.patterns]
+            [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
         )
         self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
 
