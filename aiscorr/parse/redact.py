@@ -32,7 +32,20 @@ def redact(text: str) -> str:
 
 
 _QUERY_WORDS = tuple(
-    "x-amz- x-goog- signature= sig= se= expires= policy= key-pair-id= accesskeyid= token= access_key secret".split()
+    [
+        "x-amz-",
+        "x-goog-",
+        "signature=",
+        "sig=",
+        "se=",
+        "expires=",
+        "policy=",
+        "key-pair-id=",
+        "accesskeyid=",
+        "token=",
+        "access_key",
+        "secret",
+    ]
 )
 #: Words in lower case of which one stands in every match, the regex, and what takes the match's place.
 _RULES = (
