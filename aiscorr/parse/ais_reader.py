@@ -97,11 +97,10 @@ class AisFile:
 
     def _take(self, segment: Segment) -> None:
         line = segment.text.strip(b"\0")
-        whole = rec.WHOLE_STATS.fullmatch(line)
-        if whole is not None and PAIRS.fullmatch(whole.group(2)):
+        stats = rec.stats_of(line)
+        if stats is not None and PAIRS.fullmatch(stats[1]):
             self._close_pending()
-            moment = self._take_time(segment, line, rec.of_day_ns(whole.group(1)))
-            self._add_stats(segment, whole.group(2), moment, is_whole=True)
+            self._add_stats(segment, stats[1], self._take_time(segment, line, stats[0]), is_whole=True)
             return
         records, _ = rec.records_of(line) if line else ([], None)
         if not records:

@@ -20,8 +20,7 @@ _PREFIX = re.compile(
     rb"([IWE]) (\d\d:\d\d:\d\d\.\d{6}) (?:([A-Za-z_0-9]+(?:\.go)?:\d+)\]? )?"
 )
 _GLUED = re.compile(rb"(?<=.)[IWE] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
-#: A statistics line with nothing in front of it; the pairs are to be looked at still.
-WHOLE_STATS = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) \{([a-zA-Z][^{}]*)\}[ \t]*")
+_STATS = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) \{")
 HEADER = re.compile(rb"(Started up|Rotated) at (\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d), host (\S+?), (go\S+)")
 _MARKER = re.compile(
     rb"(\d\d) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d\d) (\d\d):(\d\d) ([A-Z]{1,5}|[+-]\d{2,4}) ====="
@@ -70,6 +69,12 @@ class AisRecord(NamedTuple):
 def of_day_ns(raw: bytes) -> int:
     """Nanoseconds since midnight of `23:05:55.123456`, as nlog prints it."""
     return clock_ns(int(raw[:2]), int(raw[3:5]), int(raw[6:8]), None) + int(raw[9:]) * 1000
+
+
+def stats_of(line: bytes) -> tuple[int, bytes] | None:
+    """Nanoseconds since midnight and what stands between the braces, of a line that is a statistics record alone."""
+    match = _STATS.match(line)
+    return (of_day_ns(match.group(1)), line[match.end() : -1]) if match is not None and line.endswith(b"}") else None
 
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:

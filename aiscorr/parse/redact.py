@@ -31,22 +31,8 @@ def redact(text: str) -> str:
     return text
 
 
-_QUERY_WORDS = tuple(
-    [
-        "x-amz-",
-        "x-goog-",
-        "signature=",
-        "sig=",
-        "se=",
-        "expires=",
-        "policy=",
-        "key-pair-id=",
-        "accesskeyid=",
-        "token=",
-        "access_key",
-        "secret",
-    ]
-)
+_QUERY_WORDS = ("x-amz-", "x-goog-", "signature=", "sig=", "se=", "expires=", "policy=", "key-pair-id=")
+_QUERY_WORDS += ("accesskeyid=", "token=", "access_key", "secret")
 #: Words in lower case of which one stands in every match, the regex, and what takes the match's place.
 _RULES = (
     (_QUERY_WORDS, _SECRET_QUERY, "?<redacted>"),
