@@ -31,11 +31,10 @@ def redact(text: str) -> str:
     return text
 
 
-_QUERY_WORDS = ("x-amz-", "x-goog-", "signature=", "sig=", "se=", "expires=", "policy=", "key-pair-id=")
-_QUERY_WORDS += ("accesskeyid=", "token=", "access_key", "secret")
+_SIGNED = ("x-amz-", "x-goog-", "signature=", "sig=", "se=", "expires=", "policy=", "key-pair-id=", "accesskeyid=")
 #: Words in lower case of which one stands in every match, the regex, and what takes the match's place.
 _RULES = (
-    (_QUERY_WORDS, _SECRET_QUERY, "?<redacted>"),
+    ((*_SIGNED, "token=", "access_key", "secret"), _SECRET_QUERY, "?<redacted>"),
     (("bearer", "basic"), _BEARER, r"\1<redacted>"),
     (("secret", "passw", "_key", "_token"), _NAMED, r"\1<redacted>"),
     (("@",), _USERINFO, r"\1<redacted>@"),
