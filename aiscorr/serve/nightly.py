@@ -12,6 +12,7 @@ from aiscorr.config import Settings, default_job_count
 from aiscorr.errors import AiscorrError
 from aiscorr.model import IngestOptions, IngestSummary
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
+from aiscorr.serve.notify import notify
 from aiscorr.serve.plan import ServePlan
 from aiscorr.serve.reports import write_reports
 from aiscorr.store.database import reading
@@ -127,6 +128,7 @@ def _report(plan: ServePlan, settings: Settings, now: datetime, done: _Progress)
     try:
         with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
             done.reports += write_reports(connection, plan.reports, now=now, wait=plan.wait, recent=plan.recent)
+            done.problems += notify(connection, plan.targets, plan.reports, since=now - plan.recent)
     except Exception as error:  # as above
         done.problems.append(f"{plan.reports}: reports: {_said(error)}")
 

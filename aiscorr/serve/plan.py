@@ -18,8 +18,10 @@ from aiscorr.errors import UsageError
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-_KEYS = ("timezone", "nightly", "every", "grace", "wait", "recent", "reports", "cluster", "jobs")
+_KEYS = ("timezone", "nightly", "every", "grace", "wait", "recent", "reports", "cluster", "jobs", "notify")
 _CLUSTER_KEYS = ("name", "logs", "timezone")
+_TARGET_KEYS = ("name", "kind", "url", "url_file", "command", "confidence")
+_KINDS = ("webhook", "slack", "alertmanager", "command")
 _JOB_KEYS = ("path", "timezone", "job")
 
 
@@ -51,6 +53,28 @@ class JobLogs:
 
 
 @dataclass(frozen=True)
+class Target:
+    """Who is told of failures: a `url`, one in a file that only its owner may read, or a command with JSON as input.
+
+    `confidence`: told of are failures that storage caused at least so surely.
+    """
+
+    name: str
+    kind: str
+    confidence: float
+    url: str | None = None
+    url_file: str | None = None
+    command: tuple[str, ...] = ()
+
+    def address(self) -> str:
+        """The address; raises ValueError where the file does not hold one."""
+        if self.url is not None:
+            return self.url
+        with open(self.url_file or "", encoding="utf-8") as file:
+            return file.read().strip()
+
+
+@dataclass(frozen=True)
 class ServePlan:
     """The whole plan.
 
@@ -68,6 +92,7 @@ class ServePlan:
     reports: str
     clusters: tuple[ClusterLogs, ...]
     jobs: tuple[JobLogs, ...]
+    targets: tuple[Target, ...] = ()
 
 
 def duration(text: object, where: str) -> timedelta:
@@ -100,6 +125,7 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         reports=os.path.abspath(os.path.join(base, str(values.get("reports", "reports")))),
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
+        targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
     )
     if not plan.clusters and not plan.jobs:
         raise UsageError(
@@ -136,6 +162,38 @@ def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:
     if path.count("{job_id}") > 1:
         raise UsageError("{job_id} may stand once in a path", where=where, try_this="put * in the other place")
     return JobLogs(os.path.abspath(os.path.join(base, path)), _text(raw, "job", where), _zone(raw, where))
+
+
+def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
+    where = f"{where} [[serve.notify]]"
+    _check_keys(raw, _TARGET_KEYS, where)
+    kind, url, url_file = _text(raw, "kind", where), _text(raw, "url", where), _text(raw, "url_file", where)
+    command, confidence = raw.get("command", []), raw.get("confidence", 0.7)
+    if kind not in _KINDS:
+        raise UsageError(f"kind = {kind!r} is not known", where=where, try_this="one of: " + ", ".join(_KINDS))
+    if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
+        raise UsageError("'command' must be a list of texts", where=where, try_this='command = ["mail-storage"]')
+    given = [name for name, value in (("url", url), ("url_file", url_file), ("command", command)) if value]
+    if len(given) != 1 or (kind == "command") != (given == ["command"]):
+        needed = "command" if kind == "command" else "url or url_file"
+        raise UsageError(f"{kind} needs {needed}, and nothing else", where=where, try_this="correct it")
+    if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise UsageError("'confidence' must be from 0 to 1", where=where, try_this="confidence = 0.7")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError("'url' must begin with http:// or https://", where=where, try_this="correct it")
+    path = os.path.abspath(os.path.join(base, url_file)) if url_file else None
+    if path is not None:
+        _check_secret(path, where)
+    return Target(_text(raw, "name", where) or str(kind), str(kind), float(confidence), url, path, tuple(command))
+
+
+def _check_secret(path: str, where: str) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", where=where, try_this="check url_file") from None
+    if mode & 0o077:
+        raise UsageError(f"{path} can be read by others", where=where, try_this=f"chmod 600 {path}")
 
 
 def _text(raw: Mapping[str, Any], key: str, where: str) -> str | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from aiscorr.report import render
 from aiscorr.report.build import build_report, with_checks
 from aiscorr.report.citation import check, citations
+from aiscorr.serve.files import replace_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,6 +69,11 @@ def write_reports(
     return written
 
 
+def reported(folder: str) -> set[str]:
+    """The failures that have a report, be it a partial one."""
+    return {failure_id for failure_id, written in _read_state(folder).items() if written.fingerprint is not None}
+
+
 def fingerprint_of(report: Report) -> str:
     """A sum over all that a report says but the time it was made at."""
     values = json.loads(render.render_json(report))
@@ -77,9 +83,9 @@ def fingerprint_of(report: Report) -> str:
 
 def _write(folder: str, failure_id: str, report: Report) -> None:
     name = os.path.join(folder, failure_id.replace("/", "_"))
-    _replace(f"{name}.txt", render.render_text(report, width=110, color=False))
-    _replace(f"{name}.md", render.render_markdown(report))
-    _replace(f"{name}.json", render.render_json(report))
+    replace_file(f"{name}.txt", render.render_text(report, width=110, color=False))
+    replace_file(f"{name}.md", render.render_markdown(report))
+    replace_file(f"{name}.json", render.render_json(report))
 
 
 def _read_state(folder: str) -> dict[str, Written]:
@@ -92,14 +98,4 @@ def _read_state(folder: str) -> dict[str, Written]:
 
 def _write_state(folder: str, state: dict[str, Written]) -> None:
     values = {failure_id: asdict(written) for failure_id, written in sorted(state.items())}
-    _replace(os.path.join(folder, _STATE), json.dumps(values, indent=1) + "\n")
-
-
-def _replace(path: str, text: str) -> None:
-    """The whole file or none of it, also after a crash."""
-    part = f"{path}.writing"
-    with open(part, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    replace_file(os.path.join(folder, _STATE), json.dumps(values, indent=1) + "\n")
