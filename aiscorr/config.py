@@ -26,7 +26,10 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command works with. Folders are absolute; `timezone_globs` are (glob, IANA zone)."""
+    """What a command works with. Folders are absolute; `timezone_globs` are (glob, IANA zone).
+
+    `serve`: the table of the service as written; its paths are relative to `folder`, that of the file.
+    """
 
     db_path: str
     timezone: str | None
@@ -38,6 +41,9 @@ class Settings:
     format_folders: tuple[str, ...]
     query_folders: tuple[str, ...]
     endpoint: str | None
+    serve: Mapping[str, Any]
+    config_path: str
+    folder: str
 
 
 def load_settings(*, db: str | None, config: str | None, environment: Mapping[str, str], folder: str) -> Settings:
@@ -65,6 +71,9 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         format_folders=_folders(values, "formats", base, path),
         query_folders=_folders(values, "queries", base, path),
         endpoint=environment.get("AIS_ENDPOINT") or values.get("endpoint"),
+        serve=values.get("serve", {}),
+        config_path=str(path),
+        folder=str(base),
     )
 
 

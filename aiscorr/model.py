@@ -51,11 +51,15 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class IngestOptions:
-    """What the user said about the files of one ingest call."""
+    """What the user said about the files of one ingest call.
+
+    `job_templates`: globs of worker logs in which `{job_id}` stands for the job's id.
+    """
 
     kind: str | None = None
     cluster: str | None = None
     job_id: str | None = None
+    job_templates: tuple[str, ...] = ()
     timezone: str | None = None
     timezone_globs: tuple[tuple[str, str], ...] = ()
     year: int | None = None

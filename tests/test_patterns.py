@@ -57,7 +57,7 @@ def search(request: pytest.FixtureRequest) -> Search:
     if way == "hyperscan" and hyperscan is None:
         pytest.skip("there is no hyperscan wheel for this machine")
     patterns = pattern_set(kind)
-    expressions = [Expression(p.regex, p.literals, p.prefilter) for p in patterns]
+    expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in patterns]
     return build_prefilter(expressions, use_hyperscan=way == "hyperscan"), patterns
 
 
@@ -180,7 +180,7 @@ def test_every_match_holds_a_literal() -> None:
 def test_hits_are_ordered_and_end_in_the_block() -> None:
     """Candidates come in the order of their ends, and end inside the block."""
     block = "\n".join(sample.line for _, sample in samples()).encode()
-    search = build_prefilter([Expression(p.regex, p.literals, p.prefilter) for p in every()])
+    search = build_prefilter([Expression(p.regex_text, p.literals, p.prefilter) for p in every()])
     ends = [end for end, _ in search.find(memoryview(block))]
     assert ends == sorted(ends)
     assert ends[0] > 0 and ends[-1] <= len(block)
@@ -189,7 +189,7 @@ def test_hits_are_ordered_and_end_in_the_block() -> None:
 def test_the_search_without_hyperscan_is_the_same_to_readers() -> None:
     """Without hyperscan the literals are searched, one candidate for each."""
     (pattern,) = (p for p in every() if p.name == "urllib3_retry")
-    plain = LiteralPrefilter([Expression(pattern.regex, pattern.literals)])
+    plain = LiteralPrefilter([Expression(pattern.regex_text, pattern.literals)])
     assert plain.find(memoryview(b"x after connection broken by y")) == [(28, 0)]
     assert plain.find(memoryview(b"nothing of it")) == []
 

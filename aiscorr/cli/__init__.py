@@ -15,6 +15,7 @@ from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
 from aiscorr.cli.querying import query
 from aiscorr.cli.reporting import demo, explain, report, verify
+from aiscorr.cli.serving import serve
 from aiscorr.errors import AiscorrError, UsageError
 
 
@@ -63,16 +64,6 @@ def pull(endpoint: str | None, out: str | None, no_ingest: bool) -> int:
         "pull is not there yet",
         where="aiscorr pull",
         try_this=f"ais log get cluster {out or './aislogs'} && aiscorr ingest {out or './aislogs'}",
-    )
-
-
-@click.command()
-def serve() -> int:
-    """The scheduled service (not there yet)."""
-    raise UsageError(
-        "serve is not there yet",
-        where="aiscorr serve",
-        try_this="run `aiscorr ingest LOGS` from cron or a systemd timer",
     )
 
 

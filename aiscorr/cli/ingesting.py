@@ -62,7 +62,7 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import pipeline
 
-    with _stoppable(context) as should_stop, progress(context) as show:
+    with stoppable(context) as should_stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
             threads=settings.thread_count, should_stop=should_stop, progress=show,
@@ -70,7 +70,7 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
 
 
 @contextlib.contextmanager
-def _stoppable(context: Context) -> Iterator[Callable[[], bool]]:
+def stoppable(context: Context) -> Iterator[Callable[[], bool]]:
     """Ctrl-C once: what was read is kept and published; twice: nothing is."""
     asked: list[bool] = []
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import io
 import re
 from array import array
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiscorr.parse.batches import PartSink
 
@@ -20,16 +19,14 @@ if TYPE_CHECKING:
 
 _FLUSH_BYTES = 16 * 1024 * 1024
 _PAIR = re.compile(rb"[!-+\--9;-~]+:-?[0-9]{1,18}")
-_PAIRS = re.compile(rb"(?:[!-+\--9;-~]++:-?[0-9]{1,18}+(?:,(?=.)|\Z))++", re.DOTALL)
+PAIRS = re.compile(rb"(?:[!-+\--9;-~]++:-?[0-9]{1,18}+(?:,(?=.)|\Z))++", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class StatsPlace:
+class StatsPlace(NamedTuple):
     """Where a statistics line stands and when it was printed (nanoseconds, the file's clock)."""
 
     file_id: int
     line_no: int
-    byte_offset: int
     process_no: int
     local_ns: int
 
@@ -50,7 +47,7 @@ def good_pairs(body: bytes) -> tuple[bytes, bool]:
 
     `a.n:1,b.n:x,c.n:3` → (b"a.n:1,c.n:3", False).
     """
-    if not body or _PAIRS.fullmatch(body):
+    if not body or PAIRS.fullmatch(body):
         return body, True
     return b",".join(pair for pair in body.split(b",") if _PAIR.fullmatch(pair)), False
 
@@ -89,11 +86,10 @@ class CounterBatch:
         for number, count in enumerate(self._counts):
             indices.extend(array("i", (number,)) * count)
         chosen = pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(indices)])
+        types = (pa.int32(), pa.int64(), pa.int32(), pa.int64())
         columns = {
-            "file_id": pa.array([place.file_id for place in self._places], pa.int32()),
-            "line_no": pa.array([place.line_no for place in self._places], pa.int64()),
-            "process_no": pa.array([place.process_no for place in self._places], pa.int32()),
-            "local_ns": pa.array([place.local_ns for place in self._places], pa.int64()),
+            name: pa.array(values, of_type)
+            for name, values, of_type in zip(StatsPlace._fields, zip(*self._places, strict=True), types, strict=True)
         }
         rows = {name: column.take(chosen) for name, column in columns.items()}
         self._sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))

@@ -9,7 +9,7 @@ import re
 
 from aiscorr.model import FileSummary
 from aiscorr.parse import ais_record as rec
-from aiscorr.parse.ais_counters import CounterBatch, StatsPlace, good_pairs, stats_body
+from aiscorr.parse.ais_counters import PAIRS, CounterBatch, StatsPlace, good_pairs, stats_body
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
@@ -26,10 +26,10 @@ TEXT_LIMIT = 4096
 _COLUMNS = frozenset(AIS_LINE.column_names)
 #: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
 _FIXED = (
-    Expression(re.compile(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d"), (b"E ", b"W "), r"[EW] [012]\d:[0-5]\d:[0-5]\d\."),
-    Expression(re.compile(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]"), (b" {",), r"\d\d \{[a-zA-Z]"),
-    Expression(re.compile(rb"(?:Started up|Rotated) at \d{4}/"), (b"Started up at ", b"Rotated at ")),
-    Expression(re.compile(rb"[tp]\[[\w-]{4,}\], Version "), (b"], Version ",)),
+    Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), r"[EW] [012]\d:[0-5]\d:[0-5]\d\."),
+    Expression(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]", (b" {",), r"\d\d \{[a-zA-Z]"),
+    Expression(rb"(?:Started up|Rotated) at \d{4}/", (b"Started up at ", b"Rotated at ")),
+    Expression(rb"[tp]\[[\w-]{4,}\], Version ", (b"], Version ",)),
 )
 _TITLE = re.compile(rb"(?:Node [tp]\[[\w-]+\], )?Version \d")
 #: What ends a process on stderr, often right behind its last E line; it is no part of that record.
@@ -44,7 +44,7 @@ class AisLogReader:
         self.sink = sink
         self.counters = CounterBatch(sink)
         self.patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
-        expressions = [*_FIXED, *(Expression(p.regex, p.literals, p.prefilter) for p in self.patterns)]
+        expressions = [*_FIXED, *(Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns)]
         self.prefilter: Prefilter = build_prefilter(expressions)
 
     def open_file(self, summary: FileSummary, state: AisState, zone: ZoneClock | None = None) -> AisFile:
@@ -97,6 +97,11 @@ class AisFile:
 
     def _take(self, segment: Segment) -> None:
         line = segment.text.strip(b"\0")
+        stats = rec.stats_of(line)
+        if stats is not None and PAIRS.fullmatch(stats[1]):
+            self._close_pending()
+            self._add_stats(segment, stats[1], self._take_time(segment, line, stats[0]), is_whole=True)
+            return
         records, _ = rec.records_of(line) if line else ([], None)
         if not records:
             self._take_unprefixed(segment, line)
@@ -150,10 +155,7 @@ class AisFile:
         self._emit_plain(segment, line, name, header.group(0), moment)
 
     def _take_record(self, segment: Segment, line: bytes, record: rec.AisRecord) -> None:
-        moment, jumped = self.state.place(record.of_day_ns)
-        self._note_time(moment)
-        if jumped:
-            self._mark(segment, "jump", moment, None, "", line)
+        moment = self._take_time(segment, line, record.of_day_ns)
         if record.wrapper_utc_ns is not None:
             self._note_wrapper(segment, moment, record.wrapper_utc_ns, line)
         if record.message.startswith(b"{") and record.source_loc is None:
@@ -181,6 +183,13 @@ class AisFile:
         else:
             self._write(row)
 
+    def _take_time(self, segment: Segment, line: bytes, of_day_ns: int) -> int:
+        moment, jumped = self.state.place(of_day_ns)
+        self._note_time(moment)
+        if jumped:
+            self._mark(segment, "jump", moment, None, "", line)
+        return moment
+
     def _classify(self, segment: Segment, message: bytes) -> tuple[Pattern | None, dict[str, Value]]:
         for number in segment.candidates:
             pattern = self._reader.patterns[number - len(_FIXED)] if number >= len(_FIXED) else None
@@ -192,23 +201,27 @@ class AisFile:
 
     def _take_stats(self, segment: Segment, record: rec.AisRecord, moment: int) -> None:
         body, is_whole = stats_body(record.message)
-        stored = self._stored(moment)
-        place = StatsPlace(self._summary.file_id, segment.line_no, segment.line_offset, self.state.process_no, stored)
         if not is_whole:
             self._reject(segment, "statistics line cut: its last pair was dropped, the others count")
         body, are_all_good = good_pairs(body)
         if not are_all_good:
             self._reject(segment, "statistics line with a pair that is not name:integer: the other pairs count")
+        self._add_stats(segment, body, moment, is_whole=is_whole)
+
+    def _add_stats(self, segment: Segment, body: bytes, moment: int, *, is_whole: bool) -> None:
+        """A statistics line and its good pairs."""
+        file_id, process_no, stored = self._summary.file_id, self.state.process_no, self._stored(moment)
+        place = StatsPlace(file_id, segment.line_no, process_no, stored)
         count = self._reader.counters.add(body, place) if body else 0
         self._summary.counter_count += count
         self._summary.event_count += 1
         self._sink.add(
             "stats_line",
             {
-                "file_id": place.file_id,
-                "line_no": place.line_no,
-                "byte_offset": place.byte_offset,
-                "process_no": place.process_no,
+                "file_id": file_id,
+                "line_no": segment.line_no,
+                "byte_offset": segment.line_offset,
+                "process_no": process_no,
                 "local_ns": stored,
                 "name_count": count,
                 "is_complete": is_whole,

@@ -7,7 +7,7 @@ at 2048 bytes without newline, so the next record may follow on the same line).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aiscorr.parse.stamps import SECOND_NS, clock_ns, day_ns, iso_ns, zone_seconds
 
@@ -17,9 +17,10 @@ _WRAPPER = re.compile(
 )
 _PREFIX = re.compile(
     rb"(?:\[while stopping:\] |Error: logging before flag\.Parse: )?"
-    rb"([IWE]) (\d\d):(\d\d):(\d\d)\.(\d{6}) (?:([A-Za-z_0-9]+(?:\.go)?:\d+)\]? )?"
+    rb"([IWE]) (\d\d:\d\d:\d\d\.\d{6}) (?:([A-Za-z_0-9]+(?:\.go)?:\d+)\]? )?"
 )
 _GLUED = re.compile(rb"(?<=.)[IWE] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
+_STATS = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) \{")
 HEADER = re.compile(rb"(Started up|Rotated) at (\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d), host (\S+?), (go\S+)")
 _MARKER = re.compile(
     rb"(\d\d) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d\d) (\d\d):(\d\d) ([A-Z]{1,5}|[+-]\d{2,4}) ====="
@@ -52,8 +53,7 @@ ZONE_SECONDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AisRecord:
+class AisRecord(NamedTuple):
     """A prefixed record. `of_day_ns`: nanoseconds since midnight, as printed. `start`: where the
     record begins in its line; `message_start`: where the message begins, both in bytes."""
 
@@ -64,6 +64,17 @@ class AisRecord:
     start: int
     message_start: int
     wrapper_utc_ns: int | None
+
+
+def of_day_ns(raw: bytes) -> int:
+    """Nanoseconds since midnight of `23:05:55.123456`, as nlog prints it."""
+    return clock_ns(int(raw[:2]), int(raw[3:5]), int(raw[6:8]), None) + int(raw[9:]) * 1000
+
+
+def stats_of(line: bytes) -> tuple[int, bytes] | None:
+    """Nanoseconds since midnight and what stands between the braces, of a line that is a statistics record alone."""
+    match = _STATS.match(line)
+    return (of_day_ns(match.group(1)), line[match.end() : -1]) if match is not None and line.endswith(b"}") else None
 
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:
@@ -94,11 +105,11 @@ def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
     while match is not None:
         glued = _glued_record(line, match.end())
         end = glued.start() if glued else len(line)
-        severity, hour, minute, second, micro, location = match.groups()
+        severity, time_of_day, location = match.groups()
         found.append(
             AisRecord(
                 severity.decode(),
-                clock_ns(int(hour), int(minute), int(second), micro.decode()),
+                of_day_ns(time_of_day),
                 location.decode() if location else None,
                 line[match.end() : end],
                 match.start(),

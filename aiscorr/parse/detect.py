@@ -127,7 +127,7 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     shares = {form.name: 0 for form in forms}
     for form in forms:
         first = _first_bytes(form.regex)
-        most = len(lines) if first is None else sum(firsts[byte] for byte in first)
+        most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
         if form.name == "file_worker" or most >= max(form.min_count, form.share * len(lines)):
             shares[form.name] = sum(1 for line in lines if form.regex.match(line, 0, 512))
     worker = next(form for form in forms if form.name == "file_worker")

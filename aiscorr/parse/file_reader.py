@@ -17,14 +17,14 @@ from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
 from aiscorr.parse.dumps import read_dump
 from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
-from aiscorr.parse.path_hints import ais_hints, worker_hints
+from aiscorr.parse.path_hints import ais_hints, job_of, worker_hints
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 
@@ -59,6 +59,7 @@ def options_key(options: IngestOptions) -> str:
         "kind": options.kind,
         "cluster": options.cluster,
         "job": options.job_id,
+        "job_templates": options.job_templates,
         "zone": options.timezone,
         "globs": options.timezone_globs,
         "year": options.year,
@@ -195,7 +196,8 @@ class FileReader:
 
     def _note_worker(self, summary: FileSummary) -> FileSummary:
         hints = worker_hints(summary.ref.path)
-        summary.job_id = self._options.job_id or hints.job_id
+        told = job_of(summary.ref.file_path, self._options.job_templates)
+        summary.job_id = self._options.job_id or told or hints.job_id
         summary.job_folder, summary.run_name = hints.job_folder, hints.run_name
         summary.attempt_no, summary.worker_node_no = hints.attempt_no, hints.node_no
         summary.path_rank, summary.path_local_rank = hints.rank, hints.local_rank

@@ -26,11 +26,8 @@ _OBJECT_URL = re.compile(r"/v1/objects/([\w.@#-]+)/([^\s?\"',)\]}]+)")
 _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
-_STATUS = re.compile(
-    r"STATUS:(\d{3})|\"status\":(\d{3})|\b(?:HTTP|status)[ =/:](?:1\.1 )?(\d{3})\b|\b([45]\d\d) (?:Client|Server) Error"
-)
-#: Every match of _STATUS holds one of these.
-_STATUS_WORDS = ("STATUS:", "status", "HTTP", " Error")
+_STATUS = re.compile(r"STATUS:(\d{3})|\"status\":(\d{3})|(?:(?<!\w)HTTP|(?<!\w)status)[ =/:](?:1\.1 )?(\d{3})\b")
+_STATUS_ERROR = re.compile(r"\b([45]\d\d) (?:Client|Server) Error")
 _UTM = re.compile(r"[?&]utm=([0-9a-z]{10,13})\b")
 _TID = re.compile(r"[?&]tid=([\w-]+)")
 _CLIENT_NODE = re.compile(r"\"node\":\s*\"[tp]\[([\w-]+)\]\"|\b[tp]\[([\w-]{5,})\]")
@@ -71,11 +68,19 @@ def common_ids(message: str) -> dict[str, Value]:
         if address is not None:
             found.setdefault("bucket", f"ais://{address.group(1)}")
             found["object"] = address.group(2).rstrip(".:;")
-    if any(word in message for word in _STATUS_WORDS):
-        status = _first(_STATUS.search(message))
-        if status is not None:
-            found["status_code"] = int(status)
+    status = _status_of(message)
+    if status is not None:
+        found["status_code"] = status
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _status_of(message: str) -> int | None:
+    """The first HTTP status of a message."""
+    named = _STATUS.search(message) if "tatus" in message or "HTTP" in message or "STATUS:" in message else None
+    error = _STATUS_ERROR.search(message) if "t Error" in message or "r Error" in message else None
+    if named is not None and (error is None or named.start() < error.start()):
+        return int(_first(named) or 0)
+    return int(error.group(1)) if error is not None else None
 
 
 def ais_ids(message: str, self_id: str | None) -> dict[str, Value]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 _GENERIC_FOLDER = re.compile(
     r"^(?:logs?|workers?|worker[_-]?logs?|std(?:err|out)|outputs?|out|errors?|err|torchrun[\w.-]*|attempt_\d+|none_\w+|\d{1,3}|"
@@ -122,3 +124,22 @@ def ais_hints(path: str) -> AisHints:
         link = _AIS_LINK.match(name)
         role = link.group(1) if link else role
     return AisHints(role, node_id, host, date, has_year)
+
+
+def job_of(path: str, templates: Iterable[str]) -> str | None:
+    """The job's id in a path, by the first glob with `{job_id}` that fits it; None where none does.
+
+    `/logs/5120341/error-0.out` and `/logs/{job_id}/error-*.out` → `5120341`.
+    """
+    for template in templates:
+        match = _template(template).fullmatch(path)
+        if match is not None:
+            return match.group("job")
+    return None
+
+
+@lru_cache(maxsize=64)
+def _template(template: str) -> re.Pattern[str]:
+    parts = re.split(r"(\{job_id\}|\*\*/|\*|\?)", template)
+    wild = {"{job_id}": "(?P<job>[^/]+?)", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(wild.get(part) or re.escape(part) for part in parts))

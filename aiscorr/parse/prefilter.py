@@ -42,13 +42,25 @@ class Prefilter(Protocol):
 
 
 class Expression:
-    """One thing to search for: a regex, the literals that stand in for it, a shorter regex given for it."""
+    """One thing to search for: a regex, the literals that stand in for it, a shorter regex given for it.
 
-    def __init__(self, regex: re.Pattern[bytes], literals: Sequence[bytes], override: str | None = None) -> None:
-        self.regex = regex
+    The regex is compiled only where it is looked at: what was compiled for the search is found again by its text.
+    """
+
+    def __init__(self, text: bytes, literals: Sequence[bytes], override: str | None = None) -> None:
+        self.text = text
         self.literals = tuple(literals)
         self.override = override
-        self.is_caseless = bool(regex.flags & re.IGNORECASE)
+
+    @cached_property
+    def regex(self) -> re.Pattern[bytes]:
+        """The whole regex."""
+        return re.compile(self.text)
+
+    @property
+    def is_caseless(self) -> bool:
+        """Whether case does not count."""
+        return bool(self.regex.flags & re.IGNORECASE)
 
     @cached_property
     def shortened(self) -> bytes | None:
@@ -65,7 +77,7 @@ class Expression:
 
     def key(self) -> str:
         """All that its search depends on."""
-        return repr((self.regex.pattern, self.regex.flags, self.literals, self.override))
+        return repr((self.text, self.literals, self.override))
 
 
 def shorten(regex: re.Pattern[bytes]) -> bytes | None:

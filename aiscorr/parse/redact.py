@@ -14,8 +14,6 @@ _NAMED = re.compile(
     r"[^\s\"',;\\]{6,}",
     re.IGNORECASE,
 )
-#: Every secret that is looked for stands beside one of these, in lower case.
-_MARKS = ("?", "bearer", "basic", "@", "secret", "passw", "_key", "_token")
 _USERINFO = re.compile(r"(https?://)[^/\s:@]+:[^/\s@]+@")
 
 
@@ -25,9 +23,19 @@ def redact(text: str) -> str:
     AIStore's own query (provider, tid, pid, utm) has no secret and stays.
     """
     folded = text.lower()
-    if not any(mark in folded for mark in _MARKS):
-        return text
-    text = _SECRET_QUERY.sub("?<redacted>", text)
-    text = _BEARER.sub(r"\1<redacted>", text)
-    text = _NAMED.sub(r"\1<redacted>", text)
-    return _USERINFO.sub(r"\1<redacted>@", text)
+    for words, regex, clean in _RULES:
+        for word in words:
+            if word in folded:
+                text = regex.sub(clean, text)
+                break
+    return text
+
+
+_SIGNED = ("x-amz-", "x-goog-", "signature=", "sig=", "se=", "expires=", "policy=", "key-pair-id=", "accesskeyid=")
+#: Words in lower case of which one stands in every match, the regex, and what takes the match's place.
+_RULES = (
+    ((*_SIGNED, "token=", "access_key", "secret"), _SECRET_QUERY, "?<redacted>"),
+    (("bearer", "basic"), _BEARER, r"\1<redacted>"),
+    (("secret", "passw", "_key", "_token"), _NAMED, r"\1<redacted>"),
+    (("@",), _USERINFO, r"\1<redacted>@"),
+)

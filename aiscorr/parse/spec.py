@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from aiscorr.errors import SpecError
 from aiscorr.parse.values import CONVERTERS, Value, default_converter
 from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
+#: Patterns that the tests have checked, every one.
+_OWN_FOLDER = Path(__file__).parent.parent / "patterns"
 _IGNORECASE = int(re.IGNORECASE)
 SEVERITIES = ("error", "warning", "info")
 ROLES = (
@@ -110,7 +112,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pattern:
-    """One recognised message. `literals`: every match contains at least one of them."""
+    """One recognised message. `literals`: every match contains at least one of them.
+
+    Regex and converters are made when they are first asked for: a run meets few of the many patterns.
+    """
 
     name: str
     path: str
@@ -125,8 +130,8 @@ class Pattern:
     formats: tuple[str, ...]
     priority: int
     literals: tuple[bytes, ...]
-    regex: re.Pattern[bytes]
-    convert: Mapping[str, str]
+    regex_text: bytes
+    named_converters: Mapping[str, str]
     constant: Mapping[str, Value] = field(default_factory=dict)
     failure_class: str | None = None
     activity: str | None = None
@@ -139,6 +144,20 @@ class Pattern:
     prefilter: str | None = None
     samples: tuple[Sample, ...] = ()
     near_misses: tuple[str, ...] = ()
+
+    @cached_property
+    def regex(self) -> re.Pattern[bytes]:
+        """The compiled regex. Raises SpecError."""
+        return compile_regex(self.regex_text.decode(), where=self.path)
+
+    @cached_property
+    def convert(self) -> dict[str, str]:
+        """The converter of each group. Raises SpecError."""
+        return _converters(self.named_converters, self.regex, self.formats, Path(self.path))
+
+    def check(self) -> None:
+        """Makes regex and converters. Raises SpecError where one is wrong."""
+        _ = self.convert
 
     def may_match(self, line: bytes) -> bool:
         """Whether the line holds one of the literals; True where case does not count, which is not looked at."""
@@ -208,13 +227,13 @@ def read_samples(raw: Mapping[str, Any], path: Path) -> tuple[tuple[Sample, ...]
 
 
 def _converters(
-    raw: Mapping[str, Any], regex: re.Pattern[bytes], formats: tuple[str, ...], path: Path
+    named: Mapping[str, str], regex: re.Pattern[bytes], formats: tuple[str, ...], path: Path
 ) -> dict[str, str]:
     types: dict[str, str] = {}
     for name in formats:
         types.update({column.name: column.type for column in FORMAT_TABLES[name].columns})
     chosen = {group: default_converter(types.get(group, "VARCHAR")) for group in regex.groupindex}
-    for group, converter in raw.get("convert", {}).items():
+    for group, converter in named.items():
         _require(group in chosen, f"convert.{group}: the regex has no such group", path, "name a group of the regex")
         _require(
             converter in CONVERTERS,
@@ -268,7 +287,6 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
     """A checked pattern from the content of its file; the file stem is its name."""
     _check_keys(path, raw)
     formats = tuple(raw["formats"])
-    regex = compile_regex(raw["regex"], where=str(path))
     literals = (raw["literal"],) if isinstance(raw["literal"], str) else tuple(raw["literal"])
     _require(all(literals), "an empty literal", path, "a text of three characters or more that every match contains")
     samples, misses = read_samples(raw, path)
@@ -282,8 +300,8 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
         formats=formats,
         priority=int(raw.get("priority", 50)),
         literals=tuple(text.encode() for text in literals),
-        regex=regex,
-        convert=_converters(raw, regex, formats, path),
+        regex_text=raw["regex"].encode(),
+        named_converters=dict(raw.get("convert", {})),
         constant=dict(raw.get("constant", {})),
         failure_class=_one_of(raw, "failure_class", FAILURE_CLASSES, path),
         activity=raw.get("activity"),
@@ -320,14 +338,17 @@ def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pat
     for folder in folders:
         for path, raw in read_folder(folder).items():
             if kind is None or kind in raw.get("formats", (kind,)):
-                found[Path(path).stem] = parse_pattern(Path(path), raw)
+                pattern = parse_pattern(Path(path), raw)
+                if folder != _OWN_FOLDER:
+                    pattern.check()
+                found[pattern.name] = pattern
     return tuple(sorted(found.values(), key=lambda p: (p.priority, p.name)))
 
 
 @lru_cache(maxsize=8)
 def pattern_set(kind: str, extra_folders: tuple[str, ...] = ()) -> tuple[Pattern, ...]:
     """The patterns of one format (`ais`, `worker`, `tail`, `step`), ours first, then the user's."""
-    return load_patterns([Path(__file__).parent.parent / "patterns", *map(Path, extra_folders)], kind)
+    return load_patterns([_OWN_FOLDER, *map(Path, extra_folders)], kind)
 
 
 def sample_mismatch(pattern: Pattern, sample: Sample) -> str | None:

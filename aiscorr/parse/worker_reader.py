@@ -7,12 +7,14 @@ job may follow each other in it.
 from __future__ import annotations
 
 import json
-from itertools import islice
+from collections.abc import Iterable
+from itertools import tee
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import client_ids, may_hold_ids
+from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.scan import LineWalker, Segment
@@ -21,8 +23,8 @@ from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.values import Value, capture_json, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
-from aiscorr.parse.worker_state import RecentText, WorkerState
-from aiscorr.parse.worker_tail import last_words, lines_before
+from aiscorr.parse.worker_state import WorkerState
+from aiscorr.parse.worker_tail import TailLine, last_words
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
 
@@ -45,7 +47,7 @@ class WorkerLogReader:
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.prefilter: Prefilter = build_prefilter(
-            [Expression(p.regex, p.literals, p.prefilter) for p in self.patterns]
+            [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
         )
         self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
 
@@ -75,10 +77,8 @@ class WorkerFile:
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
         self._fed: dict[Key, int] = {}
+        self._behind = LookBack(reader.prefixes, state, self._years)
         self._steps = StepLines(reader.steps, self._sink, summary, state, self._years, self._stored)
-        self._recent = RecentText()
-        self._block: Block | None = None
-        self._block_line_no = state.line_no
 
     @property
     def is_between_records(self) -> bool:
@@ -87,13 +87,12 @@ class WorkerFile:
 
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
-        self._block, self._block_line_no = block, self._walker.line_no
-        self._note_edge(block)
+        self._behind.open_block(block, self._walker.line_no)
         for segment in self._walker.walk(block):
             self._take(segment)
             self._walker.wants_every_line = not self.is_between_records
-        self._steps.look(block, self._block_line_no)
-        self._recent.add(block.data, block.size, self._walker.line_no)
+        self._steps.look(block, self.state.line_no)
+        self._behind.close_block(block, self._walker.line_no)
         self.state.line_no = self._walker.line_no
         self.state.keep_years(self._years)
 
@@ -107,13 +106,8 @@ class WorkerFile:
         for key in list(self._messages):
             self._close_message(key)
         if not self.state.is_tail_taken:
-            self._take_tail(b"", self._walker.line_no, self.state_offset())
-        lines = lines_before(self._recent.parts(), b"", self._walker.line_no, self.state_offset())
-        for line in islice(lines, 400):
-            prefix = self._reader.prefixes.read(line.text[:1024], self._years)
-            if prefix.stamp is not None:
-                self.state.note_stamp(prefix, line.byte_offset)
-                break
+            self._take_tail(self._behind.lines_at_end(self._walker.line_no))
+        self._behind.find_last_stamp(self._walker.line_no)
         self._summary.line_count = self._walker.line_no - 1 + (0 if ends_with_newline else 1)
         is_utc = 0 if self.state.is_utc else None
         self._summary.first_ns = self._stored(self.state.first_ns, is_utc)
@@ -122,12 +116,7 @@ class WorkerFile:
 
     def preload(self, before: bytes) -> None:
         """The text in front of the place where reading goes on, for looking back."""
-        keep = before[before.find(b"\n") + 1 :]
-        self._recent.add(keep, len(keep), self.state.line_no)
-
-    def state_offset(self) -> int:
-        """Bytes read so far."""
-        return self._block.offset + self._block.size if self._block else 0
+        self._behind.preload(before)
 
     def _take(self, segment: Segment) -> None:
         raw = segment.text.strip(b"\0")
@@ -234,7 +223,7 @@ class WorkerFile:
         self, segment: Segment, line: bytes, prefix: LinePrefix, pattern: Pattern, values: dict[str, Value]
     ) -> Row:
         if prefix.stamp is None:
-            self._look_back(segment)
+            self._behind.find_stamp(segment.start)
         text = line.decode("utf-8", "replace")
         rank = prefix.rank if prefix.rank is not None else self._summary.path_rank
         row: Row = {
@@ -305,56 +294,26 @@ class WorkerFile:
             "attempt_no": self.state.attempt_no,
         }
 
-    def _look_back(self, segment: Segment) -> None:
-        """Finds the nearest stamped line before a line that has none."""
-        if self._block is None:
-            return
-        low = max(0, self.state.searched_offset - self._block.offset)
-        if not self._note_last_stamp(self._block.data, low, segment.start, self._block.offset):
-            for part, offset in self._recent.parts_down_to(self.state.searched_offset, self._block.offset):
-                if self._note_last_stamp(part, 0, len(part), offset):
-                    break
-        self.state.searched_offset = self._block.offset + segment.start
-
-    def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
-        """Takes the last stamp of a part of a text that begins at this place, if it has one."""
-        while end >= low:
-            start = data.rfind(b"\n", low, end) + 1 or low
-            if data.count(b":", start, end) >= 2:
-                prefix = self._reader.prefixes.read(bytes(data[start : min(end, start + 1024)]), self._years)
-                if prefix.stamp is not None:
-                    self.state.note_stamp(prefix, offset + start)
-                    return True
-            end = start - 1
-        return False
-
-    def _note_edge(self, block: Block) -> None:
-        """Reads the stamps at the beginning of the file, for its first time and its year."""
-        if block.offset == 0:
-            offset = block.offset
-            for piece in bytes(block.data[: min(block.size, 32 * 1024)]).split(b"\n")[:200]:
-                prefix = self._reader.prefixes.read(piece[:1024], self._years)
-                if prefix.stamp is not None:
-                    self.state.note_stamp(prefix, offset)
-                    self.state.searched_offset = block.offset
-                    break
-                offset += len(piece) + 1
-
     def _note_wrapper(self, segment: Segment, prefix: LinePrefix, line: bytes) -> None:
         stamp, outer = prefix.stamp, prefix.wrapper_stamp
         if stamp is None or outer is None or stamp is outer or outer.zone_offset_s is None:
             return
         if stamp.zone_offset_s is None:
-            mark: Row = {
+            self._mark(segment, "wrapper", stamp.local_ns, outer.local_ns - outer.zone_offset_s * SECOND_NS, line)
+
+    def _mark(self, segment: Segment, kind: str, local_ns: int, utc_ns: int, line: bytes) -> None:
+        self._sink.add(
+            "clock_mark",
+            {
                 "file_id": self._summary.file_id,
                 "line_no": segment.line_no,
                 "process_no": self.state.attempt_no,
-                "kind": "wrapper",
-                "local_ns": stamp.local_ns,
-                "utc_ns": outer.local_ns - outer.zone_offset_s * SECOND_NS,
+                "kind": kind,
+                "local_ns": local_ns,
+                "utc_ns": utc_ns,
                 "text": line.decode("utf-8", "replace")[:512],
-            }
-            self._sink.add("clock_mark", mark)
+            },
+        )
 
     def _note_attempt(self, segment: Segment, pattern: Pattern, row: Row) -> None:
         rank = row["rank"]
@@ -365,23 +324,23 @@ class WorkerFile:
             self._end_attempt(segment, pattern)
 
     def _end_attempt(self, segment: Segment, pattern: Pattern) -> None:
-        if not self.state.is_tail_taken and self._block is not None:
-            before = bytes(self._block.data[: segment.start])
-            self._take_tail(before, self._block_line_no, self._block.offset)
+        if not self.state.is_tail_taken:
+            self._take_tail(self._behind.lines_before(segment.start))
         if pattern.marks == "attempt_end" or pattern.opens == "torchrun_table":
             self.state.is_attempt_over = True
 
-    def _take_tail(self, before: bytes, line_no: int, offset: int) -> None:
+    def _take_tail(self, lines: Iterable[TailLine]) -> None:
         self.state.is_tail_taken = True
-        lines = lines_before(self._recent.parts(), before, line_no, offset)
+        lines, again = tee(lines)
+        self._steps.last(again)
         rows = last_words(
             lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
         )
-        self._steps.last(lines_before(self._recent.parts(), before, line_no, offset))
-        of_file: Row = {"file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
         for row in rows:
             row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])
-            self._sink.add("worker_tail", row | of_file)
+            self._sink.add(
+                "worker_tail", {**row, "file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
+            )
 
     def _close_traceback(self, key: Key) -> None:
         for row in self._tracebacks.pop(key).rows:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 
 from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.stamps import SECOND_NS, YearContext
-
-#: How much of the text in front of a place is kept for looking back.
-KEEP_BYTES = 128 * 1024
 
 
 @dataclass
@@ -99,59 +94,3 @@ class WorkerState:
         self.is_utc = self.is_utc or stamp.zone_offset_s is not None
         self.first_ns = moment if self.first_ns is None else min(self.first_ns, moment)
         self.last_ns = moment if self.last_ns is None else max(self.last_ns, moment)
-
-
-@dataclass
-class _Part:
-    """The end of a block: where it lies in the block's buffer, and the number of the line behind it."""
-
-    data: bytes | bytearray
-    start: int
-    end: int
-    next_line_no: int
-
-    def keep(self) -> None:
-        """Takes a copy, before the buffer is used for another block."""
-        if isinstance(self.data, bytearray):
-            self.data, self.start, self.end = bytes(self.data[self.start : self.end]), 0, self.end - self.start
-
-
-class RecentText:
-    """The last bytes of the text already read, with the number of its first line, for looking back.
-
-    Parts follow each other without a gap: a part that is only the end of its block fills the limit alone. The latest
-    lies in its block's buffer, which stays as it is while the next block is read (see BlockReader); most are never
-    looked at, so none is copied before it must be.
-    """
-
-    def __init__(self, limit: int = KEEP_BYTES) -> None:
-        self._limit = limit
-        self._parts: deque[_Part] = deque()
-
-    def add(self, data: bytes | bytearray, size: int, next_line_no: int) -> None:
-        """The block just read: its buffer, how much of it counts, the number of the line behind it."""
-        start = max(0, size - self._limit)
-        if start:
-            self._parts.clear()
-        for part in self._parts:
-            part.keep()
-        self._parts.append(_Part(data, start, size, next_line_no))
-        total = sum(part.end - part.start for part in self._parts)
-        while len(self._parts) > 1 and total - (self._parts[0].end - self._parts[0].start) >= self._limit:
-            first = self._parts.popleft()
-            total -= first.end - first.start
-
-    def parts_down_to(self, low: int, end: int) -> Iterator[tuple[bytes, int]]:
-        """The kept text between two places of the file, the latest part first, each with its place."""
-        for part in reversed(self._parts):
-            if end <= low:
-                return
-            start = end - (part.end - part.start)
-            skip = max(0, low - start)
-            yield bytes(part.data[part.start + skip : part.end]), start + skip
-            end = start
-
-    def parts(self) -> list[tuple[bytes, int]]:
-        """The kept parts, oldest first, each with the number of its first line."""
-        texts = [(bytes(part.data[part.start : part.end]), part.next_line_no) for part in self._parts]
-        return [(text, next_line_no - text.count(b"\n")) for text, next_line_no in texts]

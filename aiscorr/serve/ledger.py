@@ -1,0 +1,76 @@
+"""The service's runs, one JSON line each, in a file beside the database: a run that fails leaves its row too.
+
+A line is written whole and synced before the run counts as done; a last line that a crash cut is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+OUTCOMES = ("ok", "partial", "failed", "stopped")
+_LAST = 1000
+
+
+@dataclass(frozen=True)
+class ServiceRun:
+    """One run. Times are ISO 8601 with zone; `problems`: what went wrong, a sentence each."""
+
+    kind: str
+    started_at: str
+    ended_at: str
+    outcome: str
+    file_count: int = 0
+    event_count: int = 0
+    failures: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def began(self) -> datetime:
+        """When it began."""
+        return datetime.fromisoformat(self.started_at)
+
+
+def ledger_path(db_path: str) -> str:
+    """Where the runs of the service over a database are."""
+    return f"{db_path}.runs.jsonl"
+
+
+def add_run(path: str, run: ServiceRun) -> None:
+    """Appends a run; it is on the disk when this returns."""
+    line = json.dumps(asdict(run), ensure_ascii=False).encode() + b"\n"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        size = os.fstat(handle).st_size
+        is_cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+        os.write(handle, b"\n" + line if is_cut else line)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def last_runs(path: str, count: int = _LAST) -> list[ServiceRun]:
+    """The last runs, oldest first; lines that are not whole are left out."""
+    runs: deque[ServiceRun] = deque(maxlen=count)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                run = _run(line)
+                if run is not None:
+                    runs.append(run)
+    except FileNotFoundError:
+        pass
+    return list(runs)
+
+
+def _run(line: str) -> ServiceRun | None:
+    try:
+        values = json.loads(line)
+        lists = {name: tuple(values.get(name, ())) for name in ("failures", "reports", "problems")}
+        return ServiceRun(**{**values, **lists})
+    except (ValueError, TypeError, AttributeError):
+        return None

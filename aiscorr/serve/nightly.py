@@ -1,0 +1,147 @@
+"""One run of the service: reads every source, writes reports, and leaves a row; a source that fails stops no other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from aiscorr import pipeline
+from aiscorr.config import Settings, default_job_count
+from aiscorr.errors import AiscorrError
+from aiscorr.model import IngestOptions, IngestSummary
+from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
+from aiscorr.serve.notify import notify
+from aiscorr.serve.plan import ServePlan
+from aiscorr.serve.reports import write_reports
+from aiscorr.store.database import reading
+
+
+@dataclass
+class _Progress:
+    """What a run has done so far."""
+
+    file_count: int = 0
+    event_count: int = 0
+    failures: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    is_stopped: bool = False
+
+    def add(self, summary: IngestSummary) -> None:
+        """What one source gave."""
+        self.file_count += summary.new_file_count
+        self.event_count += summary.event_count
+        self.failures += [failure[0] for failure in summary.failures if failure[0] not in self.failures]
+        self.problems += [f"{problem.path}: {problem.reason}" for problem in summary.unreadable if problem.is_error]
+        self.problems += [f"{path}: {problem}" for path, problem in summary.problems]
+        self.is_stopped = self.is_stopped or summary.outcome == "stopped"
+
+
+def run_once(
+    plan: ServePlan,
+    settings: Settings,
+    kind: str,
+    *,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> ServiceRun:
+    """Reads what is new and writes the reports it leads to; the run is in the ledger when this returns."""
+    started = now()
+    done = _Progress()
+    for paths, options in _sources(plan, settings):
+        if should_stop():
+            done.is_stopped = True
+            break
+        _ingest(paths, options, settings, now(), should_stop, done)
+    if not done.is_stopped:
+        _report(plan, settings, now(), done)
+    run = ServiceRun(
+        kind=kind,
+        started_at=started.isoformat(),
+        ended_at=now().isoformat(),
+        outcome=_outcome(done),
+        file_count=done.file_count,
+        event_count=done.event_count,
+        failures=tuple(done.failures),
+        reports=tuple(done.reports),
+        problems=tuple(done.problems),
+    )
+    add_run(ledger_path(settings.db_path), run)
+    return run
+
+
+def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], IngestOptions]]:
+    """Paths to read and what is known of them; storage logs first, so that a failure finds them there."""
+    common = IngestOptions(
+        timezone=settings.timezone,
+        timezone_globs=settings.timezone_globs,
+        job_count=settings.job_count or default_job_count(),
+        pattern_folders=settings.pattern_folders,
+        format_folders=settings.format_folders,
+    )
+    found: list[tuple[list[str], IngestOptions]] = []
+    for cluster in plan.clusters:
+        options = replace(common, cluster=cluster.name, timezone=cluster.timezone or common.timezone)
+        found.append((list(cluster.paths), options))
+    for jobs in plan.jobs:
+        options = replace(
+            common,
+            job_id=jobs.job_id,
+            job_templates=(jobs.template,) if jobs.has_job_id else (),
+            timezone=jobs.timezone or common.timezone,
+        )
+        files = jobs.files()
+        if files:
+            found.append((files, options))
+    return found
+
+
+def _ingest(
+    paths: list[str],
+    options: IngestOptions,
+    settings: Settings,
+    now: datetime,
+    should_stop: Callable[[], bool],
+    done: _Progress,
+) -> None:
+    try:
+        summary = pipeline.ingest(
+            paths,
+            settings.db_path,
+            options,
+            now=now,
+            memory_limit=settings.memory_limit,
+            threads=settings.thread_count,
+            should_stop=should_stop,
+        )
+    except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
+        done.problems.append(f"{paths[0]}: {_said(error)}")
+        return
+    done.add(summary)
+
+
+def _report(plan: ServePlan, settings: Settings, now: datetime, done: _Progress) -> None:
+    if not os.path.exists(settings.db_path):
+        return
+    try:
+        with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+            done.reports += write_reports(connection, plan.reports, now=now, wait=plan.wait, recent=plan.recent)
+            done.problems += notify(connection, plan.targets, plan.reports, since=now - plan.recent)
+    except Exception as error:  # as above
+        done.problems.append(f"{plan.reports}: reports: {_said(error)}")
+
+
+def _said(error: Exception) -> str:
+    """What went wrong in one line; a fault that is none of the user's with its kind."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, AiscorrError) else f"{type(error).__name__}: {text}"
+
+
+def _outcome(done: _Progress) -> str:
+    if done.is_stopped:
+        return "stopped"
+    if not done.problems:
+        return "ok"
+    return "partial" if done.file_count or done.reports else "failed"

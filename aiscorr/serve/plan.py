@@ -1,0 +1,226 @@
+"""What the service is to do, from `[serve]` of aiscorr.toml: sources, times, and where reports go."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from aiscorr.config import check_zone
+from aiscorr.errors import UsageError
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"(\d{1,6})([smhd])")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_KEYS = ("timezone", "nightly", "every", "grace", "wait", "recent", "reports", "cluster", "jobs", "notify")
+_CLUSTER_KEYS = ("name", "logs", "timezone")
+_TARGET_KEYS = ("name", "kind", "url", "url_file", "command", "confidence")
+_KINDS = ("webhook", "slack", "alertmanager", "command")
+_JOB_KEYS = ("path", "timezone", "job")
+
+
+@dataclass(frozen=True)
+class ClusterLogs:
+    """AIStore logs that something else puts into folders. `name`: the cluster's, where it is to be given."""
+
+    name: str | None
+    paths: tuple[str, ...]
+    timezone: str | None
+
+
+@dataclass(frozen=True)
+class JobLogs:
+    """Worker logs: a glob in which `{job_id}` may stand for the job's id."""
+
+    template: str
+    job_id: str | None
+    timezone: str | None
+
+    @property
+    def has_job_id(self) -> bool:
+        """Whether the path tells the job."""
+        return "{job_id}" in self.template
+
+    def files(self) -> list[str]:
+        """The files there are now, sorted."""
+        return sorted(glob.glob(self.template.replace("{job_id}", "*"), recursive=True))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Who is told of failures: a `url`, one in a file that only its owner may read, or a command with JSON as input.
+
+    `confidence`: told of are failures that storage caused at least so surely.
+    """
+
+    name: str
+    kind: str
+    confidence: float
+    url: str | None = None
+    url_file: str | None = None
+    command: tuple[str, ...] = ()
+
+    def address(self) -> str:
+        """The address; raises ValueError where the file does not hold one."""
+        if self.url is not None:
+            return self.url
+        with open(self.url_file or "", encoding="utf-8") as file:
+            return file.read().strip()
+
+
+@dataclass(frozen=True)
+class ServePlan:
+    """The whole plan.
+
+    `nightly`: time of day of the nightly run, in `zone`. `every`: between other runs, None: only nightly.
+    `grace`: how late a run may begin. `wait`: how long a report waits for worker logs that are missing.
+    `recent`: how far back failures get a report.
+    """
+
+    zone: ZoneInfo
+    nightly: time
+    every: timedelta | None
+    grace: timedelta
+    wait: timedelta
+    recent: timedelta
+    reports: str
+    clusters: tuple[ClusterLogs, ...]
+    jobs: tuple[JobLogs, ...]
+    targets: tuple[Target, ...] = ()
+
+
+def duration(text: object, where: str) -> timedelta:
+    """`90s`, `10m`, `6h` or `2d`. Raises UsageError."""
+    match = _DURATION.fullmatch(str(text))
+    if match is None or int(match.group(1)) == 0:
+        raise UsageError(f"{text!r} is no duration", where=where, try_this="a number and s, m, h or d, such as 10m")
+    return timedelta(seconds=int(match.group(1)) * _UNITS[match.group(2)])
+
+
+def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> ServePlan:
+    """The plan of a `[serve]` table; paths are relative to `base`. Raises UsageError."""
+    if not values:
+        raise UsageError(
+            "nothing says what the service is to read",
+            where=where,
+            try_this="aiscorr serve --example config >> aiscorr.toml, then name your folders in it",
+        )
+    _check_keys(values, _KEYS, f"{where} [serve]")
+    zone = str(values.get("timezone", "UTC"))
+    check_zone(zone, f"{where} [serve] timezone")
+    every = values.get("every")
+    plan = ServePlan(
+        zone=ZoneInfo(zone),
+        nightly=_time_of_day(values.get("nightly", "02:30"), f"{where} [serve] nightly"),
+        every=duration(every, f"{where} [serve] every") if every is not None else None,
+        grace=duration(values.get("grace", "6h"), f"{where} [serve] grace"),
+        wait=duration(values.get("wait", "15m"), f"{where} [serve] wait"),
+        recent=duration(values.get("recent", "14d"), f"{where} [serve] recent"),
+        reports=os.path.abspath(os.path.join(base, str(values.get("reports", "reports")))),
+        clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
+        jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
+        targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
+    )
+    if not plan.clusters and not plan.jobs:
+        raise UsageError(
+            "no source is named", where=f"{where} [serve]", try_this="add [[serve.cluster]] or [[serve.jobs]]"
+        )
+    return plan
+
+
+def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
+    found = values.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UsageError(f"{key!r} must be tables", where=where, try_this=f"write [[serve.{key}]]")
+    return found
+
+
+def _cluster(raw: Mapping[str, Any], base: str, where: str) -> ClusterLogs:
+    where = f"{where} [[serve.cluster]]"
+    _check_keys(raw, _CLUSTER_KEYS, where)
+    logs = raw.get("logs")
+    paths = [logs] if isinstance(logs, str) else logs
+    if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
+        raise UsageError("'logs' names no folder", where=where, try_this='logs = ["/var/log/ais"]')
+    return ClusterLogs(
+        _text(raw, "name", where), tuple(os.path.abspath(os.path.join(base, path)) for path in paths), _zone(raw, where)
+    )
+
+
+def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:
+    where = f"{where} [[serve.jobs]]"
+    _check_keys(raw, _JOB_KEYS, where)
+    path = _text(raw, "path", where)
+    if not path:
+        raise UsageError("'path' is missing", where=where, try_this='path = "/logs/{job_id}/error-*.out"')
+    if path.count("{job_id}") > 1:
+        raise UsageError("{job_id} may stand once in a path", where=where, try_this="put * in the other place")
+    return JobLogs(os.path.abspath(os.path.join(base, path)), _text(raw, "job", where), _zone(raw, where))
+
+
+def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
+    where = f"{where} [[serve.notify]]"
+    _check_keys(raw, _TARGET_KEYS, where)
+    kind, url, url_file = _text(raw, "kind", where), _text(raw, "url", where), _text(raw, "url_file", where)
+    command, confidence = raw.get("command", []), raw.get("confidence", 0.7)
+    if kind not in _KINDS:
+        raise UsageError(f"kind = {kind!r} is not known", where=where, try_this="one of: " + ", ".join(_KINDS))
+    if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
+        raise UsageError("'command' must be a list of texts", where=where, try_this='command = ["mail-storage"]')
+    given = [name for name, value in (("url", url), ("url_file", url_file), ("command", command)) if value]
+    if len(given) != 1 or (kind == "command") != (given == ["command"]):
+        needed = "command" if kind == "command" else "url or url_file"
+        raise UsageError(f"{kind} needs {needed}, and nothing else", where=where, try_this="correct it")
+    if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise UsageError("'confidence' must be from 0 to 1", where=where, try_this="confidence = 0.7")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise UsageError("'url' must begin with http:// or https://", where=where, try_this="correct it")
+    path = os.path.abspath(os.path.join(base, url_file)) if url_file else None
+    if path is not None:
+        _check_secret(path, where)
+    return Target(_text(raw, "name", where) or str(kind), str(kind), float(confidence), url, path, tuple(command))
+
+
+def _check_secret(path: str, where: str) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", where=where, try_this="check url_file") from None
+    if mode & 0o077:
+        raise UsageError(f"{path} can be read by others", where=where, try_this=f"chmod 600 {path}")
+
+
+def _text(raw: Mapping[str, Any], key: str, where: str) -> str | None:
+    value = raw.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{key!r} must be a text, not {value!r}", where=where, try_this="correct it")
+    return value
+
+
+def _zone(raw: Mapping[str, Any], where: str) -> str | None:
+    zone = _text(raw, "timezone", where)
+    if zone is not None:
+        check_zone(zone, where)
+    return zone
+
+
+def _time_of_day(value: object, where: str) -> time:
+    match = _CLOCK.fullmatch(str(value))
+    if match is None:
+        raise UsageError(f"{value!r} is no time of day", where=where, try_this="such as 02:30")
+    return time(int(match.group(1)), int(match.group(2)))
+
+
+def _check_keys(raw: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in raw:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            raise UsageError(
+                f"unknown key {key!r}", where=where, try_this=near[0] if near else "one of: " + ", ".join(known)
+            )

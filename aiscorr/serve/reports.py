@@ -1,0 +1,101 @@
+"""Writes the report of every recent failure into a folder, once, and again when it says something else.
+
+A report waits a while for worker logs that are known to be missing; then it is written as partial, and written again
+when the rest arrives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from aiscorr.report import render
+from aiscorr.report.build import build_report, with_checks
+from aiscorr.report.citation import check, citations
+from aiscorr.serve.files import replace_file
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from aiscorr.report.document import Report
+
+_STATE = "state.json"
+_RECENT = """
+select f.failure_id, count(m.failure_id) as missing
+from failure as f
+left join missing_worker_file as m on m.failure_id = f.failure_id
+where coalesce(f.ended_at, f.first_error_at, f.hang_started_at) >= make_timestamp_ns($since)
+group by f.failure_id
+order by f.failure_id
+"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the folder holds of a failure: the sum of what its report says, and whether logs were missing."""
+
+    first_seen_at: str
+    fingerprint: str | None = None
+    is_partial: bool = False
+
+
+def write_reports(
+    connection: duckdb.DuckDBPyConnection, folder: str, *, now: datetime, wait: timedelta, recent: timedelta
+) -> list[str]:
+    """Writes what is new or says something else; returns the ids of those failures, partial ones marked so."""
+    os.makedirs(folder, exist_ok=True)
+    state = _read_state(folder)
+    written: list[str] = []
+    since = int((now - recent).timestamp()) * 1_000_000_000
+    for failure_id, missing in connection.execute(_RECENT, {"since": since}).fetchall():
+        known = state.get(failure_id) or Written(now.isoformat())
+        state[failure_id] = known
+        is_waited = now - datetime.fromisoformat(known.first_seen_at) >= wait
+        if missing and not is_waited and known.fingerprint is None:
+            continue
+        report = build_report(connection, failure_id, now)
+        fingerprint = fingerprint_of(report)
+        if fingerprint == known.fingerprint:
+            continue
+        _write(folder, failure_id, with_checks(report, check(citations(report))))
+        state[failure_id] = replace(known, fingerprint=fingerprint, is_partial=bool(missing))
+        written.append(f"{failure_id} (partial: {missing} worker logs have not come)" if missing else failure_id)
+        _write_state(folder, state)
+    _write_state(folder, state)
+    return written
+
+
+def reported(folder: str) -> set[str]:
+    """The failures that have a report, be it a partial one."""
+    return {failure_id for failure_id, written in _read_state(folder).items() if written.fingerprint is not None}
+
+
+def fingerprint_of(report: Report) -> str:
+    """A sum over all that a report says but the time it was made at."""
+    values = json.loads(render.render_json(report))
+    values.pop("generated_at", None)
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _write(folder: str, failure_id: str, report: Report) -> None:
+    name = os.path.join(folder, failure_id.replace("/", "_"))
+    replace_file(f"{name}.txt", render.render_text(report, width=110, color=False))
+    replace_file(f"{name}.md", render.render_markdown(report))
+    replace_file(f"{name}.json", render.render_json(report))
+
+
+def _read_state(folder: str) -> dict[str, Written]:
+    try:
+        with open(os.path.join(folder, _STATE), encoding="utf-8") as file:
+            return {failure_id: Written(**values) for failure_id, values in json.load(file).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # the reports are written once more
+
+
+def _write_state(folder: str, state: dict[str, Written]) -> None:
+    values = {failure_id: asdict(written) for failure_id, written in sorted(state.items())}
+    replace_file(os.path.join(folder, _STATE), json.dumps(values, indent=1) + "\n")
