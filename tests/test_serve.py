@@ -8,76 +8,31 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
-from threading import Thread
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from commands import Command
 from outside import aiscorr, ended, started
-from scenes import FIXTURES, rows
+from scenes import rows
+from serve_home import JOB, NOW, arrive, furnish, reports, setting, work
 from stored_rows import stored
 
-from aiscorr.config import Settings, load_settings
 from aiscorr.errors import UsageError
 from aiscorr.parse.path_hints import job_of
 from aiscorr.serve import nightly
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
 from aiscorr.serve.nightly import run_once
-from aiscorr.serve.plan import ServePlan, duration, read_plan
+from aiscorr.serve.plan import duration, read_plan
 from aiscorr.serve.service import is_overdue, last_due, next_due
-
-SCENARIO = FIXTURES / "target_killed_short_batch"
-JOB = "4184269"
-NOW = datetime(2026, 9, 15, 6, 0, tzinfo=UTC)
-CONFIG = """
-[serve]
-every = "1s"
-wait = "10m"
-recent = "9000d"
-[[serve.cluster]]
-logs = ["ais"]
-[[serve.jobs]]
-path = "logs/{job_id}/error-*.out"
-"""
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder with a configuration, AIStore logs, and the first of a job's two worker logs."""
-    (tmp_path / "aiscorr.toml").write_text(CONFIG)
-    shutil.copytree(SCENARIO / "ais", tmp_path / "ais")
-    arrive(tmp_path, 0)
-    return tmp_path
-
-
-def arrive(home: Path, node: int) -> None:
-    """The log of a worker node comes in."""
-    target = home / "logs" / "train-7" / f"error-{JOB}-{node}.out"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(SCENARIO / "workers" / target.name, target)
-
-
-def setting(home: Path) -> tuple[ServePlan, Settings]:
-    """Plan and settings as the verb reads them."""
-    settings = load_settings(db=None, config=str(home / "aiscorr.toml"), environment={}, folder=str(home))
-    return read_plan(settings.serve, base=settings.folder, where=settings.config_path), settings
-
-
-def work(home: Path, now: datetime = NOW) -> ServiceRun:
-    """One run at that time."""
-    plan, settings = setting(home)
-    return run_once(plan, settings, "nightly", now=lambda: now)
-
-
-def reports(home: Path) -> dict[str, str]:
-    """The reports that lie there, as text by failure."""
-    return {path.stem: path.read_text() for path in sorted((home / "reports").glob("*.txt"))}
+    """A folder for the service."""
+    return furnish(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +196,7 @@ def service(home: Path) -> subprocess.Popen[str]:
     return started(home, "--config", home / "aiscorr.toml", "serve", analysed=True)
 
 
-def wait_for(found: Any, process: subprocess.Popen[str], seconds: float = 60) -> None:
+def wait_for(found: Callable[[], object], process: subprocess.Popen[str], seconds: float = 60) -> None:
     """Until it is there, or the process has ended."""
     end = time.monotonic() + seconds
     while not found() and process.poll() is None and time.monotonic() < end:
@@ -286,120 +241,6 @@ def test_killed_at_any_moment(home: Path, tmp_path_factory: pytest.TempPathFacto
     assert rows(home / "aiscorr.duckdb", "select failure_id from failure") == rows(
         undisturbed / "aiscorr.duckdb", "select failure_id from failure"
     )
-
-
-@dataclass
-class Receiver:
-    """A server on this host that takes notifications, or refuses them."""
-
-    url: str
-    status: int = 200
-    bodies: list[Any] = field(default_factory=list)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    """A server that runs as long as the test."""
-    receiver = Receiver("")
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(receiver.status)
-            self.end_headers()
-            if receiver.status == 200:
-                receiver.bodies.append(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        receiver.url = f"http://127.0.0.1:{server.server_port}/T0/SECRET"
-        yield receiver
-        server.shutdown()
-        thread.join()
-
-
-def add_target(home: Path, text: str) -> None:
-    """One more table for the configuration."""
-    with (home / "aiscorr.toml").open("a") as file:
-        file.write(f"\n[[serve.notify]]\n{text}\n")
-
-
-def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
-    """Each kind of target hears of the failure once, in its own form."""
-    (home / "url").write_text(receiver.url)
-    (home / "url").chmod(0o600)
-    add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')
-    add_target(home, 'kind = "slack"\nurl_file = "url"')
-    add_target(home, f'kind = "alertmanager"\nurl = "{receiver.url}"')
-    add_target(home, f'kind = "command"\ncommand = ["tee", "{home}/told"]')
-    add_target(home, f'kind = "webhook"\nname = "sure"\nurl = "{receiver.url}"\nconfidence = 0.99')
-    arrive(home, 1)
-    assert work(home).problems == () and work(home).problems == ()
-    webhook, slack, alerts = receiver.bodies
-    assert webhook["failure"]["storage_verdict"] == "guilty" and webhook["failure"]["culprit_ranks"] == [5]
-    assert slack["text"].startswith("*storage guilty in train-7.") and "Rank 5" in slack["text"]
-    assert alerts[0]["labels"]["job_id"] == "train-7" and alerts[0]["startsAt"].endswith("Z")
-    assert json.loads((home / "told").read_text()) == webhook
-
-
-def test_a_changed_verdict_is_told(home: Path, receiver: Receiver) -> None:
-    """When more logs take the blame from storage, who was told of it is told that."""
-    add_target(home, f'kind = "slack"\nurl = "{receiver.url}"')
-    arrive(home, 1)
-    work(home)
-    failure = json.loads((home / "reports" / "notified.json").read_text())
-    (key,) = failure
-    failure[key]["verdict"] = "guilty data"
-    (home / "reports" / "notified.json").write_text(json.dumps(failure))
-    work(home)
-    assert [body["text"].startswith("*changed: ") for body in receiver.bodies] == [False, True]
-
-
-def test_what_cannot_be_delivered_is_tried_again_and_given_up(home: Path, receiver: Receiver) -> None:
-    """A target that refuses is a problem of the run, without its address; after five tries there is no more."""
-    add_target(home, f'kind = "slack"\nurl = "{receiver.url}"')
-    receiver.status = 500
-    arrive(home, 1)
-    said = [work(home).problems for _ in range(6)]
-    assert all(len(problems) == 1 and "HTTP 500" in problems[0] for problems in said[:5]) and said[5] == ()
-    assert said[0][0].endswith("tried again at the next run") and said[4][0].endswith("given up after 5 tries")
-    assert "SECRET" not in repr(said) + (home / "reports" / "notified.json").read_text()
-
-
-def test_a_later_try_delivers(home: Path, receiver: Receiver) -> None:
-    """A server that was away for a run is told at the next."""
-    add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')
-    arrive(home, 1)
-    receiver.status = 503
-    assert len(work(home).problems) == 1
-    receiver.status = 200
-    assert work(home).problems == () and len(receiver.bodies) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('kind = "pager"', "kind = 'pager' is not known"),
-        ('kind = "slack"', "slack needs url or url_file"),
-        ('kind = "slack"\nurl = "https://x"\nurl_file = "y"', "slack needs url or url_file"),
-        ('kind = "command"\nurl = "https://x"', "command needs command"),
-        ('kind = "slack"\nurl = "ftp://x"', "must begin with http"),
-        ('kind = "slack"\nurl_file = "aiscorr.toml"', "can be read by others"),
-        ('kind = "slack"\nurl_file = "none"', "cannot be read"),
-        ('kind = "slack"\nurl = "https://x"\nconfidence = 7', "from 0 to 1"),
-    ],
-)
-def test_wrong_target(text: str, said: str, home: Path) -> None:
-    """What is wrong in [[serve.notify]] is said with its place."""
-    (home / "aiscorr.toml").chmod(0o644)
-    add_target(home, text)
-    with pytest.raises(UsageError) as error:
-        setting(home)
-    assert said in str(error.value) and "[[serve.notify]]" in str(error.value)
 
 
 @pytest.mark.parametrize("what", ["config", "systemd", "kubernetes"])
