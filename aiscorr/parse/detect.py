@@ -19,6 +19,7 @@ _LABEL = re.compile(rb" {0,4}(?:(\d{1,5})|([\w.-]+)): ")
 _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
+_DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
 _BINARY = {
     b"DUCK": "a DuckDB database",
     b"PAR1": "a Parquet file",
@@ -55,6 +56,8 @@ def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str,
     if _binary_share(text) > 0.3:
         return Detected("unknown", "binary data")
     stripped = text.lstrip()
+    if b"Torch Distributed Debug Server" in stripped and _DEBUG_STACKS.search(stripped):
+        return Detected("stack_dump", "page of stacks of torch.distributed.debug")
     if stripped[:1] in b"{[":
         found = _detect_json(stripped, len(head) < HEAD_BYTES)
         if found is not None:
@@ -128,6 +131,8 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
         if form is worker or count < form.min_count or count < form.share * len(lines):
             continue
         if form.kind == "unknown" and form.name != "file_torchfrtrace" and (worker_share >= 0.6 or is_labelled):
+            continue
+        if form.name == "file_faulthandler" and not form.regex.match(lines[0]):
             continue
         return Detected(form.kind or "unknown", form.title)
     if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):
