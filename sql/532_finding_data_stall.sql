@@ -28,5 +28,8 @@ select
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
-    case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end as contradicts
+    list_concat(
+        case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
+        case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
+    ) as contradicts
 from failure_lead
