@@ -16,8 +16,7 @@ with named as (
     group by job_id, attempt, peer_rank
 ),
 top_named as (
-    select * from named
-    qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
+    select * from named qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
 ),
 size as (
     select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
@@ -52,10 +51,8 @@ dumped as (
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent, r.file_id,
         count(*) over (partition by r.job_id, r.attempt) as quiet_count
-    from failed_rank as r
-    join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
-    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
-        and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward'))
+    from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
+    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward'))
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
 union all

@@ -28,7 +28,7 @@ select
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
         {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
         {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': case when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text else 'what it met at the storage before' end},
         {'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'what the rank was doing: ' || replace(f.activity, '_', ' ')}
     ] as supports,
     list_concat(

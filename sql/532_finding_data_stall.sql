@@ -26,6 +26,7 @@ select
         || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen then '; AIStore shows no fault at that moment' else '; without AIStore logs it stays open what held it' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
+        {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
     list_concat(

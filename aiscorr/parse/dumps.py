@@ -91,5 +91,3 @@ def _read_error_json(summary: FileSummary, text: str, sink: PartSink) -> None:
             "exception": last_name(message.partition(":")[0]),
         },
     )
-
-

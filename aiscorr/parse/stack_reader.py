@@ -97,7 +97,9 @@ def read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
             process.command = str(about["command_line"]) if about.get("command_line") else None
             process.parent_pid = _number(parent.get("pid")) if isinstance(parent, dict) else None
         name = str(thread.get("thread_name") or thread.get("os_thread_id") or thread.get("thread_id"))
-        found = Thread(name, _number(thread.get("os_thread_id")), bool(thread.get("active")), bool(thread.get("owns_gil")))
+        found = Thread(
+            name, _number(thread.get("os_thread_id")), bool(thread.get("active")), bool(thread.get("owns_gil"))
+        )
         found.frames += [_json_frame(frame, next(lines, (None, None))) for frame in _frames_of(thread)]
         process.threads.append(found)
     _add_processes(summary, sink, list(processes.values()))
@@ -152,7 +154,14 @@ def reject(summary: FileSummary, sink: PartSink, reason: str, text: str, place: 
     """A line, or by default the whole file, that gave no rows, with the reason."""
     summary.reject_count += 1
     summary.problem = reason
+    line_no, byte_offset = place
     sink.add(
         "rejected_line",
-        {"file_id": summary.file_id, "line_no": place[0], "byte_offset": place[1], "reason": reason, "text": text[:512]},
+        {
+            "file_id": summary.file_id,
+            "line_no": line_no,
+            "byte_offset": byte_offset,
+            "reason": reason,
+            "text": text[:512],
+        },
     )

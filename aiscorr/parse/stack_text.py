@@ -72,7 +72,7 @@ class ProcessStack:
         numbered = [thread for thread in self.threads if thread.number is not None and thread.number == self.pid]
         started = [thread for thread in self.threads if thread.frames and thread.frames[-1].function == "<module>"]
         alone = self.threads if len(self.threads) == 1 else []
-        return (named or numbered or started[-1:] or alone or [None])[0]
+        return next(iter(named or numbered or started[-1:] or alone), None)
 
 
 @dataclass
@@ -175,11 +175,12 @@ def _frame_of(line: str, place: tuple[int, int, str]) -> Frame | None:
     if match is not None:
         name, number, function = match.groups()
         return Frame(function, name, int(number) if number.isdigit() else None, line_no, offset, raw)
-    match = _FRAME.match(line) or _BARE_FRAME.match(line)
-    if match is None:
-        return None
-    function, name, number = (*match.groups(), None, None)[:3]
-    return Frame(function, name, int(number) if number else None, line_no, offset, raw)
+    match = _FRAME.match(line)
+    if match is not None:
+        function, name, number = match.groups()
+        return Frame(function, name, int(number) if number else None, line_no, offset, raw)
+    match = _BARE_FRAME.match(line)
+    return Frame(match.group(1), None, None, line_no, offset, raw) if match is not None else None
 
 
 def _is_labelled(text: str) -> bool:
