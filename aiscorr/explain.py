@@ -33,6 +33,7 @@ _CONSTANTS = {
     "basis of a suspicion": ("suspect_basis", "basis"),
     "kind of tie": ("link_kind", "link_kind"),
     "setting": ("capture_setting", "variable"),
+    "status of InfiniBand": ("ib_status", "name"),
 }
 
 
