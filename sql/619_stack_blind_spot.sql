@@ -45,6 +45,14 @@ select
 from (select failure_id, unnest(list_intersect(culprits, moved_ranks)) as rank from case_of) as m
 union all
 select
+    failure_id,
+    'what kept rank ' || array_to_string(moved_ranks[1:12], ', ') || ' before' as what,
+    'in the dump before it stood elsewhere than the others, with whom it stands now: it may have come late' as why,
+    'aiscorr query @stacks   # and the dumps before, in their files' as command
+from case_of
+where class_count = 1 and len(moved_ranks) > 0 and len(moved_ranks) * 2 < rank_count and culprits is null
+union all
+select
     c.failure_id,
     'what the DataLoader workers of rank ' || w.rank::varchar || ' were doing' as what,
     'its stack waits for them, and theirs are not at hand' as why,
