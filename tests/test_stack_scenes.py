@@ -16,22 +16,43 @@ from scenes import Library, read_in, rows
 from truths import Json, failures_of
 
 MODULE = ("<module> (train.py:212)", "main (train.py:196)")
-REDUCE = (*MODULE, "sync_gradients (train.py:163)", "wrapper (torch/distributed/c10d_logger.py:83)", "all_reduce (torch/distributed/distributed_c10d.py:3252)")  # fmt: skip
-LOADER = (*MODULE, "__next__ (torch/utils/data/dataloader.py:708)", "_next_data (torch/utils/data/dataloader.py:1458)", "_get_data (torch/utils/data/dataloader.py:1420)", "_try_get_data (torch/utils/data/dataloader.py:1251)", "get (multiprocessing/queues.py:113)")  # fmt: skip
+REDUCE = (
+    *MODULE,
+    "sync_gradients (train.py:163)",
+    "wrapper (torch/distributed/c10d_logger.py:83)",
+    "all_reduce (torch/distributed/distributed_c10d.py:3252)",
+)
+LOADER = (
+    *MODULE,
+    "__next__ (torch/utils/data/dataloader.py:708)",
+    "_next_data (torch/utils/data/dataloader.py:1458)",
+    "_get_data (torch/utils/data/dataloader.py:1420)",
+    "_try_get_data (torch/utils/data/dataloader.py:1251)",
+    "get (multiprocessing/queues.py:113)",
+)
 WORKER = (
     *MODULE,
     "__iter__ (torch/utils/data/dataloader.py:440)",
     "_worker_loop (torch/utils/data/_utils/worker.py:349)",
 )
 FETCH = ("fetch (torch/utils/data/_utils/fetch.py:52)", "__getitem__ (train.py:45)")
-GET = (*FETCH, "get_reader (aistore/sdk/obj/object.py:131)", "request (requests/sessions.py:589)", "urlopen (urllib3/connectionpool.py:787)", "readinto (socket.py:706)")  # fmt: skip
+GET = (
+    *FETCH,
+    "get_reader (aistore/sdk/obj/object.py:131)",
+    "request (requests/sessions.py:589)",
+    "urlopen (urllib3/connectionpool.py:787)",
+    "readinto (socket.py:706)",
+)
 IDLE = ("get (multiprocessing/queues.py:113)",)
 WANDB = (*MODULE, "log (wandb/sdk/wandb_run.py:391)", "send (requests/adapters.py:667)", "readinto (socket.py:706)")
 SAVE = (*MODULE, "save_checkpoint (train.py:88)", "save (torch/serialization.py:944)")
 LOCK = (*MODULE, "build_index (train.py:30)", "acquire (filelock/_api.py:344)")
 HUB = (*MODULE, "hf_hub_download (huggingface_hub/file_download.py:1007)", "send (httpx/_client.py:914)")
 URL = "http://10.44.20.15:51081/v1/objects/train/shard-000082.tar?provider=ais"
-MISSED = '[rank{rank}]:[E1005 07:14:39.3{rank}3630533 ProcessGroupNCCLUtils.cpp:412] [TC][rank={rank}][name=0] Operation timed out after 60003 ms\n'  # fmt: skip
+MISSED = (
+    "[rank{rank}]:[E1005 07:14:39.3{rank}3630533 ProcessGroupNCCLUtils.cpp:412] [TC][rank={rank}][name=0]"
+    " Operation timed out after 60003 ms\n"
+)
 
 
 def stack(pid: int, calls: Iterable[str], url: str | None = None) -> str:
@@ -110,7 +131,7 @@ def reading_worker(job: Job, url: str | None = URL) -> None:
 
 
 def test_a_worker_that_reads_from_a_stopped_target(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """A rank that waits for a DataLoader worker is followed there, and the address in the worker's variables to the node."""
+    """A rank that waits for a DataLoader worker is followed there, and the address among its variables to the node."""
     job = Job(tmp_path, silent=[6])
     reading_worker(job)
     failure = judge(job)
@@ -186,7 +207,7 @@ def test_a_stack_that_moves(tmp_path: Path, judge: Callable[..., Json]) -> None:
     ("calls", "kind"), [(WANDB, "log_upload"), (LOCK, "lock"), (HUB, "hub_wait")], ids=["wandb", "lock", "hub"]
 )
 def test_something_else(tmp_path: Path, judge: Callable[..., Json], calls: tuple[str, ...], kind: str) -> None:
-    """A rank that stands at another service or at a lock acquits AIStore, although a target was stopped at that time."""
+    """A rank that stands at another service or at a lock acquits AIStore, although a target was stopped then."""
     job = Job(tmp_path, silent=[6])
     job.stacks({6: calls})
     failure = judge(job)
