@@ -4,13 +4,24 @@
 -- stored: yes
 -- note: stop_no counts hosts by their first warning or lost connection, 1 = first; a host that others name and that says nothing itself comes before them, for it was the first to be gone. named_by counts other hosts that lost a connection to one of its addresses; addresses are known from the lines in which NCCL says its interface. A status that only follows another failure is no first trouble. NCCL prints its version once a communicator, so that most hosts have none.
 create or replace view nccl_host as
-with line as (
+with placed as (
+    select *, coalesce(nullif(json_extract_string(capture, '$.host'), ''), host) as own_host
+    from worker_event
+),
+rank_host as (
+    select job_id, attempt, rank, mode(own_host order by own_host) as host
+    from placed
+    where rank is not null and own_host is not null and own_host <> 'localhost'
+    group by job_id, attempt, rank
+),
+line as (
     select
-        job_id, attempt, coalesce(nullif(json_extract_string(capture, '$.host'), ''), host) as host, rank, pattern, severity, rank_effect, tier, utc_ns, latest_ns, file_id, line_no, text,
+        p.job_id, p.attempt, coalesce(p.own_host, h.host) as host, p.rank, p.pattern, p.severity, p.rank_effect, p.tier, p.utc_ns, p.latest_ns, p.file_id, p.line_no, p.text,
         coalesce(json_extract_string(capture, '$.network'), regexp_extract(json_extract_string(capture, '$.network_name'), '^(\w+)', 1)) as network,
         json_extract_string(capture, '$.interface') as interface, json_extract_string(capture, '$.nccl_version') as nccl_version, json_extract_string(capture, '$.torch_version') as torch_version,
         regexp_replace(json_extract_string(capture, '$.peer_address'), '^\[|[\]<].*$', '', 'g') as peer, try_cast(json_extract_string(capture, '$.ib_status') as integer) as ib_status
-    from worker_event
+    from placed as p
+    left join rank_host as h on h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank
 ),
 address as (
     select distinct job_id, host, unnest([host, split_part(host, '.', 1), nullif(regexp_extract(interface, '(?:^|[:;/ ])(\d{1,3}(?:\.\d{1,3}){3})<', 1), '')]) as address

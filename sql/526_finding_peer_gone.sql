@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, nccl_host
 -- stored: yes
--- note: Who reports a lost connection is a witness, who is named by most is the one. It fires where nothing tells more of a culprit; the log of the named host, where it is at hand, must end before or at the moment it is named, give or take some seconds.
+-- note: Who reports a lost connection is a witness, who is named by most is the one. It fires where no rank is the culprit. A host whose own log ends before it is named, give or take seconds, is surer than one that goes on writing; whether it died or was cut off its log cannot tell.
 create or replace view finding_peer_gone as
 with top as (
     select *, count(*) filter (where stop_no is not null) over (partition by job_id, attempt) as troubled_count
@@ -13,14 +13,14 @@ with top as (
 select
     f.failure_id,
     'peer_gone' as finding,
-    case when t.job_id is null or f.crash_pattern is not null or t.named_by < 2 then 'quiet' when t.trouble_at is null or t.stop_no = 1 then 'fired' else 'quiet' end as state,
-    case when t.last_ns < t.named_ns + 5000000000 and t.trouble_at is null then 'infrastructure' else 'network' end as failure_class,
+    case when t.job_id is null or t.named_by < 2 or f.culprit_rank is not null then 'quiet' when t.trouble_at is null or t.stop_no = 1 then 'fired' else 'quiet' end as state,
+    'network' as failure_class,
     'host_lost' as failure_kind,
     'undetermined' as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when t.named_by >= 2 and t.trouble_at is null then 0.62 else 0.55 end as score,
+    case when t.trouble_at is null and t.last_ns < t.named_ns + 5000000000 then 0.78 when t.trouble_at is null then 0.62 else 0.55 end as score,
     t.named_by::varchar || ' hosts lost their connection to host ' || t.host || coalesce(' (' || t.ib_meaning || ')', '') || ', which ' || case when t.trouble_at is null then 'says nothing itself' else 'stopped first' end as statement,
     [{'file_id': t.file_id, 'line_no': t.line_no, 'why': 'the first line that names it, or its own first trouble'}] as supports,
     [] as contradicts
