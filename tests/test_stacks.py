@@ -7,6 +7,9 @@ import json
 import pytest
 from lines import Reading, read_text
 
+from aiscorr.parse.batches import RowBatch
+from aiscorr.tables import FILE_TABLES
+
 WAITING = """\
 Process {pid}: /env/bin/python -u train.py
 Python v3.11.7 (/env/bin/python3.11)
@@ -233,3 +236,23 @@ def test_traces_of_nicer_trace() -> None:
         (4713, None, "loader.py", 131, "0:00:13", True),
         (4712, None, "loader.py", 132, "0:00:14", True),
     ]
+
+
+BIG = "9" * 30
+ABSURD = {
+    "text": f'Process {BIG}: x\nPython v3.1\n\nThread {BIG} (idle): "MainThread"\n    f (a.py:{BIG})\n    g (a.py)\n',
+    "json": json.dumps([{**thread(10**30, "f"), "frames": [{"name": 5, "filename": 7, "line": 10**20}, 3]}, [1]]),
+    "server": f'=== Rank {BIG}: http://x/handler/dump_traceback? ===\nThread 0x0 (most recent call first):\n  File "a"\n',
+    "trace": f"{BIG} 0:00:01 a.py:     {BIG}: x\n" * 9,
+}
+
+
+@pytest.mark.parametrize("text", ABSURD.values(), ids=ABSURD)
+def test_absurd_numbers(text: str) -> None:
+    """Numbers that no column holds, and values of a wrong kind, lose themselves and nothing else."""
+    found = read_text(text, "/job/rank0.txt")
+    for name in ("stack_frame", "trace_call"):
+        batch = RowBatch(next(table for table in FILE_TABLES if table.name == name))
+        for row in found.tables.get(name, []):
+            batch.add(row)
+        assert batch.take().num_rows == len(found.tables.get(name, []))

@@ -16,9 +16,12 @@ from aiscorr.parse.values import Value
 
 _NAME = re.compile(r"(?:^|/)trace-(.+)-(\d{1,4})-(\d{1,8})\.\w+$")
 _CODE = re.compile(
-    rb"(?:(\d+) )?(?:(\d+\.\d\d|(?:\d+ days?, )?\d+:\d\d:\d\d) )?([^\s():]+\.py|<[\w -]+>)(?:\((\d+)\)|: +(\d+)): "
+    rb"(?:(\d{1,10}) )?(?:(\d+\.\d\d|(?:\d+ days?, )?\d+:\d\d:\d\d) )?([^\s():]+\.py|<[\w -]+>)"
+    rb"(?:\((\d{1,9})\)|: +(\d{1,9})): "
 )
-_ENTERED = re.compile(rb"(?:(\d+) )?(?: --- modulename: (\S+), funcname: (\S+)| {8}([\w./<>-]+):(\d+) ([\w<>]+))\s*$")
+_ENTERED = re.compile(
+    rb"(?:(\d{1,10}) )?(?: --- modulename: (\S+), funcname: (\S+)| {8}([\w./<>-]+):(\d{1,9}) ([\w<>]+))\s*$"
+)
 _MAX_PLACES = 200_000
 #: Process, function or null, file or null, line or null.
 _Place = tuple["bytes | None", "bytes | None", "bytes | None", "bytes | None"]

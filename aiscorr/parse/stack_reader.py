@@ -15,6 +15,7 @@ from aiscorr.parse.values import Value
 
 #: A frame's name in py-spy's JSON; variables have a name too, but no file after it.
 _FRAME_NAME = re.compile(r'"name"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,\s*"filename"\s*:')
+_SOLID = re.compile(r"\S")
 _MOMENT = re.compile(r"(?<!\d)(20\d{6})[T_-]?([0-2]\d[0-5]\d[0-5]\d)(?!\d)")
 
 
@@ -90,7 +91,7 @@ def read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
             reject(summary, sink, f"thread {number} of the stack dump is not an object", str(thread))
             continue
         pid = thread.get("pid")
-        process = processes.setdefault((dump_no, str(pid)), ProcessStack(pid if isinstance(pid, int) else None))
+        process = processes.setdefault((dump_no, str(pid)), ProcessStack(_number(pid)))
         about = thread.get("process_info")
         if isinstance(about, dict):
             parent = about.get("parent")
@@ -108,20 +109,19 @@ def read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
 def _json_items(text: str) -> Iterator[tuple[int, Any]]:
     """The threads of each dump in the text; a file may hold several, one behind the other."""
     decoder, position, dump_no = json.JSONDecoder(), 0, 0
-    while text[position:].strip():
-        start = position + len(text[position:]) - len(text[position:].lstrip())
-        value, position = decoder.raw_decode(text, start)
+    while (more := _SOLID.search(text, position)) is not None:
+        value, position = decoder.raw_decode(text, more.start())
         for item in value if isinstance(value, list) else []:
             yield dump_no, item
         dump_no += 1
 
 
 def _json_frame(frame: dict[str, Any], place: tuple[int | None, str | None]) -> Frame:
-    variables = frame.get("locals")
+    name, variables = frame.get("short_filename") or frame.get("filename"), frame.get("locals")
     shown = [item for item in variables if isinstance(item, dict)] if isinstance(variables, list) else []
     return Frame(
         function=str(frame.get("name")),
-        source_file=frame.get("short_filename") or frame.get("filename"),
+        source_file=str(name) if name else None,
         source_line=_number(frame.get("line")),
         line_no=place[0],
         byte_offset=None,
@@ -131,7 +131,7 @@ def _json_frame(frame: dict[str, Any], place: tuple[int | None, str | None]) -> 
 
 
 def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and 0 <= value < 1 << 31 else None
 
 
 def _name_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -12,15 +12,15 @@ from html import unescape
 
 from aiscorr.parse.path_hints import worker_hints
 
-_PROCESS = re.compile(r"^Process (\d+):(?: (.*))?")
-_PARENT = re.compile(r"^Parent Process (\d+)\b")
+_PROCESS = re.compile(r"^Process (\d{1,10}):(?: (.*))?")
+_PARENT = re.compile(r"^Parent Process (\d{1,10})\b")
 _THREAD = re.compile(r"^Thread (?:0x)?([0-9A-Fa-f]+) \((active|idle)(\+gil)?[^)]*\)(?:: \"(.*)\")?")
 _FAULT_THREAD = re.compile(r"^(Current thread|Thread) 0x([0-9a-f]+)(?: \[(.*)\])? \(most recent call first\)")
-_FRAME = re.compile(r"^    (\S.*?) \(([^()]*?)(?::(\d+))?\)\s*$")
+_FRAME = re.compile(r"^    (\S.*?) \(([^()]*?)(?::(\d{1,9}))?\)\s*$")
 _BARE_FRAME = re.compile(r"^    ([\w.<>]+)\s*$")
-_FAULT_FRAME = re.compile(r'^  File "([^"]*)", line (\d+|\?\?\?) in (.+?)\s*$')
+_FAULT_FRAME = re.compile(r'^  File "([^"]*)", line (\d{1,9}|\?\?\?) in (.+?)\s*$')
 _VARIABLE = re.compile(r"^ {12}(\w+): (.*)$")
-_SECTION = re.compile(r"^\s*(?:===|<h2>) ?Rank (\d+): (?:https?://)?(\[[^\]]*\]|[^/:\s]+)?\S*(?: ===|</h2>)")
+_SECTION = re.compile(r"^\s*(?:===|<h2>) ?Rank (\d{1,6}): (?:https?://)?(\[[^\]]*\]|[^/:\s]+)?\S*(?: ===|</h2>)")
 _LISTED = re.compile(r"^==> (.+) <==$")
 _RULE = re.compile(r"^-{16,20}$")
 _LABEL = re.compile(r"^ {0,4}(?:(\d{1,5})|([\w.-]{1,64})):(?: (.*))?$")
