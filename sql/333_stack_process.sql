@@ -40,7 +40,7 @@ process as (
         case when bool_or(is_telling) then 0.95 else 0.55 end as certainty,
         case
             when bool_or(is_loop) then 'worker'
-            when bool_or(regexp_matches(file, 'torch/distributed/(run|launch)\.py|torch/distributed/launcher/api|distributed/elastic/agent/|deepspeed/launcher/|accelerate/commands/') or (contains(file, 'torch/multiprocessing/spawn') and regexp_matches(function, 'join$'))) then 'launcher'
+            when bool_or(regexp_matches(file, 'torch/distributed/(run|launch)\.py|torch/distributed/launcher/api|distributed/elastic/agent/|deepspeed/launcher/|accelerate/commands/') or (contains(file, 'torch/multiprocessing/spawn') and regexp_matches(function, 'join$'))) and not bool_or(regexp_matches(function, '(^|\.)_wrap$')) then 'launcher'
             when bool_or(regexp_matches(file, 'multiprocessing/(resource_tracker|semaphore_tracker|forkserver|managers)|_inductor/compile_worker')) or regexp_extract(any_value(path), '_child(\d+)\.\w+$', 1) = any_value(pid)::varchar then 'helper'
         end as told_kind
     from frame
