@@ -242,7 +242,7 @@ BIG = "9" * 30
 ABSURD = {
     "text": f'Process {BIG}: x\nPython v3.1\n\nThread {BIG} (idle): "MainThread"\n    f (a.py:{BIG})\n    g (a.py)\n',
     "json": json.dumps([{**thread(10**30, "f"), "frames": [{"name": 5, "filename": 7, "line": 10**20}, 3]}, [1]]),
-    "server": f'=== Rank {BIG}: http://x/handler/dump_traceback? ===\nThread 0x0 (most recent call first):\n',
+    "server": f"=== Rank {BIG}: http://x/handler/dump_traceback? ===\nThread 0x0 (most recent call first):\n",
     "trace": f"{BIG} 0:00:01 a.py:     {BIG}: x\n" * 9,
 }
 
@@ -256,3 +256,10 @@ def test_absurd_numbers(text: str) -> None:
         for row in found.tables.get(name, []):
             batch.add(row)
         assert batch.take().num_rows == len(found.tables.get(name, []))
+
+
+def test_a_log_with_places_is_no_trace() -> None:
+    """A log whose lines begin with file and line number is a log, for it enters no function."""
+    lines = [f"train.py(131): step {number} loss 3.0" for number in range(20)]
+    lines.append("[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    assert read_text("\n".join(lines), "/job/rank3.log").summary.kind == "worker_log"

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from aiscorr.parse.formats import load_formats
+from aiscorr.parse.formats import LineFormat, load_formats
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
@@ -20,6 +20,7 @@ _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
 _DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
+_ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 _BINARY = {
     b"DUCK": "a DuckDB database",
     b"PAR1": "a Parquet file",
@@ -112,6 +113,13 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
 
+def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
+    """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not."""
+    if form.name == "file_faulthandler":
+        return form.regex.match(lines[0]) is not None
+    return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
@@ -132,7 +140,7 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
             continue
         if form.kind == "unknown" and form.name != "file_torchfrtrace" and (worker_share >= 0.6 or is_labelled):
             continue
-        if form.name == "file_faulthandler" and not form.regex.match(lines[0]):
+        if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
     if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):
