@@ -20,6 +20,7 @@ _MOMENT = re.compile(r"(?<!\d)(20\d{6})[T_-]?([0-2]\d[0-5]\d[0-5]\d)(?!\d)")
 
 
 def read_text_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
+    """The rows of a dump in text: py-spy, faulthandler, or a page or file of the debug server."""
     found = StackText().read(text)
     _add_processes(summary, sink, found.processes)
     for line_no, offset, words in found.failures:
@@ -79,6 +80,7 @@ def taken_at(path: str) -> int | None:
 
 
 def read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
+    """The rows of a dump of `py-spy dump --json`, or of several behind each other."""
     try:
         threads = list(_json_items(text))
     except (ValueError, RecursionError) as error:
