@@ -42,6 +42,7 @@ _CONSTANTS = {
     "trouble": ("trouble", "trouble"),
     "rule of manuals": ("manual_rule", "rule"),
     "synchronisation point": ("sync_point", "sync_point"),
+    "status of InfiniBand": ("ib_status", "name"),
 }
 
 

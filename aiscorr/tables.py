@@ -8,6 +8,7 @@ nanoseconds since 1970; the view `clock` says what must be subtracted to get UTC
 from __future__ import annotations
 
 from aiscorr.flight_tables import FLIGHT_COLLECTIVE, FLIGHT_DUMP, FLIGHT_GROUP
+from aiscorr.stack_tables import STACK_FRAME, TRACE_CALL
 from aiscorr.table import Column, Table
 from aiscorr.table import columns as _columns
 
@@ -233,25 +234,6 @@ STEP_LINE = Table(
     ),
 )
 
-STACK_FRAME = Table(
-    "stack_frame",
-    "a frame of a thread in a stack dump (py-spy), innermost first",
-    _columns(
-        *_PLACE,
-        ("dump_no", "INTEGER", "process block inside the file, from 0"),
-        ("pid", "BIGINT", "process id"),
-        ("rank", "INTEGER", "global rank from the file name, else null"),
-        ("thread_name", "VARCHAR", "thread name"),
-        ("is_active", "BOOLEAN", "the thread was running"),
-        ("owns_gil", "BOOLEAN", "the thread held the interpreter lock"),
-        ("frame_no", "INTEGER", "0 = innermost"),
-        ("function", "VARCHAR", "function as printed"),
-        ("source_file", "VARCHAR", "file of the frame as printed"),
-        ("source_line", "INTEGER", "line of the frame"),
-        ("text", "VARCHAR", "the line as written"),
-    ),
-)
-
 CLOCK_MARK = Table(
     "clock_mark",
     "a line that ties a file's clock to a date, to UTC or to an event that other files saw too",
@@ -364,6 +346,7 @@ FILE_TABLES: tuple[Table, ...] = (
     WORKER_TAIL,
     STEP_LINE,
     STACK_FRAME,
+    TRACE_CALL,
     FLIGHT_DUMP,
     FLIGHT_GROUP,
     FLIGHT_COLLECTIVE,

@@ -18,6 +18,7 @@ from (
         ('crash', 'it failed by itself, before the others'),
         ('killed', 'it was ended by a signal, before the others'),
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
+        ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),
         ('absent', 'it left no line at all'),
         ('silent', 'it alone did not report the time-out')

@@ -12,7 +12,8 @@ from (
         ('chain_endpoint', 'the address the client names belongs to a node of the chain', 2),
         ('chain_object', 'the same object on both sides', 3),
         ('chain_xid', 'the same xaction (xid) on both sides', 4),
-        ('chain_time', 'a broken batch at the same moment', 5),
-        ('stale_membership', 'the node was not found by its peers while the rank waited', 6),
-        ('fault_time', 'the node was in trouble when the rank stopped', 7)
+        ('request_node', 'the request that its stack shows in flight goes to the node that was in trouble', 5),
+        ('chain_time', 'a broken batch at the same moment', 6),
+        ('stale_membership', 'the node was not found by its peers while the rank waited', 7),
+        ('fault_time', 'the node was in trouble when the rank stopped', 8)
 ) as t(link_kind, words, position)

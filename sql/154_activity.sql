@@ -17,6 +17,8 @@ from (
         ('file_read', 'reading a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server.'),
         ('checkpoint', 'saving or loading a checkpoint', 'Look at what the checkpoint code waits for: a lock, a slow file system, another rank. Save asynchronously, or give the barrier behind it a longer time-out.'),
         ('collective', 'inside a collective', 'Compare which collective each rank is in.'),
+        ('backward', 'in the backward pass', 'Collectives of DDP run inside it: compare what each rank had enqueued (Flight Recorder), and look at the device of that rank.'),
+        ('hub_wait', 'waiting for the Hugging Face hub, not for AIStore', 'Download models and data sets before the job starts (HF_HUB_OFFLINE=1).'),
         ('compute', 'computing on the device', 'Look at the device of that rank: Xid in dmesg, clocks and ECC in nvidia-smi -q, py-spy dump --native.'),
         ('unknown', 'nothing tells', 'Take a stack when it hangs: py-spy dump --pid.'),
         ('step', 'in its training steps', 'Take a stack when it hangs: py-spy dump --pid.'),

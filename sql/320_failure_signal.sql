@@ -2,11 +2,30 @@
 -- grain: one row a line
 -- reads: worker_event
 -- stored: yes
--- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel.
+-- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
+with member as (
+    select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
+    from worker_event
+    where rank_effect in ('names_peer', 'reached_barrier') and group_rank is not null and rank is not null
+    group by job_id, attempt, pattern, group_rank
+),
+part as (
+    select job_id, attempt, pattern
+    from member
+    group by job_id, attempt, pattern
+    having bool_or(is_other)
+),
+event as (
+    select w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+    from worker_event as w
+    left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
+    left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
+)
 select
     job_id, attempt, rank,
     case
+        when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
         when rank_effect = 'notified' then 'notified'
@@ -36,6 +55,6 @@ from (
     select
         *,
         not coalesce(bool_or(rank_effect in ('timed_out', 'reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over (partition by job_id, attempt), false) as is_all_echo
-    from worker_event
+    from event
 )
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry' or rank_effect is not null

@@ -1,36 +1,26 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: stack_frame, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
+-- reads: stack_process, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
--- note: Innermost telling frame of the main thread first: a socket below an HTTP client is waiting for storage, below a collective it is not. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
+-- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
 create or replace view rank_activity as
-with frame as (
-    select
-        w.job_id, s.rank, contains(s.text, '"name"') as is_json, s.file_id, s.dump_no, s.thread_name, s.frame_no, s.function, s.source_file, s.line_no, s.function || coalesce(' (' || s.source_file || ':' || s.source_line::varchar || ')', '') as text,
-        case
-            when contains(s.source_file, 'torch/distributed/distributed_c10d') or contains(s.source_file, 'torch/autograd/graph') then 'collective'
-            when regexp_matches(s.source_file, '(^|/)(aistore|urllib3|requests|botocore|boto3|s3fs|fsspec|httpx|aiohttp|huggingface_hub)/|http/client\.py') then 'storage_wait'
-            when regexp_matches(s.source_file, '(^|/)(PIL|soundfile|torchaudio|librosa|av|wave|tarfile|gzip|zipfile)(/|\.py|\.so)') then 'decoding'
-            when regexp_matches(s.function, '_try_get_data|_get_data') then 'worker_wait'
-            when regexp_matches(s.function || ' ' || s.source_file, '(?i)checkpoint|torch/serialization|safetensors') then 'checkpoint'
-            when regexp_matches(s.function, '(?i)collate|tokeni[sz]e|prepare_batch|next_batch') then 'batch_preparation'
-            when regexp_matches(s.source_file, 'torch/utils/data/|lhotse/|webdataset/') then 'data_loading'
-            when regexp_matches(s.source_file, 'torch/nn/|torch/cuda/|torch/_dynamo') then 'compute'
-        end as activity
-    from stack_frame as s
-    join worker_file as w on w.file_id = s.file_id
-    where s.rank is not null and s.thread_name = 'MainThread'
+with main as (
+    select *
+    from stack_process
+    where kind = 'trainer' and moment_no = 1
+    qualify row_number() over (partition by job_id, rank order by (activity is null), certainty desc, is_json, file_id, dump_no) = 1
+),
+child as (
+    select *
+    from stack_process
+    where kind = 'worker' and moment_no = 1 and activity is not null
+    qualify row_number() over (partition by job_id, rank order by (activity <> 'storage_wait'), certainty desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
-    select job_id, rank, activity, 'stack' as witness, 0.95 as confidence, file_id, line_no, text
-    from frame
-    where activity is not null
-    qualify row_number() over (partition by job_id, rank order by frame_no, is_json, file_id, line_no) = 1
-),
-top as (
-    select job_id, rank, text, file_id, line_no
-    from frame
-    qualify row_number() over (partition by job_id, rank order by frame_no, is_json, file_id, line_no) = 1
+    select m.job_id, m.rank, coalesce(c.activity, m.activity) as activity, coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
+        case when c.file_id is not null then c.line_no else m.line_no end as line_no, coalesce(c.text, m.text) as text
+    from main as m
+    left join child as c on c.job_id = m.job_id and c.rank = m.rank and m.activity = 'worker_wait'
 ),
 words as (
     select
@@ -50,14 +40,9 @@ trained as (
     union
     select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, s.activity, s.witness, s.confidence, s.file_id, s.line_no, s.text
+select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is null then 0.5 else s.confidence end as confidence, s.file_id, s.line_no, s.text
 from failed_attempt as f
 join stack as s on s.job_id = f.job_id
-union all
-select f.job_id, f.attempt, t.rank, 'unknown' as activity, 'stack' as witness, 0.5 as confidence, t.file_id, t.line_no, t.text
-from failed_attempt as f
-join top as t on t.job_id = f.job_id
-where not exists (select 1 from stack as s where s.job_id = t.job_id and s.rank = t.rank)
 union all
 select w.job_id, w.attempt, w.rank, case when w.activity = 'initialisation' and r.job_id is not null then 'unknown' else w.activity end as activity, 'last_words' as witness, 0.6 as confidence, w.file_id, w.line_no, w.text
 from words as w

@@ -1,30 +1,29 @@
--- Ranks whose main threads stood in the same calls when stacks were taken, and where they leave the way of most others.
+-- Ranks whose main threads stood in the same calls when stacks were last taken, as leaves of the tree of all calls.
 -- grain: one row a job and distinct stack
--- reads: stack_frame, worker_file, rank_activity
+-- reads: stack_process, rank_activity
 -- public: yes
 -- stored: yes
--- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls without a name are left out. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; of two dumps of a rank the fuller counts.
+-- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out. tree_no is the order in the tree: classes that differ only at the end stand next to each other, and shared_depth is how many calls a class has in common with the one before it. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; moved_ranks stood elsewhere when their stack was taken before.
 create or replace view stack_class as
-with call as (
-    select
-        w.job_id, s.rank, s.file_id, s.dump_no, s.line_no, s.frame_no,
-        s.function || coalesce(' (' || regexp_extract(s.source_file, '[^/]+$') || ')', '') as name
-    from stack_frame as s
-    join worker_file as w on w.file_id = s.file_id
-    where s.rank is not null and s.thread_name = 'MainThread' and not regexp_matches(s.function, '^0x[0-9a-f]+$')
+with dump as (
+    select *
+    from stack_process
+    where kind = 'trainer' and len(calls) > 0
+    qualify row_number() over (partition by job_id, rank, moment_no order by len(calls) desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
-    select job_id, rank, file_id, dump_no, list(name order by frame_no desc) as calls, min(line_no) as line_no
-    from call
-    group by job_id, rank, file_id, dump_no
-    qualify row_number() over (partition by job_id, rank order by count(*) desc, file_id, dump_no) = 1
+    select n.job_id, n.rank, n.file_id, n.line_no, n.calls, coalesce(b.places <> n.places, false) as is_moved
+    from dump as n
+    left join dump as b on b.job_id = n.job_id and b.rank = n.rank and b.moment_no = 2
+    where n.moment_no = 1
 ),
 class as (
     select
         s.job_id, s.calls,
         list(s.rank order by s.rank) as ranks,
+        list(s.rank order by s.rank) filter (where s.is_moved) as moved_ranks,
         count(*) as rank_count,
-        min(a.activity) as activity,
+        mode(a.activity order by a.activity) as activity,
         arg_min(s.file_id, s.rank) as file_id,
         arg_min(s.line_no, s.rank) as line_no
     from stack as s
@@ -35,6 +34,8 @@ numbered as (
     select
         *,
         row_number() over (partition by job_id order by rank_count desc, ranks[1]) as class_no,
+        row_number() over (partition by job_id order by calls) as tree_no,
+        lag(calls) over (partition by job_id order by calls) as calls_before,
         first_value(calls) over (partition by job_id order by rank_count desc, ranks[1]) as main_calls,
         sum(rank_count) over (partition by job_id) as job_rank_count
     from class
@@ -42,7 +43,8 @@ numbered as (
 compared as (
     select
         *,
-        coalesce(list_min(list_filter(range(1, len(calls) + 1), lambda i: calls[i] is distinct from main_calls[i])), len(calls) + 1) as leave_depth
+        coalesce(list_min(list_filter(range(1, len(calls) + 1), lambda i: calls[i] is distinct from main_calls[i])), len(calls) + 1) as leave_depth,
+        coalesce(list_min(list_filter(range(1, len(calls) + 1), lambda i: calls[i] is distinct from calls_before[i])), len(calls) + 1) as branch_depth
     from numbered
 )
 select
@@ -53,9 +55,12 @@ select
     class_no > 1 and rank_count * 2 < job_rank_count as is_outlier,
     case when class_no > 1 then coalesce(calls[leave_depth], calls[len(calls)]) end as first_difference,
     case when class_no > 1 then (leave_depth - 1)::integer end as common_depth,
+    tree_no::integer as tree_no,
+    case when tree_no > 1 then (branch_depth - 1)::integer end as shared_depth,
     len(calls)::integer as depth,
     calls[len(calls)] as innermost,
     activity,
+    coalesce(moved_ranks, []) as moved_ranks,
     array_to_string(calls, ' > ') as path,
     file_id,
     line_no

@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, fr_failure, fr_suspect, threshold
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, fr_failure, fr_suspect, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line), exited (torchrun names it first, and nothing hung), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect.
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, arg_min(text, file_id) as text
@@ -16,8 +16,7 @@ with named as (
     group by job_id, attempt, peer_rank
 ),
 top_named as (
-    select * from named
-    qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
+    select * from named qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
 ),
 size as (
     select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
@@ -52,9 +51,8 @@ dumped as (
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent, r.file_id,
         count(*) over (partition by r.job_id, r.attempt) as quiet_count
-    from failed_rank as r
-    join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
-    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
+    from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
+    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward'))
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
 union all
@@ -76,5 +74,7 @@ select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'e
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
 where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+union all
+select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all
 select job_id, attempt, rank, case when is_absent then 'absent' else 'silent' end, case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null from quiet

@@ -2,7 +2,7 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent. Where most ranks fail alike nobody is named.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent. Where most ranks fail alike, or most are named, nobody is: then the others took another way.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -23,7 +23,10 @@ crash as (
     where s.basis in ('crash', 'killed')
 ),
 candidate as (
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 1 as place from rank_suspect where basis = 'named'
+    select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 1 as place
+    from (select *, count(*) over (partition by job_id, attempt) as named_count from rank_suspect where basis = 'named') as s
+    left join size as z on z.job_id = s.job_id and z.attempt = s.attempt
+    where z.rank_count is null or s.named_count * 2 <= z.rank_count or z.rank_count = 1
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 2 from rank_suspect where basis = 'mismatch'
     union all
@@ -43,7 +46,7 @@ candidate as (
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
     where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and c.failure_class = c.first_class and c.alike_count * 2 <= z.rank_count
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis in ('other_collective', 'unfinished')
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis in ('other_collective', 'unfinished', 'stack')
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect where basis = 'exited'
     union all

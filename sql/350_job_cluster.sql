@@ -1,6 +1,6 @@
 -- An AIStore cluster that a job used, and how that is known.
 -- grain: one row a job attempt and cluster
--- reads: job_span, job_storage, worker_event, ais_event, node, node_endpoint, node_coverage, threshold
+-- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint, node_coverage, threshold
 -- stored: yes
 -- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
 create or replace view job_cluster as
@@ -24,6 +24,11 @@ mention as (
     from worker_event as w
     join node_endpoint as e on e.endpoint = w.endpoint
     join overlap as o on o.job_id = w.job_id and o.attempt = w.attempt and o.cluster = e.cluster
+    union all
+    select s.job_id, o.attempt, e.cluster, 'endpoint', 0.9, s.file_id, s.line_no
+    from stack_request as s
+    join node_endpoint as e on e.endpoint = s.endpoint
+    join overlap as o on o.job_id = s.job_id and o.cluster = e.cluster
 ),
 told as (
     select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no

@@ -1,8 +1,8 @@
--- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer.
--- grain: one row a worker line about a request, with the AIStore node it met
--- reads: failure_case, worker_event, job_cluster, node_endpoint, node
+-- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer, or none yet.
+-- grain: one row a worker line or stack about a request, with the AIStore node it met
+-- reads: failure_case, worker_event, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. pending: a stack shows the request in flight, at some moment of the hang.
 create or replace view rank_request as
 with line as (
     select
@@ -21,6 +21,11 @@ with line as (
     where w.role in ('cause', 'retry', 'context', 'recovery') and (
         w.tier in ('data_io', 'network') or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
     ) and w.rank is not null
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, s.rank, 'stack' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, s.endpoint, s.url, s.wid, s.bucket, s.object,
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
+    from stack_request as s
+    join failure_case as f on f.job_id = s.job_id
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
@@ -42,6 +47,7 @@ select
     failure_id, job_id, attempt, cluster, cluster_certainty, rank,
     case
         when coalesce(is_chained, false) then 'chained'
+        when role = 'stack' then 'pending'
         when role = 'retry' then 'retry'
         when role = 'recovery' then 'recovered'
         when received_count is not null and expected_count is not null and received_count < expected_count then 'short'

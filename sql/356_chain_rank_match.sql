@@ -6,7 +6,7 @@
 -- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count.
 create or replace view chain_rank_match as
 with request as (
-    select * from rank_request where outcome in ('error', 'short', 'retry', 'missing', 'chained') and cluster is not null
+    select * from rank_request where outcome in ('error', 'short', 'retry', 'missing', 'chained', 'pending') and cluster is not null
 ),
 by_wid as (
     select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 0.98 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns

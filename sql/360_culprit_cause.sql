@@ -31,8 +31,8 @@ met as (
         max(r.retry_limit) over (partition by r.failure_id, r.rank) as retry_limit
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
-    where r.outcome in ('error', 'short', 'retry', 'missing') and r.to_ns >= f.stall_ns - 90000000000
-    qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns)) = 1
+    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and r.to_ns >= f.stall_ns - 90000000000
+    qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns)) = 1
 )
 select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,

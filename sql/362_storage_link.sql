@@ -1,13 +1,11 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain that reaches it, or a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, culprit_cause, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, job_cluster, worker_file, clock, threshold
+-- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, worker_file, clock, threshold
 -- stored: yes
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, a proxy to those who use it. It is weaker while the clock of the job is a guess.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, a proxy to those who use it. It is weaker while the clock of the job is a guess. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
 create or replace view storage_link as
 with slack as (
-    select
-        max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns,
-        max(value) filter (where name = 'fault_bite_s') as bite_s
+    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value) filter (where name = 'fault_bite_s') as bite_s
     from threshold
 ),
 sureness as (
@@ -34,26 +32,36 @@ chained as (
     where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - 90000000000 or m.match_kind = 'wid')
         and (u.crash_pattern is not null or u.request_outcome is not null)
 ),
+asked as (
+    select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
+    from rank_request as r
+    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'target'
+    where r.outcome = 'pending'
+    group by r.failure_id, r.rank, r.node_id
+),
 faulty as (
     select
         f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
-        (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s,
-        coalesce(u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
+        (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s, q.node_id is not null as is_asked,
+        coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when n.fault_kind = 'out_of_space' and not r.is_write then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
-            * case when c.certainty >= 0.7 then 1.0 else c.certainty end as fit
+            * case when c.certainty >= 0.7 then 1.0 else c.certainty end
+            * case when q.node_id is null and exists (select 1 from asked as o where o.failure_id = f.failure_id and o.rank = u.witness_rank) then 0.5 else 1.0 end as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join slack as s
     join node_fault as n on n.cluster = c.cluster and n.weight >= 0.3 and n.started_ns <= f.stall_ns + s.ns and n.ended_ns >= f.stall_ns - s.ns
+    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and u.crash_pattern is null
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
 ),
 timed as (
     select
-        failure_id, rank, node_id, case when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
+        failure_id, rank, node_id, case when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
         fit * case
+            when is_asked then greatest(weight, stale_weight) * 0.98
             when fault_kind = 'stale_membership' then stale_weight
             else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
         end as score,

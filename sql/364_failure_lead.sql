@@ -41,7 +41,7 @@ select
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
     u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
     u.activity, u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
-    u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.top_retry, u.retry_limit,
+    u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.request_text, u.top_retry, u.retry_limit,
     l.node_id as link_node_id, l.link_kind, k.words as link_words, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
     v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count,

@@ -28,14 +28,17 @@ select
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
         {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
         {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': case when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text else 'what it met at the storage before' end},
         {'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'what the rank was doing: ' || replace(f.activity, '_', ' ')}
     ] as supports,
-    case
-        when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]
-        when f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'nothing shows that the rank was reading data'}]
-        else []
-    end as contradicts
+    list_concat(
+        case
+            when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]
+            when f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'nothing shows that the rank was reading data'}]
+            else []
+        end,
+        case when f.basis = 'stack' then [{'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
+    ) as contradicts
 from failure_lead as f
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind

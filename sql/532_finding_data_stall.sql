@@ -23,10 +23,14 @@ select
     null::varchar as chain_id,
     case when activity_witness = 'stack' then 0.85 else 0.68 end as score,
     'rank ' || culprit_rank::varchar || ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited'
-        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen then '; AIStore shows no fault at that moment' else '; without AIStore logs it stays open what held it' end as statement,
+        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' when is_storage_seen then '; AIStore had trouble at that moment too' else '; without AIStore logs it stays open what held it' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
+        {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
-    case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end as contradicts
+    list_concat(
+        case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
+        case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
+    ) as contradicts
 from failure_lead

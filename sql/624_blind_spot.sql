@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot
+-- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot
 -- public: yes
 -- stored: yes
 create or replace view blind_spot as
@@ -55,6 +55,8 @@ every as (
     where b.timeout_count > 0 and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
     union all
     select failure_id, 6, what, why, command from fr_blind_spot
+    union all
+    select failure_id, 5, what, why, command from stack_blind_spot
     union all
     select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window', 'a stretch between its statistics lines is missing (kill, restart or cut log), so counts there are a lower bound', 'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
     from base as b

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aiscorr.parse.formats import load_formats
+from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.regex_facts import first_bytes
 
 HEAD_BYTES = 64 * 1024
@@ -22,6 +22,8 @@ _LABEL = re.compile(rb" {0,4}(?:(\d{1,5})|([\w.-]+)): ")
 _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
+_DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
+_ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 _BINARY = {
     b"DUCK": "a DuckDB database",
     b"PAR1": "a Parquet file",
@@ -58,6 +60,8 @@ def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str,
     if _binary_share(text) > 0.3:
         return Detected("unknown", "binary data")
     stripped = text.lstrip()
+    if b"Torch Distributed Debug Server" in stripped and _DEBUG_STACKS.search(stripped):
+        return Detected("stack_dump", "page of stacks of torch.distributed.debug")
     if stripped[:1] in b"{[":
         found = _detect_json(stripped, len(head) < HEAD_BYTES)
         if found is not None:
@@ -115,6 +119,13 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 _first_bytes = lru_cache(first_bytes)
 
 
+def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
+    """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not."""
+    if form.name == "file_faulthandler":
+        return form.regex.match(lines[0]) is not None
+    return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
@@ -137,6 +148,8 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
         if form is worker or count < form.min_count or count < form.share * len(lines):
             continue
         if form.kind == "unknown" and form.name != "file_torchfrtrace" and (worker_share >= 0.6 or is_labelled):
+            continue
+        if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
     if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):

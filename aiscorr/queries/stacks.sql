@@ -1,4 +1,4 @@
--- Ranks grouped by what their main threads stood in when stacks were taken (py-spy), the odd ones marked.
+-- Ranks grouped by what their main threads stood in when stacks were last taken, the odd ones marked; @stack_tree shows where they part.
 select
     c.job_id,
     c.class_no,
@@ -8,6 +8,7 @@ select
     c.activity,
     c.innermost,
     c.first_difference,
+    array_to_string(c.moved_ranks[1:16], ',') as moved_ranks,
     f.path || ':' || c.line_no::varchar as "where"
 from stack_class as c
 join source_file as f on f.file_id = c.file_id

@@ -1,0 +1,35 @@
+-- What a call of a stack tells of what its process does; of several that fit a call the first counts.
+-- grain: one row a rule
+-- reads: nothing
+-- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
+create or replace view frame_rule as
+select
+    position,
+    activity,
+    strength,
+    file,
+    function,
+    exception
+from (
+    values
+        (1, 'collective', 'telling', 'torch/distributed/(distributed_c10d|_functional_collectives|nn/functional)|deepspeed/comm/', '', '^$'),
+        (2, 'collective', 'telling', '', '^c10d::', '^$'),
+        (3, 'collective', 'telling', 'fsdp|deepspeed/runtime|megatron', '^(\w+\.)*(wait_for_params|_?all_gather\w*|_?reduce_scatter\w*|fetch_sub_module|_wait_unshard\w*|_unshard|wait_for_unshard)$', '^$'),
+        (4, 'backward', 'telling', 'torch/(autograd/|_tensor\.py)', 'backward', '^$'),
+        (5, 'log_upload', 'outer', '(^|/)(wandb|mlflow|neptune|comet_ml|clearml)/', '', '^$'),
+        (6, 'hub_wait', 'outer', '(^|/)(huggingface_hub/|datasets/download/)', '', '^$'),
+        (7, 'storage_wait', 'telling', '(^|/)(aistore|urllib3|requests|botocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open)/|http/client\.py', '', '^$'),
+        (8, 'decoding', 'telling', '(^|/)(PIL|soundfile|torchaudio|torchcodec|librosa|av|cv2|decord|wave|tarfile|gzip|zipfile)(/|\.py|\.so)', '', '^$'),
+        (9, 'worker_wait', 'telling', '', '_try_get_data|_get_data', '^$'),
+        (10, 'compile', 'telling', 'torch/_inductor/(compile_fx|codecache|graph|scheduler|async_compile)|torch/_dynamo/(convert_frame|symbolic_convert)|(^|/)triton/(compiler|runtime/build)', '', '^$'),
+        (11, 'lock', 'telling', '(^|/)(filelock|portalocker|fasteners)/', '', '^$'),
+        (12, 'checkpoint', 'telling', '(?i)checkpoint|torch/serialization|safetensors', '', 'torch/utils/checkpoint|(?i)activation_?checkpoint|checkpoint_wrapper|tensor_parallel/random'),
+        (13, 'checkpoint', 'telling', '', '(?i)checkpoint', 'torch/utils/checkpoint|(?i)activation_?checkpoint|checkpoint_wrapper|tensor_parallel/random|checkpointed_forward|checkpoint_forward'),
+        (14, 'batch_preparation', 'telling', '', '(?i)collate|tokeni[sz]e|prepare_batch|next_batch', '^$'),
+        (15, 'data_loading', 'telling', 'torch/utils/data/|lhotse/|webdataset/', '', '^$'),
+        (16, 'compute', 'telling', 'torch/nn/|torch/cuda/|torch/_dynamo', '', '^$'),
+        (17, 'lock', 'faint', '(^|/)(threading|multiprocessing/synchronize)\.py$', '', '^$'),
+        (18, 'lock', 'faint', '', '^(pthread_mutex_lock|__lll_lock_wait|flock)$', '^$'),
+        (19, 'sleep', 'faint', '', '^(clock_nanosleep|nanosleep|time_sleep)$', '^$'),
+        (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
+) as t(position, activity, strength, file, function, exception)

@@ -1,0 +1,41 @@
+-- A rank whose stack stands elsewhere while the stacks of most others wait in a collective.
+-- grain: one row a rank of a failed attempt
+-- reads: rank_activity, rank_position, stuck_collective, stack_class
+-- stored: yes
+-- note: Equal stacks prove no equal positions, and a stack elsewhere proves no lateness: NCCL's collectives are asynchronous, so a rank whose counters or watchdog show that it had entered what the others wait in is none of these. Waiting is a collective, a backward pass, or device code and code of no known meaning in which the largest class stands. elsewhere_count says how many stand elsewhere; is_placed that counters of the rank are at hand too.
+create or replace view stack_suspect as
+with class as (
+    select job_id, class_no, unnest(ranks) as rank
+    from stack_class
+),
+stood as (
+    select
+        a.job_id, a.attempt, a.rank, a.activity, a.confidence, a.file_id, a.line_no, a.text, p.rank is not null and p.last_enqueued is not null as is_placed,
+        a.activity in ('collective', 'backward') or (c.class_no = 1 and a.activity in ('compute', 'unknown')) as is_waiting,
+        coalesce(p.is_waiting, false) or coalesce(p.last_enqueued >= k.seq_num, false) as has_entered
+    from rank_activity as a
+    left join class as c on c.job_id = a.job_id and c.rank = a.rank
+    left join stuck_collective as k on k.job_id = a.job_id and k.attempt = a.attempt
+    left join rank_position as p on p.job_id = a.job_id and p.attempt = a.attempt and p.rank = a.rank
+    where a.witness = 'stack'
+),
+counted as (
+    select
+        *,
+        count(*) filter (where is_waiting) over (partition by job_id, attempt) as waiting_count,
+        count(*) filter (where not is_waiting) over (partition by job_id, attempt) as elsewhere_count
+    from stood
+)
+select
+    job_id,
+    attempt,
+    rank,
+    activity,
+    case when elsewhere_count > 1 or confidence < 0.9 then 0.6 else 0.8 end as certainty,
+    elsewhere_count,
+    is_placed,
+    file_id,
+    line_no,
+    text
+from counted
+where not is_waiting and not has_entered and waiting_count > elsewhere_count and activity <> 'compute'
