@@ -52,18 +52,23 @@ class RowBatch:
         """The rows as Arrow; the batch is empty afterwards."""
         import pyarrow as pa
 
-        arrays = [pa.array(self._clean(column), type=arrow_type(column.type)) for column in self.table.columns]
+        arrays = [self._array(column) for column in self.table.columns]
         self._columns = {name: [] for name in self.table.column_names}
         self._count = 0
         return pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names))
 
-    def _clean(self, column: Column) -> list[Value]:
+    def _array(self, column: Column) -> pa.Array:
         """The values of a column; texts without secrets, whatever reader they come from."""
-        values = self._padded(column.name)
+        import pyarrow as pa
+
+        values = pa.array(self._padded(column.name), type=arrow_type(column.type))
         if column.type != "VARCHAR":
             return values
-        clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
-        return [clean[value] if isinstance(value, str) else value for value in values]
+        texts = values.unique().to_pylist()
+        clean = [text and redact(text) for text in texts]
+        if clean == texts:
+            return values
+        return pa.array(clean, type=values.type).take(values.dictionary_encode("encode").indices)
 
 
 class PartSink:

@@ -12,7 +12,7 @@ from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.dumps import read_all
-from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
+from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, collector_paused, load_dump
 from aiscorr.parse.flight_recorder import MAX_ENTRIES, FlightDump, parse_dump
 
 _DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
@@ -42,7 +42,8 @@ def read_flight_dump(summary: FileSummary, stream: ByteStream, sink: PartSink) -
     try:
         if is_cut:
             raise DumpError(f"is larger than {MAX_BYTES >> 20} MiB")
-        dump = parse_dump(load_dump(data))
+        with collector_paused():
+            dump = parse_dump(load_dump(data))
     except DumpError as error:
         _reject(summary, sink, f"Flight Recorder dump that {error}", data)
         return

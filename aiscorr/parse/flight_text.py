@@ -13,7 +13,6 @@ _SHOWN_FRAMES = 6
 _NOT_USERS = re.compile(r"(?:^|/)torch/|-packages/(?:lightning|pytorch_lightning|deepspeed|accelerate)/")
 _MAX_TENSORS = 512
 T = TypeVar("T")
-Sizes = dict[str, tuple[str | None, int | None]]
 Frames = dict[Any, tuple[str, str | None]]
 
 
@@ -45,25 +44,15 @@ def group_ranks(value: Any) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def tensors(value: Any, known: Sizes) -> tuple[str | None, int | None]:
-    """Shapes as JSON and elements of all tensors together; a tensor without dimensions has one element.
-
-    Jobs repeat their shapes: each is looked at once, by its own text, where it is short enough to have one.
-    """
+def tensors(value: Any) -> tuple[str | None, int | None]:
+    """Shapes as JSON and elements of all tensors together; a tensor without dimensions has one element."""
     if not isinstance(value, list | tuple) or len(value) > _MAX_TENSORS:
         return None, None
     parts = [list(size) for size in value if isinstance(size, list | tuple) and len(size) <= 16]
-    if len(parts) < len(value):
+    if len(parts) < len(value) or not all(isinstance(one, int) and 0 <= one < 2**48 for size in parts for one in size):
         return None, None
-    if not all(isinstance(one, int) for size in parts for one in size):
-        return None, None
-    key = str(parts)
-    found = known.get(key)
-    if found is None:
-        is_sane = all(0 <= one < 2**48 for size in parts for one in size)
-        total = sum(map(prod, parts)) if is_sane and parts else None
-        found = known[key] = (key.replace(" ", "") if is_sane else None, total if total and total < 2**63 else None)
-    return found
+    total = sum(map(prod, parts)) if parts else None
+    return str(parts).replace(" ", ""), total if total and total < 2**63 else None
 
 
 def names_as_json(value: Any) -> str | None:
