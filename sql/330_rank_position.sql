@@ -50,12 +50,12 @@ told as (
     full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
 ),
 dump as (
-    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, p.last_enqueued, p.last_completed,
+    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, case when not f.is_p2p then p.last_enqueued end as last_enqueued, case when not f.is_p2p then p.last_completed end as last_completed,
         coalesce(c.file_id, p.file_id) as file_id, coalesce(c.place_no, p.place_no) as line_no, coalesce(c.text, p.text) as text
     from fr_failure as f
     join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt and k.guid = f.guid
     join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.has_dump
-    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.seq_num = f.seq_num and c.is_used and not c.is_p2p and not c.is_finished
+    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.is_p2p = f.is_p2p and (c.is_p2p or c.seq_num = f.seq_num) and c.is_used and not c.is_finished
     qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last) = 1
 )
 select
