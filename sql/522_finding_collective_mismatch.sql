@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure
+-- reads: failure_lead, failure_signal, fr_failure, fr_circle
 -- stored: yes
 create or replace view finding_collective_mismatch as
 with stated as (
@@ -8,30 +8,39 @@ with stated as (
     from failure_signal
     where failure_class = 'collective_mismatch' and signal in ('names_peer', 'crash')
     group by job_id, attempt
+),
+circle as (
+    select
+        job_id, path_attempt,
+        string_agg('ranks ' || array_to_string(waiting_ranks[1:4], ', ') || ' in ' || coalesce(process_group, group_key) || ' for ' || array_to_string(absent_ranks[1:4], ', '), '; ' order by first_ns, group_key) as words,
+        list({'file_id': file_id, 'line_no': place_no, 'why': 'one of the operations that wait for each other'} order by first_ns, group_key)[1:6] as supports
+    from fr_circle
+    group by job_id, path_attempt
 )
 select
     f.failure_id,
     'collective_mismatch' as finding,
-    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and d.outcome = 'split') then 'fired' else 'quiet' end as state,
+    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and d.outcome in ('split', 'circle')) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
-    coalesce(f.basis, case when s.job_id is null then 'split' end, 'stated') as failure_kind,
+    coalesce(f.basis, case when s.job_id is null then d.outcome end, 'stated') as failure_kind,
     'innocent' as storage_verdict,
     null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
-    coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+    case when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then ' stands in another collective than the others'
         when 'mismatch' then ' called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?')
-        else ' called another collective than the others' end as statement,
-    [
+        else ' called another collective than the others' end end as statement,
+    list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
-        {'file_id': case when f.basis is null then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
+        {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'what rank ' || coalesce(f.culprit_rank::varchar, '?') || ' called'}
-    ] as supports,
+    ]) as supports,
     [] as contradicts
 from failure_lead as f
 left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
-left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome = 'split'
+left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
+left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
