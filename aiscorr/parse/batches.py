@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FLUSH_ROWS = 50_000
+#: Rows of records with many texts, which are added by column.
+FLUSH_COLUMN_ROWS = 10_000
 
 
 class RowBatch:
@@ -92,7 +94,7 @@ class PartSink:
         """Rows given by column; a full batch is written out."""
         batch = self.batches[table_name]
         batch.extend(values, count)
-        if len(batch) >= FLUSH_ROWS:
+        if len(batch) >= FLUSH_COLUMN_ROWS:
             self.write(table_name, batch.take())
 
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:
