@@ -63,26 +63,15 @@ folder_name as (
     from (select distinct job_folder from file)
 )
 select
-    o.file_id,
-    o.path,
-    o.kind,
-    o.job_folder,
+    o.file_id, o.path, o.kind, o.job_folder,
     coalesce(
         o.own_id, d.only_id, o.run_name, r.run_name,
         case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1) else n.name end,
         'job'
     ) as job_id,
     coalesce(o.attempt_no, 0) as path_attempt,
-    o.worker_node_no,
-    o.path_rank,
-    o.path_local_rank,
-    o.is_stream_copy,
-    o.is_utc,
-    o.zone,
-    o.date_method,
-    o.modified_ns,
-    o.first_ns,
-    o.last_ns
+    o.worker_node_no, o.path_rank, o.path_local_rank, o.is_stream_copy,
+    o.is_utc, o.zone, o.date_method, o.modified_ns, o.first_ns, o.last_ns
 from own as o
 left join folder_id as d on d.job_folder = o.job_folder
 left join folder_run as r on r.job_folder = o.job_folder

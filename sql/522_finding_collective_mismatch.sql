@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, fr_circle
+-- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order
 -- stored: yes
 create or replace view finding_collective_mismatch as
 with stated as (
@@ -16,6 +16,14 @@ circle as (
         list({'file_id': file_id, 'line_no': place_no, 'why': 'one of the operations that wait for each other'} order by first_ns, group_key)[1:6] as supports
     from fr_circle
     group by job_id, path_attempt
+),
+order_split as (
+    select job_id, path_attempt,
+        'ranks ' || array_to_string(list_sort(list(distinct rank) filter (where group_key < later_group_key))[1:4], ', ') || ' entered process group ' || any_value(group_key) filter (where group_key < later_group_key) || ' before ' || any_value(later_group_key) filter (where group_key < later_group_key)
+            || ', ranks ' || array_to_string(list_sort(list(distinct rank) filter (where group_key > later_group_key))[1:4], ', ') || ' the other way round' as words
+    from fr_order
+    group by job_id, path_attempt
+    having count(distinct least(group_key, later_group_key)) = 1 and count(distinct greatest(group_key, later_group_key)) = 1
 )
 select
     f.failure_id,
@@ -28,7 +36,7 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
-    case when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+    case when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then ' stands in another collective than the others'
@@ -44,3 +52,4 @@ from failure_lead as f
 left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
 left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
+left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
