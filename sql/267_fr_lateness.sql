@@ -30,7 +30,7 @@ summed as (
         count(*) as collective_count,
         count(*) filter (where e.created_ns = n.last_ns) as last_count,
         round(median(e.created_ns - n.middle_ns) / 1e9, 3) as late_s,
-        round(median(greatest(n.end_ns - n.last_ns, 0)) / 1e9, 3) as transfer_s,
+        round(median(greatest(n.end_ns - n.last_ns, 0) / 1e9) filter (where n.end_ns is not null), 3) as transfer_s,
         arg_max(e.file_id, e.seq_num) as file_id, arg_max(e.place_no, e.seq_num) as place_no
     from entry as e
     join number as n on n.job_id = e.job_id and n.path_attempt = e.path_attempt and n.group_key = e.group_key and n.seq_num = e.seq_num

@@ -23,7 +23,7 @@ select
     null::varchar as chain_id,
     0.85 as score,
     'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || ' number ' || f.seq_num::varchar || ' and nobody finished it' as statement,
-    [{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}] as supports,
+    list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt

@@ -33,14 +33,14 @@ select
         when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ') || case when f.absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
         else 'the job failed and no line at hand names a first cause'
     end as statement,
-    [
+    list_filter([
         {'file_id': coalesce(f.basis_file_id, f.file_id), 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
         {'file_id': case when f.culprit_rank is not null or d.outcome = 'dump_missing' then d.file_id end, 'line_no': d.place_no, 'why': 'the first record that waits for it'},
         {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'the last collective that it entered late'}
-    ] as supports,
-    [
+    ], lambda s: s.file_id is not null) as supports,
+    list_filter([
         {'file_id': case when l.rank <> f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'rank ' || l.rank::varchar || ' had been late before, by ' || l.late_s::varchar || ' s, not this one'}
-    ] as contradicts
+    ], lambda s: s.file_id is not null) as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join late as l on l.job_id = f.job_id and l.attempt = f.attempt
