@@ -29,7 +29,7 @@ select
     case
         when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
             || case when l.rank = f.culprit_rank then '; it had been late before, by ' || l.late_s::varchar || ' s in the middle of the last ' || l.collective_count::varchar || ' collectives' else '' end
-        when d.outcome = 'dump_missing' then 'whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
+        when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
         when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ') || case when f.absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
         else 'the job failed and no line at hand names a first cause'
     end as statement,
