@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,10 +14,12 @@ from statistics import median
 
 from aiscorr.parse.spec import pattern_set
 from benchmarks import ripgrep
+from benchmarks.flight_corpus import write_flight_corpus
 from benchmarks.process import Run, run, task
 
 _SMALL_FILES = 10_000
 _MIB = 1 << 20
+_DUMPS = ((256, 2000), (2048, 200))
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,34 @@ def again_rows(corpora: Corpora, rounds: int) -> list[Row]:
     return rows
 
 
+def flight_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """Flight Recorder dumps read and judged beside torchfrtrace, whole commands on two cores each."""
+    other_command = shutil.which("torchfrtrace")
+    if other_command is None or len(os.sched_getaffinity(0)) < 2:
+        return []
+    rows: list[Row] = []
+    for rank_count, entry_count in _DUMPS:
+        with tempfile.TemporaryDirectory() as folder:
+            dumps, database = Path(folder) / "job7", _new_database(folder)
+            culprit = write_flight_corpus(dumps, rank_count, entry_count)
+
+            def judge(dumps: Path = dumps, database: str = database) -> Run:
+                _remove(database)
+                return run([sys.executable, "-m", "benchmarks.work", "judge", str(dumps), database, "2"], (0, 1))
+
+            command = [other_command, "--prefix", "comm_lib_trace_rank_", str(dumps)]
+            pairs = [(judge(), run(command, (0, 1), is_own=False)) for _ in range(rounds)]
+            size = _size_mib(dumps)
+        own, other = pairs[-1]
+        if json.loads(own.output)["culprit"] != culprit:
+            raise RuntimeError(f"rank {culprit} is behind, and is not named: {own.output}")
+        own_s, other_s = (median(pair[side].seconds for pair in pairs) for side in (0, 1))
+        what = f"Flight Recorder dumps, {rank_count} ranks of {entry_count} records, read and judged"
+        note = f"all processes {own.sum_mib:.0f} MiB, torchfrtrace {other.peak_mib:.0f}; with start and imports"
+        rows.append(Row(what, "torchfrtrace", size, own_s, other_s, own.peak_mib, note))
+    return rows
+
+
 def help_rows(corpora: Corpora, rounds: int) -> list[Row]:
     """How long the command line takes to say what it can do."""
     runs = [run([sys.executable, "-m", "aiscorr", "--help"], (0,)) for _ in range(rounds)]
@@ -236,5 +268,6 @@ CASES: dict[str, Callable[[Corpora, int], list[Row]]] = {
     "archive": archive_rows,
     "processes": process_rows,
     "again": again_rows,
+    "flight": flight_rows,
     "help": help_rows,
 }

@@ -18,13 +18,14 @@ _POLL_S = 0.02
 
 @dataclass(frozen=True)
 class Run:
-    """One run: wall and processor seconds, the largest resident set of any of its processes, its output."""
+    """One run: wall and processor seconds, the largest resident set of its processes, its output; at last their sum."""
 
     seconds: float
     cpu_seconds: float
     peak_mib: float
     output: str
     result: dict[str, float] = field(default_factory=dict)
+    sum_mib: float = 0.0
 
     @property
     def steady_seconds(self) -> float:
@@ -32,10 +33,10 @@ class Run:
         return self.result.get("seconds", self.seconds)
 
 
-def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False) -> Run:
-    """Runs a command and its children on these cores only."""
+def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False, is_own: bool = True) -> Run:
+    """Runs a command and its children on these cores only; another program is not shown aiscorr's modules."""
     started = time.perf_counter()
-    environment = {**os.environ, "PYTHONPATH": os.environ.get("BENCH_AISCORR", str(REPO))}
+    environment = {**os.environ, "PYTHONPATH": os.environ.get("BENCH_AISCORR", str(REPO)) if is_own else ""}
     pinned = ["taskset", "-c", ",".join(map(str, cores)), *command]
     process = subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=REPO)
     peaks: dict[int, int] = {}
@@ -49,9 +50,9 @@ def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False)
     if process.returncode and not may_fail:
         raise RuntimeError(f"{' '.join(command[:6])}: exit code {process.returncode}\n{errors.decode()[-2000:]}")
     times = os.times()
-    return Run(
-        seconds, times.children_user + times.children_system, max(peaks.values(), default=0) / 1024, output.decode()
-    )
+    cpu_seconds = times.children_user + times.children_system
+    peak_mib, sum_mib = max(peaks.values(), default=0) / 1024, sum(peaks.values()) / 1024
+    return Run(seconds, cpu_seconds, peak_mib, output.decode(), sum_mib=sum_mib)
 
 
 def task(name: str, *arguments: str, cores: Sequence[int] = (0,)) -> Run:

@@ -76,6 +76,17 @@ def ingest(folder: str, database: str, jobs: str = "1") -> Result:
     }
 
 
+def judge(folder: str, database: str, jobs: str) -> Result:
+    """Ingest and the report of what was found: the rank that it names."""
+    from aiscorr.report.build import build_report
+    from aiscorr.store.database import reading
+
+    result = ingest(folder, database, jobs)
+    with reading(database) as connection:
+        (failure,) = build_report(connection, "all", NOW).failures
+    return {**result, "culprit": failure.culprit_ranks[0]}
+
+
 def scan_and_load(folder: str, database: str) -> Result:
     """All rows of the files into a new DuckDB database, without the analysis that `ingest` adds."""
     from aiscorr import pipeline
@@ -102,6 +113,7 @@ def decompress(path: str) -> Result:
 TASKS: dict[str, Callable[..., Result]] = {
     "scan_rows": scan_rows,
     "ingest": ingest,
+    "judge": judge,
     "scan_and_load": scan_and_load,
     "decompress": decompress,
 }

@@ -23,6 +23,7 @@ from (
         ('window_margin_s', 120.0, 'what leads to a collective time-out begins up to two minutes before its wait'),
         ('hang_gap_s', 120.0, 'a job that writes nothing for longer than this and five steps has stopped'),
         ('dump_wait_s', 5.0, 'a dump written within seconds of the last call is of a job that runs; time-outs are longer'),
+        ('late_start_s', 0.5, 'clocks of hosts kept by NTP differ by less, and so do ranks that share their work evenly'),
         ('trained_seq_num', 20.0, 'a start needs a handful of collectives, training one or more a step'),
         ('same_cause_s', 3.0, 'ranks that fail from one cause do so within seconds of each other'),
         ('minority_share', 0.5, 'whoever differs from more than half of the ranks is the odd one'),

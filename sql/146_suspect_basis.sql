@@ -14,6 +14,7 @@ from (
         ('ahead', 'it entered a collective that nobody else did'),
         ('order', 'it entered two process groups in another order than its peers'),
         ('unfinished', 'its part of the collective did not finish while that of others did'),
+        ('not_started', 'its device had not come to the collective that runs on the others'),
         ('no_dump', 'it left no Flight Recorder dump'),
         ('crash', 'it failed by itself, before the others'),
         ('killed', 'it was ended by a signal, before the others'),

@@ -2,15 +2,33 @@
 -- grain: one row an ingested file of a training job
 -- reads: ingested_file, worker_line
 -- stored: yes
--- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other files of its folder, else torchrun's run id (its own or the only one of its folder), else the folder's name.
+-- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other files of its folder, else torchrun's run id (its own or the only one of its folder), else the folder's name. Folders of one folder that hold nothing but Flight Recorder dumps, of different ranks and of the same hour, are the hosts of one job.
 create or replace view worker_file as
-with file as (
-    select
-        file_id, path, kind, coalesce(job_folder, regexp_replace(path, '[/!][^/!]*$', '')) as job_folder,
-        job_id, run_name, attempt_no, worker_node_no, path_rank, path_local_rank, is_stream_copy,
-        is_utc, zone, date_method, modified_ns, first_ns, last_ns
+with found as (
+    select *, coalesce(job_folder, regexp_replace(path, '[/!][^/!]*$', '')) as folder
     from ingested_file
     where kind in ('worker_log', 'stack_dump', 'flight_recorder') and state = 'ingested'
+),
+dump_folder as (
+    select folder, regexp_replace(folder, '/[^/]*$', '') as parent, list(distinct path_rank) as ranks, max(last_ns) as last_ns
+    from found
+    group by folder
+    having bool_and(kind = 'flight_recorder')
+),
+host_parent as (
+    select parent
+    from dump_folder
+    group by parent
+    having count(*) > 1 and sum(len(ranks)) = len(list_distinct(flatten(list(ranks)))) and max(last_ns) < min(last_ns) + 3600000000000
+),
+file as (
+    select
+        f.file_id, f.path, f.kind, coalesce(h.parent, f.folder) as job_folder,
+        f.job_id, f.run_name, f.attempt_no, f.worker_node_no, f.path_rank, f.path_local_rank, f.is_stream_copy,
+        f.is_utc, f.zone, f.date_method, f.modified_ns, f.first_ns, f.last_ns
+    from found as f
+    left join dump_folder as d on d.folder = f.folder
+    left join host_parent as h on h.parent = d.parent
 ),
 text_id as (
     select file_id, mode(split_part(json_extract_string(capture, '$.slurm_step'), '.', 1) order by split_part(json_extract_string(capture, '$.slurm_step'), '.', 1)) as job_id
@@ -45,26 +63,15 @@ folder_name as (
     from (select distinct job_folder from file)
 )
 select
-    o.file_id,
-    o.path,
-    o.kind,
-    o.job_folder,
+    o.file_id, o.path, o.kind, o.job_folder,
     coalesce(
         o.own_id, d.only_id, o.run_name, r.run_name,
         case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1) else n.name end,
         'job'
     ) as job_id,
     coalesce(o.attempt_no, 0) as path_attempt,
-    o.worker_node_no,
-    o.path_rank,
-    o.path_local_rank,
-    o.is_stream_copy,
-    o.is_utc,
-    o.zone,
-    o.date_method,
-    o.modified_ns,
-    o.first_ns,
-    o.last_ns
+    o.worker_node_no, o.path_rank, o.path_local_rank, o.is_stream_copy,
+    o.is_utc, o.zone, o.date_method, o.modified_ns, o.first_ns, o.last_ns
 from own as o
 left join folder_id as d on d.job_folder = o.job_folder
 left join folder_run as r on r.job_folder = o.job_folder

@@ -3,11 +3,11 @@
 -- reads: flight_dump, worker_file, ingested_file, clock
 -- public: yes
 -- stored: yes
--- note: state: used; second (another dump of the rank is newer or says more); earlier_run (its last moment lies before the newest dump or the job's log begins); unreadable; no_rank. A dump states neither rank nor host: the groups it lists tell the rank where they leave only one, else the file name.
+-- note: state: used; second (another dump of the rank is newer or says more); earlier_run (its last moment lies before the newest dump or the job's log begins); unreadable; no_rank. A dump states neither rank nor host: the groups it lists tell the rank where they leave only one, else the file name; the host may be the folder.
 create or replace view fr_dump as
 with dump as (
     select
-        f.file_id, f.path, f.job_id, f.path_attempt, coalesce(d.rank, f.path_rank) as rank, coalesce(d.rank_source, case when f.path_rank is not null then 'name' end) as rank_source, d.name_rank, d.host,
+        f.file_id, f.path, f.job_id, f.path_attempt, coalesce(d.rank, f.path_rank) as rank, coalesce(d.rank_source, case when f.path_rank is not null then 'name' end) as rank_source, d.name_rank, coalesce(d.host, nullif(regexp_extract(substr(f.path, len(f.job_folder) + 2), '^((?:[A-Za-z][A-Za-z0-9.-]*[0-9])[A-Za-z0-9.-]*)/', 1), '')) as host,
         d.format_version, d.is_json, d.backend, d.comm_lib_version, d.entry_count, d.has_stacks, d.first_ns, d.last_ns, d.modified_ns,
         i.problem, d.file_id is not null as is_readable
     from worker_file as f

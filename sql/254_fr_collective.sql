@@ -2,8 +2,17 @@
 -- grain: one row a record
 -- reads: flight_collective, fr_dump, fr_group
 -- public: yes
--- note: is_finished: completed, or with gloo retired (its state stays at scheduled). peer_rank is the global rank of the other side of a send or receive, mapped through the members of the group. op_type is the operation in the words of the watchdog's lines.
+-- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a coalesced call is when the record that closes the call is, its own state is never updated. peer_rank is the global rank of the other side of a send or receive, mapped through the members of the group. op_type is the operation in the words of the watchdog's lines.
 create or replace view fr_collective as
+with closing as (
+    select
+        file_id, pg_id, is_p2p, case when is_p2p then p2p_seq_num else seq_num end as seq_num,
+        max(entry_no) as entry_no,
+        bool_and(state = 'completed' or (is_retired and backend = 'gloo')) as is_finished
+    from flight_collective
+    where operation = 'coalesced' or ends_with(operation, '_coalesced')
+    group by all
+)
 select
     c.file_id,
     c.entry_no as place_no,
@@ -32,7 +41,7 @@ select
     c.numel_out,
     c.state,
     c.is_retired,
-    coalesce(c.state = 'completed' or (c.is_retired and c.backend = 'gloo'), false) as is_finished,
+    coalesce(k.is_finished, c.state = 'completed' or (c.is_retired and c.backend = 'gloo'), false) as is_finished,
     make_timestamp_ns(c.created_ns) as created_at,
     make_timestamp_ns(c.started_ns) as started_at,
     make_timestamp_ns(c.completed_ns) as completed_at,
@@ -47,4 +56,5 @@ select
         || coalesce(', ' || c.input_sizes, '') || coalesce(' ' || c.input_dtypes, '') || coalesce(', ' || c.state, '') || coalesce(', at ' || c.user_location, '') as text
 from flight_collective as c
 join fr_dump as d on d.file_id = c.file_id
+left join closing as k on k.file_id = c.file_id and k.pg_id is not distinct from c.pg_id and k.is_p2p = c.is_p2p and k.seq_num = case when c.is_p2p then c.p2p_seq_num else c.seq_num end and c.entry_no <= k.entry_no
 left join fr_group as g on g.file_id = c.file_id and g.pg_id is not distinct from coalesce(c.pg_id, c.guid)

@@ -2,7 +2,7 @@
 -- grain: one row a job, group and member
 -- reads: fr_dump, fr_group, fr_collective
 -- stored: yes
--- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. Members come from pg_config, else from the dumps that have the group (gloo writes none for groups made by new_group).
+-- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none. Members come from pg_config, else from the dumps that have the group (gloo writes none for groups made by new_group).
 create or replace view fr_position as
 with member as (
     select distinct job_id, path_attempt, group_key, rank from fr_group where is_used and pg_id is not null
@@ -51,6 +51,6 @@ select
     coalesce(k.place_no, 0) as place_no,
     k.text
 from member as m
-left join fr_dump as d on d.job_id = m.job_id and d.path_attempt = m.path_attempt and d.rank = m.rank and d.state = 'used'
+left join fr_dump as d on d.job_id = m.job_id and d.path_attempt = m.path_attempt and d.rank = m.rank and d.state = 'used' and d.file_id in (select file_id from fr_group where is_used)
 left join known as k on k.job_id = m.job_id and k.path_attempt = m.path_attempt and k.group_key = m.group_key and k.rank = m.rank
 left join record as r on r.job_id = m.job_id and r.path_attempt = m.path_attempt and r.group_key = m.group_key and r.rank = m.rank

@@ -1,29 +1,49 @@
--- A rank that stands in an operation which another rank has not entered, by their Flight Recorder dumps.
--- grain: one row a waiting rank, its last record and a rank it waits for
--- reads: fr_collective, fr_position
+-- An operation that stands still by the Flight Recorder dumps: who entered it, who did not, and of whom no dump tells.
+-- grain: one row an operation of a group that somebody entered and nobody finished
+-- reads: fr_pending, fr_position
 -- stored: yes
--- note: Only the last record of a rank counts: whoever enqueued something after an operation was not held up by it. A send or receive waits for its peer where the peer has no unfinished one with it. Group ranks are mapped through the members of the group.
+-- note: A collective lacks the members that had enqueued less; a send or receive lacks its peer where the peer has no such unfinished one. Group ranks of peers are mapped through the members of the group.
 create or replace view fr_wait as
-with last_record as (
-    select job_id, path_attempt, rank, group_key, process_group, seq_num, p2p_seq_num, operation, is_p2p, peer_rank, created_ns, file_id, place_no, text
-    from fr_collective
-    where is_used
-    qualify row_number() over (partition by job_id, path_attempt, rank order by record_id desc nulls last, place_no desc) = 1 and not is_finished
+with operation as (
+    select
+        job_id, path_attempt, group_key, operation_key, is_p2p,
+        any_value(process_group) as process_group,
+        min(seq_num) as seq_num,
+        mode(op_type order by op_type) as op_type, mode(numel_in order by numel_in) as numel_in, mode(numel_out order by numel_out) as numel_out,
+        mode(timeout_ms order by timeout_ms) as timeout_ms, mode(user_location order by user_location) as user_location,
+        list(distinct rank order by rank) as waiting_ranks,
+        max(peer_rank) as high_peer, min(peer_rank) as low_peer,
+        min(created_ns) as first_ns, max(created_ns) as last_ns,
+        arg_min(file_id, (created_ns, rank)) as file_id, arg_min(place_no, (created_ns, rank)) as place_no, arg_min(text, (created_ns, rank)) as text
+    from fr_pending
+    group by job_id, path_attempt, group_key, operation_key, is_p2p
 ),
-open_p2p as (
-    select distinct job_id, path_attempt, rank, peer_rank
-    from fr_collective
-    where is_used and is_p2p and not is_finished and peer_rank is not null
+member as (
+    select
+        o.job_id, o.path_attempt, o.group_key, o.operation_key, p.rank,
+        case
+            when not p.has_dump then 'unknown'
+            when o.is_p2p and list_contains(o.waiting_ranks, p.rank) or not o.is_p2p and coalesce(p.last_enqueued >= o.seq_num, false) then 'entered'
+            else 'absent'
+        end as part
+    from operation as o
+    join fr_position as p on p.job_id = o.job_id and p.path_attempt = o.path_attempt and p.group_key = o.group_key
+        and (not o.is_p2p or p.rank = o.high_peer or p.rank = o.low_peer or list_contains(o.waiting_ranks, p.rank))
+),
+counted as (
+    select
+        job_id, path_attempt, group_key, operation_key,
+        count(*)::integer as member_count,
+        list(rank order by rank) filter (where part = 'absent') as absent_ranks,
+        list(rank order by rank) filter (where part = 'unknown') as unknown_ranks
+    from member
+    group by job_id, path_attempt, group_key, operation_key
 )
 select
-    l.job_id, l.path_attempt, l.rank, p.rank as peer_rank, l.group_key, l.process_group, l.seq_num, l.operation, false as is_p2p, not p.has_dump as is_peer_unknown, l.created_ns, l.file_id, l.place_no, l.text
-from last_record as l
-join fr_position as p on p.job_id = l.job_id and p.path_attempt = l.path_attempt and p.group_key = l.group_key and p.rank <> l.rank
-where not l.is_p2p and (p.last_enqueued < l.seq_num or not p.has_dump)
-union all
-select
-    l.job_id, l.path_attempt, l.rank, l.peer_rank, l.group_key, l.process_group, l.p2p_seq_num as seq_num, l.operation, true as is_p2p, not p.has_dump as is_peer_unknown, l.created_ns, l.file_id, l.place_no, l.text
-from last_record as l
-join fr_position as p on p.job_id = l.job_id and p.path_attempt = l.path_attempt and p.group_key = l.group_key and p.rank = l.peer_rank
-where l.is_p2p and l.peer_rank <> l.rank
-    and not exists (select 1 from open_p2p as o where o.job_id = l.job_id and o.path_attempt = l.path_attempt and o.rank = l.peer_rank and o.peer_rank = l.rank)
+    o.job_id, o.path_attempt, o.group_key, o.operation_key, o.process_group, o.is_p2p, o.seq_num, o.op_type, o.numel_in, o.numel_out, o.timeout_ms, o.user_location,
+    c.member_count, o.waiting_ranks,
+    coalesce(c.absent_ranks, []) as absent_ranks,
+    coalesce(c.unknown_ranks, []) as unknown_ranks,
+    o.first_ns, o.last_ns, o.file_id, o.place_no, o.text
+from operation as o
+join counted as c on c.job_id = o.job_id and c.path_attempt = o.path_attempt and c.group_key = o.group_key and c.operation_key = o.operation_key

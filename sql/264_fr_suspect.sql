@@ -1,55 +1,56 @@
 -- A rank that the Flight Recorder dumps point at as the one that kept its group waiting.
 -- grain: one row a job, group, rank and basis
--- reads: fr_group_state, fr_position, fr_mismatch, fr_wait
+-- reads: fr_group_state, fr_position, fr_mismatch, fr_wait, fr_hold, fr_order
 -- stored: yes
--- note: Per group the least enqueued is behind, where all enqueued the same the least completed is unfinished; where most are behind the few that are ahead diverged, unless theirs was the root's part of a broadcast, scatter or reduce. is_held: the rank itself stands in an operation that another one behind has not entered, so it is no first cause; two that hold each other entered two groups in opposite order.
+-- note: Who had not entered an operation and waits for nobody itself is behind; where that are most members, the few that entered it diverged, unless theirs was the root's part of a broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device alone did not start is suspect. is_held: it waits for others, so it is no first cause; where everybody behind does, who went on after such an operation is the first (it was not stopped there).
 create or replace view fr_suspect as
-with placed as (
-    select
-        p.job_id, p.path_attempt, p.group_key, p.rank, p.last_enqueued, p.last_completed, g.stuck_seq, g.op_type, g.min_enqueued, g.max_enqueued, g.min_completed, g.max_completed, p.file_id, p.place_no, p.text,
-        count(*) over scope as placed_count,
-        count(*) filter (where p.last_enqueued = g.min_enqueued) over scope as behind_count,
-        count(*) filter (where p.last_completed = g.min_completed) over scope as unfinished_count
-    from fr_position as p
-    join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt and g.group_key = p.group_key and g.is_stuck
-    where p.last_enqueued is not null
-    window scope as (partition by p.job_id, p.path_attempt, p.group_key)
+with absent as (
+    select w.job_id, w.path_attempt, w.group_key, w.seq_num, w.is_p2p, w.op_type, w.rank, w.waiting_ranks, w.member_count - len(w.unknown_ranks) as placed_count, coalesce(h.hold, 'free') as hold,
+        count(*) filter (where h.hold is null) over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key) as free_count,
+        count(*) over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key) as absent_count
+    from (select *, unnest(absent_ranks) as rank from fr_wait) as w
+    left join fr_hold as h on h.job_id = w.job_id and h.path_attempt = w.path_attempt and h.rank = w.rank
+),
+open as (
+    select job_id, path_attempt from absent where free_count > 0
+    union
+    select job_id, path_attempt from fr_hold where hold in ('unknown', 'still')
+    union
+    select job_id, path_attempt from fr_order
 ),
 pointed as (
-    select
-        *,
-        case
-            when min_enqueued < max_enqueued and behind_count * 2 <= placed_count and last_enqueued = min_enqueued then 'behind'
-            when min_enqueued < max_enqueued and behind_count * 2 > placed_count and last_enqueued > min_enqueued and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)') then 'ahead'
-            when min_enqueued = max_enqueued and min_completed < max_completed and unfinished_count * 2 <= placed_count and last_completed = min_completed and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)') then 'unfinished'
-        end as basis
-    from placed
+    select job_id, path_attempt, group_key, rank, 'behind' as basis, seq_num, case when hold = 'free' then 0.95 else 0.8 end as certainty,
+        not (hold = 'free' or (hold = 'earlier' and (job_id, path_attempt) not in (from open))) as is_held
+    from absent
+    where hold <> 'free' or free_count * 2 <= placed_count
+    union all
+    select job_id, path_attempt, group_key, unnest(waiting_ranks) as rank, 'ahead', seq_num, 0.85, false
+    from absent
+    where free_count * 2 > placed_count and free_count = absent_count and not is_p2p and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)')
+    union all
+    select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, g.stuck_seq, 0.75, h.hold in ('absent', 'earlier', 'unknown', 'device')
+    from (
+        select *, case
+                when last_completed < max(last_completed) over scope and count(*) filter (where last_completed = g_min) over scope * 2 <= count(*) over scope and last_completed = g_min then 'unfinished'
+                when last_started < max(last_started) over scope and count(*) filter (where last_started < last_enqueued) over scope * 2 <= count(*) over scope and last_started < last_enqueued then 'not_started'
+            end as basis
+        from (select *, min(last_completed) over (partition by job_id, path_attempt, group_key) as g_min from fr_position where has_dump and last_enqueued is not null)
+        window scope as (partition by job_id, path_attempt, group_key)
+    ) as p
+    join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt and g.group_key = p.group_key and g.is_stuck and g.min_enqueued = g.max_enqueued and len(g.missing_ranks) = 0
+    left join fr_hold as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt and h.rank = p.rank
+    where p.basis is not null and not regexp_matches(coalesce(g.op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')
 ),
 every as (
-    select job_id, path_attempt, group_key, rank, basis, stuck_seq as seq_num, case basis when 'behind' then 0.95 when 'ahead' then 0.85 else 0.75 end as certainty, file_id, place_no, text
-    from pointed
-    where basis is not null
+    select s.job_id, s.path_attempt, s.group_key, s.rank, s.basis, s.seq_num, s.certainty, coalesce(s.is_held, false) as is_held, p.file_id, p.place_no, p.text
+    from pointed as s
+    join fr_position as p on p.job_id = s.job_id and p.path_attempt = s.path_attempt and p.group_key = s.group_key and p.rank = s.rank
     union all
-    select job_id, path_attempt, group_key, rank, 'mismatch', seq_num, 0.9, file_id, place_no, text
-    from fr_mismatch
-    where is_minority
-),
-edge as (
-    select distinct w.job_id, w.path_attempt, w.rank, w.peer_rank
-    from fr_wait as w
-    join every as s on s.job_id = w.job_id and s.path_attempt = w.path_attempt and s.rank = w.peer_rank and s.basis = 'behind'
-    where not w.is_peer_unknown
+    select job_id, path_attempt, group_key, rank, 'mismatch', seq_num, 0.9, false, file_id, place_no, text from fr_mismatch where is_minority
+    union all
+    select job_id, path_attempt, later_group_key, rank, 'order', null, 0.9, false, file_id, place_no, text from fr_order where is_minority
 )
-select
-    e.job_id, e.path_attempt, e.group_key, e.rank,
-    case when e.basis = 'behind' and o.rank is not null then 'order' else e.basis end as basis,
-    e.seq_num, e.certainty,
-    e.basis = 'behind' and o.rank is null and exists (select 1 from edge as d where d.job_id = e.job_id and d.path_attempt = e.path_attempt and d.rank = e.rank) as is_held,
-    e.file_id, e.place_no, e.text
-from every as e
-left join (
-    select distinct a.job_id, a.path_attempt, a.rank
-    from fr_wait as a
-    join fr_wait as b on b.job_id = a.job_id and b.path_attempt = a.path_attempt and b.rank = a.peer_rank and b.peer_rank = a.rank and b.group_key <> a.group_key
-    where not a.is_p2p and not b.is_p2p
-) as o on o.job_id = e.job_id and o.path_attempt = e.path_attempt and o.rank = e.rank
+select job_id, path_attempt, group_key, rank, basis, min(seq_num) as seq_num, max(certainty) as certainty, bool_and(is_held) as is_held,
+    arg_min(file_id, (is_held, seq_num)) as file_id, arg_min(place_no, (is_held, seq_num)) as place_no, arg_min(text, (is_held, seq_num)) as text
+from every
+group by job_id, path_attempt, group_key, rank, basis

@@ -19,7 +19,7 @@ chosen as (
     qualify row_number() over (partition by job_id, attempt order by path_attempt desc) = 1
 )
 select
-    job_id, attempt, path_attempt, group_key, process_group, guid, seq_num, op_type, numel_in, numel_out, timeout_ms, user_location, hang_start_ns, waiting_count, member_count, missing_ranks, outcome,
+    job_id, attempt, path_attempt, group_key, process_group, guid, is_p2p, seq_num, op_type, numel_in, numel_out, timeout_ms, user_location, hang_start_ns, waiting_count, member_count, missing_ranks, outcome,
     first_ns, last_ns,
     case when written_ns between last_ns and hang_start_ns + coalesce(timeout_ms, 600000) * 1000000 + 3600000000000 then written_ns else hang_start_ns + coalesce(timeout_ms, 600000) * 1000000 end as spoke_ns,
     dump_count, file_id, place_no, text

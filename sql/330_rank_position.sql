@@ -1,8 +1,8 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
 -- grain: one row a rank of a failed attempt with a stuck collective
--- reads: failure_signal, stuck_collective, fr_failure, fr_position, fr_collective
+-- reads: failure_signal, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
 -- stored: yes
--- note: What a log does not print comes from the Flight Recorder dump of the rank; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
+-- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
 create or replace view rank_position as
 with line as (
     select
@@ -50,19 +50,23 @@ told as (
     full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
 ),
 dump as (
-    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, p.last_enqueued, p.last_completed,
+    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, case when not f.is_p2p then p.last_enqueued end as last_enqueued, case when not f.is_p2p then p.last_completed end as last_completed,
         coalesce(c.file_id, p.file_id) as file_id, coalesce(c.place_no, p.place_no) as line_no, coalesce(c.text, p.text) as text
     from fr_failure as f
     join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt and k.guid = f.guid
     join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.has_dump
-    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.seq_num = f.seq_num and c.is_used and not c.is_p2p and not c.is_finished
+    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.is_p2p = f.is_p2p and (c.is_p2p or c.seq_num = f.seq_num) and c.is_used and not c.is_finished
     qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last) = 1
+    union all by name
+    select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location, w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
+    from fr_failure as f join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt
+    join fr_pending as w on w.job_id = h.job_id and w.path_attempt = h.path_attempt and w.rank = h.rank and w.group_key = h.group_key and w.operation_key = h.operation_key
+    where not exists (select 1 from fr_position as p where p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.rank = h.rank)
 )
 select
     coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt, coalesce(t.rank, d.rank) as rank,
     coalesce(t.is_waiting, false) or coalesce(d.is_waiting, false) as is_waiting,
-    coalesce(t.seq_num, d.seq_num) as seq_num,
-    coalesce(t.op_type, d.op_type) as op_type,
+    coalesce(t.seq_num, d.seq_num) as seq_num, coalesce(t.op_type, d.op_type) as op_type,
     coalesce(t.numel_in, d.numel_in) as numel_in,
     t.collective,
     coalesce(t.user_location, d.user_location) as user_location,

@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, fr_failure, fr_suspect, rank_activity, stack_suspect, threshold
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect.
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, arg_min(text, file_id) as text
@@ -42,11 +42,10 @@ behind as (
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
     where p.last_enqueued is not null and c.seq_num is not null
 ),
-dumped as (
-    select f.job_id, f.attempt, s.rank, s.basis, s.certainty, s.seq_num, s.is_held, s.file_id, s.place_no, s.text, s.basis in ('ahead', 'unfinished') as is_weak,
-        bool_or(s.basis not in ('ahead', 'unfinished') and not s.is_held) over (partition by f.job_id, f.attempt) as is_strong_at_hand
+placed as (
+    select f.job_id, f.attempt, p.rank
     from fr_failure as f
-    join fr_suspect as s on s.job_id = f.job_id and s.path_attempt = f.path_attempt
+    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.has_dump
 ),
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent, r.file_id,
@@ -55,15 +54,16 @@ quiet as (
     where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward'))
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
+where (job_id, attempt, rank) not in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
 where shape_count <= (select value from threshold where name = 'minority_share') * rank_count and shape_count * 2 <> rank_count
 union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
-where is_behind = (behind_count * 2 <= rank_count) and not exists (select 1 from dumped as d where d.job_id = behind.job_id and d.attempt = behind.attempt and d.rank = behind.rank and (d.is_held or d.basis = 'order')) and behind_count > 0 and (is_behind or op_type is distinct from 'BROADCAST')
+where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed) and behind_count > 0 and (is_behind or op_type is distinct from 'BROADCAST')
 union all
-select distinct on (job_id, attempt, rank, basis) job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dumped where not is_held and not (is_weak and is_strong_at_hand)
+select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect where counts
 union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
 from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure) as f

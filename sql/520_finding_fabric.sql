@@ -1,6 +1,6 @@
 -- All ranks entered the collective and nobody finished it: the fabric or the devices, not a straggler.
 -- grain: one row a failure
--- reads: failure_lead, fr_failure, call_split
+-- reads: failure_lead, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
 create or replace view finding_fabric as
@@ -23,8 +23,14 @@ select
     null::varchar as chain_id,
     0.85 as score,
     'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || ' number ' || f.seq_num::varchar || ' and nobody finished it' as statement,
-    [{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}] as supports,
+    list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt
+left join (
+    select job_id, path_attempt, group_key, max(transfer_s) as transfer_s, min(file_id) as file_id, arg_min(place_no, file_id) as place_no
+    from fr_lateness
+    where transfer_s >= (select value from threshold where name = 'late_start_s')
+    group by job_id, path_attempt, group_key
+) as l on l.job_id = d.job_id and l.path_attempt = d.path_attempt and l.group_key = d.group_key

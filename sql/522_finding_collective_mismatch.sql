@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, call_split
+-- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split
 -- stored: yes
 create or replace view finding_collective_mismatch as
 with stated as (
@@ -8,32 +8,50 @@ with stated as (
     from failure_signal
     where failure_class = 'collective_mismatch' and signal in ('names_peer', 'crash')
     group by job_id, attempt
+),
+circle as (
+    select
+        job_id, path_attempt,
+        string_agg('ranks ' || array_to_string(waiting_ranks[1:4], ', ') || ' in ' || coalesce(process_group, group_key) || ' for ' || array_to_string(absent_ranks[1:4], ', '), '; ' order by first_ns, group_key) as words,
+        list({'file_id': file_id, 'line_no': place_no, 'why': 'one of the operations that wait for each other'} order by first_ns, group_key)[1:6] as supports
+    from fr_circle
+    group by job_id, path_attempt
+),
+order_split as (
+    select job_id, path_attempt,
+        'ranks ' || array_to_string(list_sort(list(distinct rank) filter (where group_key < later_group_key))[1:4], ', ') || ' entered process group ' || any_value(group_key) filter (where group_key < later_group_key) || ' before ' || any_value(later_group_key) filter (where group_key < later_group_key)
+            || ', ranks ' || array_to_string(list_sort(list(distinct rank) filter (where group_key > later_group_key))[1:4], ', ') || ' the other way round' as words
+    from fr_order
+    group by job_id, path_attempt
+    having count(distinct least(group_key, later_group_key)) = 1 and count(distinct greatest(group_key, later_group_key)) = 1
 )
 select
     f.failure_id,
     'collective_mismatch' as finding,
-    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome = 'split' or c.job_id is not null)) then 'fired' else 'quiet' end as state,
+    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
-    coalesce(f.basis, case when s.job_id is null then 'split' end, 'stated') as failure_kind,
+    coalesce(f.basis, case when s.job_id is null then coalesce(d.outcome, 'split') end, 'stated') as failure_kind,
     'innocent' as storage_verdict,
     null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
-    coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+    case when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then ' stands in another collective than the others'
         when 'mismatch' then ' called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?')
-        else case when f.basis is null and c.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || c.words else ' called another collective than the others' end end as statement,
-    [
+        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || k.words else ' called another collective than the others' end end end as statement,
+    list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
-        {'file_id': case when f.basis is null then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
-        {'file_id': case when f.basis is null then c.file_id end, 'line_no': c.line_no, 'why': 'one of the calls that differ'},
+        {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
+        {'file_id': case when f.basis is null then k.file_id end, 'line_no': k.line_no, 'why': 'one of the calls that differ'},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'what rank ' || coalesce(f.culprit_rank::varchar, '?') || ' called'}
-    ] as supports,
+    ]) as supports,
     [] as contradicts
 from failure_lead as f
 left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
-left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome = 'split'
-left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt
+left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
+left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
+left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
+left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt

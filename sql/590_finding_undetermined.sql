@@ -1,30 +1,48 @@
 -- The logs at hand cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead
+-- reads: failure_lead, fr_failure, fr_lateness
 -- stored: yes
+-- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been late all along is said.
 create or replace view finding_undetermined as
+with late as (
+    select f.job_id, f.attempt, l.rank, l.late_s, l.collective_count, l.file_id, l.place_no
+    from fr_failure as f
+    join fr_lateness as l on l.job_id = f.job_id and l.path_attempt = f.path_attempt and l.is_late
+    qualify row_number() over (partition by f.job_id, f.attempt order by l.late_s desc, l.rank) = 1
+)
 select
-    failure_id,
+    f.failure_id,
     'undetermined' as finding,
     'fired' as state,
     'undetermined' as failure_class,
     case
-        when basis = 'exited' then 'error_not_at_hand'
-        when culprit_rank is not null then 'silent_rank'
-        when absent_count > 0 then 'rank_log_missing'
+        when f.basis = 'exited' then 'error_not_at_hand'
+        when f.culprit_rank is not null then 'silent_rank'
+        when d.outcome = 'dump_missing' then 'rank_dump_missing'
+        when f.absent_count > 0 then 'rank_log_missing'
         else 'no_cause_in_logs'
     end as failure_kind,
     'undetermined' as storage_verdict,
     null::varchar as node_id,
-    culprit_rank as rank,
+    f.culprit_rank as rank,
     null::varchar as chain_id,
     0.4 as score,
     case
-        when basis = 'exited' then 'rank ' || culprit_rank::varchar || ' ended first, and its own error is not in the logs at hand: torchrun names only its exit code'
-        when culprit_rank is not null then 'rank ' || culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
-        when absent_count > 0 then 'ranks ' || array_to_string(absent_ranks[1:8], ', ') || case when absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
+        when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar || ' ended first, and its own error is not in the logs at hand: torchrun names only its exit code'
+        when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
+            || case when l.rank = f.culprit_rank then '; it had been late before, by ' || l.late_s::varchar || ' s in the middle of the last ' || l.collective_count::varchar || ' collectives' else '' end
+        when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
+        when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ') || case when f.absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
         else 'the job failed and no line at hand names a first cause'
     end as statement,
-    [{'file_id': coalesce(basis_file_id, file_id), 'line_no': coalesce(basis_line_no, line_no), 'why': 'the failure itself'}] as supports,
-    [] as contradicts
-from failure_lead
+    list_filter([
+        {'file_id': coalesce(f.basis_file_id, f.file_id), 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
+        {'file_id': case when f.culprit_rank is not null or d.outcome = 'dump_missing' then d.file_id end, 'line_no': d.place_no, 'why': 'the first record that waits for it'},
+        {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'the last collective that it entered late'}
+    ], lambda s: s.file_id is not null) as supports,
+    list_filter([
+        {'file_id': case when l.rank <> f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'rank ' || l.rank::varchar || ' had been late before, by ' || l.late_s::varchar || ' s, not this one'}
+    ], lambda s: s.file_id is not null) as contradicts
+from failure_lead as f
+left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
+left join late as l on l.job_id = f.job_id and l.attempt = f.attempt

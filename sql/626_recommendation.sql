@@ -1,6 +1,6 @@
 -- What to do about a failure: to whom, what, why.
 -- grain: one row a failure and advice
--- reads: failure_lead, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class
+-- reads: failure_lead, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class, fr_failure
 -- public: yes
 -- stored: yes
 -- note: "to" is storage, client or training. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
@@ -45,8 +45,7 @@ every as (
     union all
     select failure_id, 5, 'client', 'Check that a batch is complete before it is used: a streamed batch that breaks off ends with status 200 and fewer entries.',
         received_count::varchar || ' of ' || coalesce(expected_count::varchar, '?') || ' entries came, without an error'
-    from lead
-    where received_count is not null and received_count < coalesce(expected_count, received_count + 1)
+    from lead where received_count is not null and received_count < coalesce(expected_count, received_count + 1)
     union all
     select failure_id, 6, 'client', 'A fallback to reading entry by entry hides a broken GetBatch and multiplies the requests: log it as an error and count it.',
         title || ' (' || line_count::varchar || ' lines)'
@@ -68,11 +67,13 @@ every as (
     where l.culprit_rank is not null and l.crash_pattern is null and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined')
     union all
     select l.failure_id, 10, case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end, 'Look at ' || c.look_at || '.', 'class ' || l.failure_class
-    from lead as l
-    join failure_class as c on c.failure_class = l.failure_class
+    from lead as l join failure_class as c on c.failure_class = l.failure_class
     where l.failure_class not in ('storage_io', 'undetermined')
+    union all
+    select l.failure_id, 11, 'training', 'Look at the calls of all ranks side by side: aiscorr query @collectives', 'the Flight Recorder dumps are the only witness'
+    from lead as l join fr_failure as d on d.job_id = l.job_id and d.attempt = l.attempt where l.timeout_count = 0
 )
 select failure_id, position, recipient as "to", text, why
 from every as e
-where position < 10 or not exists (select 1 from every as o where o.failure_id = e.failure_id and o.position between 3 and 9)
+where position <> 10 or not exists (select 1 from every as o where o.failure_id = e.failure_id and o.position between 3 and 9)
 qualify row_number() over (partition by failure_id, recipient, text order by position) = 1

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Command
 from lines import read_text
-from scenes import NOW, column, read_in, rows
+from scenes import NOW, REPO, column, read_in, rows
 from truths import failures_of
 
 from aiscorr.parse.flight_pickle import DumpError, load_dump
@@ -23,6 +26,20 @@ from aiscorr.store.database import reading
 from fixtures.generator.flightdump import EPOCH_NS, FORMATS, Group, Job, Op, dump, straggler, write_dumps
 
 DEFAULT = {"0": Group("default_pg", (0, 1, 2, 3))}
+
+
+_READ = """
+import resource, sys, time
+from aiscorr.parse.flight_pickle import DumpError, load_dump
+from aiscorr.parse.flight_recorder import parse_dump
+data = open(sys.argv[1], "rb").read()
+before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+try:
+    parse_dump(load_dump(data))
+except DumpError:
+    pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, time.perf_counter() - started)
+"""
 
 
 class _Attack:
@@ -211,6 +228,24 @@ BAD = {
     "memo cycle": (b"\x80\x02}q\0X\x07\0\0\0entries]q\x01h\x01ah\0as.", ""),
     "lists in lists": (b"\x80\x02}X\x07\0\0\0entries" + b"]" * 5_000_000 + b".", "lists"),
     "no data": (b"\x80\x02K\x01.", "wrong shape"),
+    "10 GB number": (
+        b"\x80\x02}X\x07\0\0\0entries]\x8b" + struct.pack("<i", 2**31 - 1) + b"0",
+        "no pickle of plain data",
+    ),
+    "10 GB bytes": (b"\x80\x04}\x8e" + struct.pack("<Q", 10 * 2**30) + b"entries", "no pickle of plain data"),
+    "10 GB frame": (b"\x80\x04\x95" + struct.pack("<Q", 10 * 2**30) + b"}.", ""),
+    "memo place that the file could just fill": (
+        b"\x80\x02}X\x00\x00\x10\0" + b"x" * 2**20 + b"]r" + struct.pack("<I", 2**20) + b"s.",
+        "memo place",
+    ),
+    "lists that hold lists a billion times": (
+        b"\x80\x02](K\x01K\x02eq\0"
+        + b"".join(b"](h%ch%ceq%c" % (n, n, n + 1) for n in range(40))
+        + b"0}(X\x07\0\0\0entries](}(X\x0e\0\0\0profiling_nameX\x03\0\0\0a:b"
+        b"X\x0b\0\0\0input_sizesh\x28X\x06\0\0\0framesh\x28"
+        b"X\x0d\0\0\0process_grouph\x28X\x0c\0\0\0input_dtypesh\x28ueu.",
+        "",
+    ),
     "persistent": (b"\x80\x02K\x01Q.", "refused"),
     "JSON list": (b'{"entries": {"a": 1}, "pg_config": []}', "wrong shape"),
     "JSON cut": (b'{"entries": [{"profiling_name": "nccl:all_red', "JSON"),
@@ -233,6 +268,32 @@ def test_bad_dumps_are_named(what: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert not Path("executed").exists()
     problems = column(tmp_path / "dumps.duckdb", "select reason from reject")
     assert len(problems) == (1 if reason else len(problems))
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_dumps_take_no_memory(what: str, tmp_path: Path) -> None:
+    """Whatever a small file claims, reading it takes at most 100 MiB and ten seconds of a process of its own."""
+    path = tmp_path / "trace_rank_0"
+    path.write_bytes(BAD[what][0])
+    done = subprocess.run(
+        [sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, timeout=60, check=True, cwd=REPO
+    )
+    grown_mib, seconds = map(float, done.stdout.split())
+    assert grown_mib < 100
+    assert seconds < 10
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+@pytest.mark.parametrize("what", ["87 bytes", "memo cycle"])
+def test_the_collector_is_left_as_it_was(what: str, is_enabled: bool) -> None:
+    """Reading a dump, also one that cannot be read, leaves the collector of cycles as it was."""
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        read_text(BAD[what][0], "/logs/job7/nccl_trace_rank_1")
+        assert gc.isenabled() == is_enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_odd_values_are_left_out() -> None:
@@ -293,7 +354,7 @@ def test_a_cited_record_is_read_again(tmp_path: Path) -> None:
     read_in(db, folder)
     with reading(str(db)) as connection:
         cited = citations(build_report(connection, "all", NOW))
-    assert [item.locator for item in cited] == ["pg_status 0"]
+    assert [item.locator for item in cited] == ["pg_status 0", "record_id=5"]
     assert set(check(cited).values()) == {"verified"}
     (folder / "comm_lib_trace_rank_2").write_bytes(b"")
-    assert set(check(cited).values()) == {"gone"}
+    assert [check(cited)[item.key] for item in cited] == ["gone", "verified"]

@@ -111,7 +111,8 @@ def cited_places(failure: dict[str, Any]) -> Iterator[tuple[str, int, str | None
     for cause in failure["root_causes"]:
         for line in (*cause["supports"], *cause["contradicts"]):
             assert line["check"] == "verified", line
-            yield line["path"], line["line_no"], line["text"]
+            if line["locator"] is None:  # a dump has no lines; that its record is still there is checked above
+                yield line["path"], line["line_no"], line["text"]
     for chain in failure["chains"]:
         for step in chain["steps"]:
             yield step["path"], step["line_no"], step["text"]
@@ -131,7 +132,7 @@ def test_every_citation_is_true(report: doc.Report) -> None:
     files: dict[str, list[str]] = {}
     for failure in as_json(report)["failures"]:
         places = list(cited_places(failure))
-        assert len(places) >= 5
+        assert len(places) >= 5 or failure["root_causes"][0]["supports"][0]["locator"]
         for path, line_no, text in places:
             lines = files.setdefault(path, lines_of(path))
             assert 1 <= line_no <= len(lines) and lines[line_no - 1].strip(), f"{path}:{line_no}"

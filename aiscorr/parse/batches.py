@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FLUSH_ROWS = 50_000
 _PACK_ROWS = 2_000
+#: Rows of records with many texts, which are added by column.
+FLUSH_COLUMN_ROWS = 10_000
 
 
 class RowBatch:
@@ -57,20 +59,23 @@ class RowBatch:
     def _pack(self, columns: list[list[Value]], count: int) -> None:
         import pyarrow as pa
 
-        arrays = [
-            pa.array(_clean(values) if column.type == "VARCHAR" else values, type=arrow_type(column.type))
-            for column, values in zip(self.table.columns, columns, strict=True)
-        ]
+        arrays = [_array(column, values) for column, values in zip(self.table.columns, columns, strict=True)]
         self._packed.append(pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names)))
         self._packed_count += count
 
 
-def _clean(values: list[Value]) -> list[Value]:
-    """Texts without secrets, whatever reader they come from."""
-    clean = {value: redact(value) for value in set(values) if isinstance(value, str)}
-    if all(value is redacted for value, redacted in clean.items()):
-        return values
-    return [clean[value] if isinstance(value, str) else value for value in values]
+def _array(column: Column, values: list[Value]) -> pa.Array:
+    """The values of a column; texts without secrets, whatever reader they come from."""
+    import pyarrow as pa
+
+    found = pa.array(values, type=arrow_type(column.type))
+    if column.type != "VARCHAR":
+        return found
+    texts = found.unique().to_pylist()
+    clean = [text and redact(text) for text in texts]
+    if clean == texts:
+        return found
+    return pa.array(clean, type=found.type).take(found.dictionary_encode("encode").indices)
 
 
 class PartSink:
@@ -94,7 +99,7 @@ class PartSink:
         """Rows given by column; a full batch is written out."""
         batch = self.batches[table_name]
         batch.extend(values, count)
-        if len(batch) >= FLUSH_ROWS:
+        if len(batch) >= FLUSH_COLUMN_ROWS:
             self.write(table_name, batch.take())
 
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:

@@ -6,19 +6,24 @@ claim (lengths, memo places, containers) must fit the file. The loader itself re
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import io
 import json
 import pickle
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NoReturn
 
 #: A dump of 20 000 records with long stacks is 60 MB (1 to 3 kB a record, PyTorch 2.13).
 MAX_BYTES = 256 * 1024 * 1024
 #: Lists, tuples and dicts of one dump: a record is 10 of them, its frames one each.
-MAX_CONTAINERS = 6_000_000
+MAX_CONTAINERS = 3_000_000
 _CONTAINER_CODES = (b"}", b"]", b"\x85", b"\x86", b"\x87")
 _GLOBAL_CODES = b"ci\x93oR\x81\x92b\x82\x83\x84PQ"
+#: A memo place above 255 takes 5 bytes to name, and what it holds at least one.
+_PUT_BYTES = 6
 _LONG1 = rb"\x8a(?:\x08.{8}|" + b"|".join(b"\\x%02x.{%d}" % (n, n) for n in (4, 5, 0, 1, 2, 3, 6, 7, 9)) + b")"
 _TEXT = b"X(?:" + b"|".join(b"\\x%02x\\0\\0\\0.{%d}" % (n, n) for n in range(100)) + b")"
 
@@ -58,7 +63,7 @@ def check_pickle(data: bytes) -> None:
     count = sum(data.count(code) for code in _CONTAINER_CODES)
     if count > min(MAX_CONTAINERS, 1000 + size // 3):
         raise DumpError(f"holds up to {count} lists and tuples: refused")
-    run = _plain_run(size >> 16)
+    run = _plain_run(size // _PUT_BYTES >> 16)
     place = 0
     while True:
         found = run.match(data, place)
@@ -114,6 +119,21 @@ def _load_json(data: bytes) -> Any:
         raise DumpError(f"cannot be read as JSON: {error}") from None
     except (RecursionError, MemoryError):
         raise DumpError("cannot be read as JSON: too deep") from None
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Nothing looks for cycles meanwhile: a dump is a million small objects that all live until it is read.
+
+    Afterwards the collector is as it was, whatever happened.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def load_dump(data: bytes) -> Any:

@@ -5,15 +5,15 @@ A dump that cannot be used gives a reject and a problem of the file, never an ex
 
 from __future__ import annotations
 
-import json
 import re
 
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.dumps import read_all
-from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
+from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, collector_paused, load_dump
 from aiscorr.parse.flight_recorder import MAX_ENTRIES, FlightDump, parse_dump
+from aiscorr.parse.flight_text import ranks_as_json
 
 _DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|fr|dump))?$", re.IGNORECASE)
@@ -42,7 +42,8 @@ def read_flight_dump(summary: FileSummary, stream: ByteStream, sink: PartSink) -
     try:
         if is_cut:
             raise DumpError(f"is larger than {MAX_BYTES >> 20} MiB")
-        dump = parse_dump(load_dump(data))
+        with collector_paused():
+            dump = parse_dump(load_dump(data))
     except DumpError as error:
         _reject(summary, sink, f"Flight Recorder dump that {error}", data)
         return
@@ -111,7 +112,7 @@ def _add_groups(summary: FileSummary, sink: PartSink, dump: FlightDump) -> None:
                 "pg_id": group.pg_id,
                 "guid": group.guid,
                 "description": group.description,
-                "ranks": None if group.ranks is None else json.dumps(group.ranks, separators=(",", ":")),
+                "ranks": ranks_as_json(group.ranks),
                 "last_enqueued": group.last_enqueued,
                 "last_started": group.last_started,
                 "last_completed": group.last_completed,

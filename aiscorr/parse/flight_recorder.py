@@ -6,26 +6,15 @@ lengths of everything are checked, because a dump is a file from anywhere.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from aiscorr.parse.flight_entries import CHUNK, Columns, Repeated, entry_columns, key_text
 from aiscorr.parse.flight_pickle import DumpError
-from aiscorr.parse.flight_text import (
-    Frames,
-    Sizes,
-    call_stack,
-    group_ranks,
-    names_as_json,
-    of_shape,
-    tensors,
-    whole,
-)
+from aiscorr.parse.flight_text import group_ranks, of_shape, whole
 
-MAX_ENTRIES = 1_000_000
-_P2P = re.compile(r"(send|recv)(?: (\d+)(->|<-)(\d+))?$")
-_NAMES = ("profiling_name", "collective_seq_id", "seq_id", "state", "time_created_ns", "time_created_us")
-Columns = dict[str, list[Any]]
+#: Recorders keep 2000 records, seldom 20 000.
+MAX_ENTRIES = 250_000
 COLLECTIVE_COLUMNS = (
     "entry_no", "record_id", "pg_id", "guid", "description", "seq_num", "p2p_seq_num", "op_id", "backend", "operation",
     "group_rank", "peer_group_rank", "is_p2p", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes",
@@ -100,74 +89,15 @@ def parse_dump(content: Any) -> FlightDump:
     library = of_shape(body.get("comm_lib_version"), str) or of_shape(body.get("nccl_version"), str)
     dump = FlightDump(version[:32], library[:64] if library else None, entry_count=len(entries))
     dump.is_cut = len(entries) > MAX_ENTRIES
-    seen = _Seen()
-    for number, entry in enumerate(entries[:MAX_ENTRIES], 1):
-        if isinstance(entry, dict) and any(name in entry for name in _NAMES):
-            _add_entry(dump, entry, number, seen)
-        else:
-            dump.bad_count += 1
-    dump.groups = _groups(body, seen.names)
+    repeated = Repeated()
+    for start in range(0, min(len(entries), MAX_ENTRIES), CHUNK):
+        columns, bad_count = entry_columns(entries[start : start + CHUNK], start + 1, repeated)
+        dump.bad_count += bad_count
+        for name, values in columns.items():
+            dump.collectives[name].extend(values)
+    dump.has_stacks = any(dump.collectives["stack"])
+    dump.groups = _groups(body, repeated.groups)
     return dump
-
-
-@dataclass
-class _Seen:
-    """What records of a dump repeat: names of groups by local number, shapes, frames."""
-
-    names: dict[str, tuple[str, str]] = field(default_factory=dict)
-    sizes: Sizes = field(default_factory=dict)
-    frames: Frames = field(default_factory=dict)
-
-
-def _add_entry(dump: FlightDump, entry: dict[str, Any], number: int, seen: _Seen) -> None:
-    pg_id = _key(entry.get("pg_id"))
-    group = entry.get("process_group")
-    if isinstance(group, list | tuple) and len(group) == 2 and isinstance(group[0], str):
-        guid, description = group[0][:256], str(of_shape(group[1], str) or "")[:256]
-    else:
-        guid, description = pg_id or "0", ""
-    seen.names.setdefault(pg_id or guid, (guid, description))
-    backend, operation, own, peer = _operation(of_shape(entry.get("profiling_name"), str) or "")
-    location, stack = call_stack(entry.get("frames"), seen.frames)
-    dump.has_stacks = dump.has_stacks or stack is not None
-    created = whole(entry.get("time_created_ns"))
-    micro = whole(entry.get("time_created_us"))
-    sequence = whole(entry.get("collective_seq_id"))
-    sizes_in, numel_in = tensors(entry.get("input_sizes"), seen.sizes)
-    sizes_out, numel_out = tensors(entry.get("output_sizes"), seen.sizes)
-    duration = entry.get("duration_ms")
-    row = (
-        number, whole(entry.get("record_id")), pg_id, guid, description,
-        sequence if sequence is not None else whole(entry.get("seq_id")), whole(entry.get("p2p_seq_id")),
-        whole(entry.get("op_id")), backend, operation, own, peer,
-        entry.get("is_p2p") is True or operation in ("send", "recv"),
-        sizes_in, sizes_out, names_as_json(entry.get("input_dtypes")), names_as_json(entry.get("output_dtypes")),
-        numel_in, numel_out, str(of_shape(entry.get("state"), str) or "")[:32] or None,
-        entry.get("retired") is True,
-        created or (micro * 1000 if micro and micro < 2**52 else None),
-        whole(entry.get("time_discovered_started_ns")) or None,
-        whole(entry.get("time_discovered_completed_ns")) or None,
-        float(duration) if isinstance(duration, int | float) and abs(duration) < 1e15 else None,
-        whole(entry.get("timeout_ms")), location, stack,
-    )  # fmt: skip
-    for column, value in zip(dump.collectives.values(), row, strict=True):
-        column.append(value)
-
-
-def _operation(name: str) -> tuple[str | None, str | None, int | None, int | None]:
-    """Back-end, operation and, of a send or recv, the group ranks: `nccl:recv 3<-0` is 3 receiving from 0."""
-    backend, colon, rest = name[:256].partition(":")
-    if not colon:
-        backend, rest = "", name[:256]
-    found = _P2P.match(rest)
-    if found is None:
-        return backend or None, rest or None, None, None
-    own, peer = found.group(2), found.group(4)
-    return backend or None, found.group(1), int(own[:9]) if own else None, int(peer[:9]) if peer else None
-
-
-def _key(value: Any) -> str | None:
-    return str(value)[:64] if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _groups(body: dict[str, Any], names: dict[str, tuple[str, str]]) -> list[GroupState]:
@@ -195,7 +125,7 @@ def _groups(body: dict[str, Any], names: dict[str, tuple[str, str]]) -> list[Gro
 
 def _items(value: Any) -> list[tuple[str, Any]]:
     pairs = list(value.items())[:100_000] if isinstance(value, dict) else []
-    return [(key, item) for name, item in pairs if (key := _key(name)) is not None]
+    return [(key, item) for name, item in pairs if (key := key_text(name)) is not None]
 
 
 def _config(value: Any) -> dict[str, tuple[str | None, tuple[int, ...] | None]]:

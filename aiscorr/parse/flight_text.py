@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeVar
 
 _MAX_RANKS = 65_536
 _MAX_FRAMES = 64
+_MAX_KNOWN = 20_000
 _SHOWN_FRAMES = 6
 _NOT_USERS = re.compile(r"(?:^|/)torch/|-packages/(?:lightning|pytorch_lightning|deepspeed|accelerate)/")
 _MAX_TENSORS = 512
 T = TypeVar("T")
-Sizes = dict[str, tuple[str | None, int | None]]
-Frames = dict[Any, tuple[str, str | None]]
+Frames = dict[int, tuple[str | None, str | None]]
 
 
 def of_shape(value: Any, kind: type[T]) -> T | None:
@@ -33,11 +34,21 @@ def whole(value: Any) -> int | None:
 
 def group_ranks(value: Any) -> tuple[int, ...] | None:
     """Members of a group: a list, or its text `[0, 1, 2]` (PyTorch 2.4 and later), or None where it is empty."""
-    if isinstance(value, str) and len(value) < 16 * _MAX_RANKS:
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+    if isinstance(value, str):
+        return _ranks_of_text(value) if len(value) < 16 * _MAX_RANKS else None
+    return _ranks_of_list(value)
+
+
+@lru_cache(maxsize=16)
+def _ranks_of_text(text: str) -> tuple[int, ...] | None:
+    """All dumps of a job list the same members of its large groups."""
+    try:
+        return _ranks_of_list(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _ranks_of_list(value: Any) -> tuple[int, ...] | None:
     if not isinstance(value, list | tuple) or not 0 < len(value) <= _MAX_RANKS:
         return None
     if not all(isinstance(rank, int) and 0 <= rank < 2**31 for rank in value):
@@ -45,25 +56,21 @@ def group_ranks(value: Any) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def tensors(value: Any, known: Sizes) -> tuple[str | None, int | None]:
-    """Shapes as JSON and elements of all tensors together; a tensor without dimensions has one element.
+@lru_cache(maxsize=16)
+def ranks_as_json(ranks: tuple[int, ...] | None) -> str | None:
+    """Members of a group as JSON, null where they are not known."""
+    return None if ranks is None else json.dumps(ranks, separators=(",", ":"))
 
-    Jobs repeat their shapes: each is looked at once, by its own text, where it is short enough to have one.
-    """
+
+def tensors(value: Any) -> tuple[str | None, int | None]:
+    """Shapes as JSON and elements of all tensors together; a tensor without dimensions has one element."""
     if not isinstance(value, list | tuple) or len(value) > _MAX_TENSORS:
         return None, None
     parts = [list(size) for size in value if isinstance(size, list | tuple) and len(size) <= 16]
-    if len(parts) < len(value):
+    if len(parts) < len(value) or not all(isinstance(one, int) and 0 <= one < 2**48 for size in parts for one in size):
         return None, None
-    if not all(isinstance(one, int) for size in parts for one in size):
-        return None, None
-    key = str(parts)
-    found = known.get(key)
-    if found is None:
-        is_sane = all(0 <= one < 2**48 for size in parts for one in size)
-        total = sum(map(prod, parts)) if is_sane and parts else None
-        found = known[key] = (key.replace(" ", "") if is_sane else None, total if total and total < 2**63 else None)
-    return found
+    total = sum(map(prod, parts)) if parts else None
+    return str(parts).replace(" ", ""), total if total and total < 2**63 else None
 
 
 def names_as_json(value: Any) -> str | None:
@@ -76,30 +83,38 @@ def names_as_json(value: Any) -> str | None:
 
 
 def call_stack(frames: Any, known: Frames) -> tuple[str | None, str | None]:
-    """file:line of the user's own code, and the innermost frames as `function (file:line)`, joined by ` < `."""
+    """file:line of the user's own code, and the innermost frames as `function (file:line)`, joined by ` < `.
+
+    `known` holds the frames of one dump by identity, because its records share them.
+    """
     if not isinstance(frames, list | tuple) or not frames:
         return None, None
     location: str | None = None
     shown: list[str] = []
     for frame in frames[:_MAX_FRAMES]:
-        if not isinstance(frame, dict):
-            continue
-        path, name, line = frame.get("filename"), frame.get("name"), frame.get("line")
-        if not isinstance(path, str) or not isinstance(name, str) or not isinstance(line, int | str):
-            continue
-        told = known.get((path, name, line))
-        if told is None:
-            told = known[path, name, line] = _frame(path, name, line)
-        if len(shown) < _SHOWN_FRAMES:
-            shown.append(told[0])
-        location = location or told[1]
+        told = known.get(id(frame)) or _frame(frame)
+        if len(known) < _MAX_KNOWN:
+            known[id(frame)] = told
+        text, place = told
+        if text and len(shown) < _SHOWN_FRAMES:
+            shown.append(text)
+        location = location or place
         if location is not None and len(shown) == _SHOWN_FRAMES:
             break
     return location, " < ".join(shown) or None
 
 
-def _frame(path: str, name: str, line: int | str) -> tuple[str, str | None]:
+def _frame(frame: Any) -> tuple[str | None, str | None]:
+    if not isinstance(frame, dict):
+        return None, None
+    path, name, line = frame.get("filename"), frame.get("name"), frame.get("line")
+    if not isinstance(path, str) or not isinstance(name, str) or not isinstance(line, int | str):
+        return None, None
+    return _frame_words(path[-512:], name[:128], whole(line))
+
+
+@lru_cache(maxsize=4096)
+def _frame_words(path: str, name: str, line: int | None) -> tuple[str, str | None]:
     """A frame for a person, and file:line where it is the user's own code."""
-    is_users = _NOT_USERS.search(path[-512:]) is None
-    shown = f"{name[:128]} ({path[-256:].rpartition('/')[2]}:{whole(line)})"
-    return shown, f"{path[-512:]}:{whole(line)}" if is_users else None
+    is_users = _NOT_USERS.search(path) is None
+    return f"{name} ({path[-256:].rpartition('/')[2]}:{line})", f"{path}:{line}" if is_users else None

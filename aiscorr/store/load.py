@@ -66,25 +66,19 @@ def load_parts(
     connection: duckdb.DuckDBPyConnection, parts: Iterable[tuple[str, str]], file_ids: dict[int, int]
 ) -> None:
     """Inserts Parquet parts; provisional file ids become final, rows of files not in the map are dropped."""
-    by_table: dict[str, list[str]] = {}
-    for table_name, path in parts:
-        by_table.setdefault(table_name, []).append(path)
     connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
     if file_ids:
         connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
-    for table in FILE_TABLES:
-        paths = by_table.get(table.name)
-        if not paths:
-            continue
-        others = [name for name in table.column_names if name != "file_id"]
+    tables = {table.name: table for table in FILE_TABLES}
+    for table_name, path in sorted(parts):  # one at a time: several at once take a row group each and thread of memory
+        others = [name for name in tables[table_name].column_names if name != "file_id"]
         connection.execute(
-            f"insert into {table.name} (file_id, {', '.join(others)}) "
+            f"insert into {table_name} (file_id, {', '.join(others)}) "
             f"select m.final, {', '.join('p.' + name for name in others)} "
             "from read_parquet(?) as p join file_id_map as m on p.file_id = m.provisional",
-            [paths],
+            [path],
         )
-        for path in paths:
-            os.remove(path)
+        os.remove(path)
 
 
 def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:
