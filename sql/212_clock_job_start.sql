@@ -2,6 +2,7 @@
 -- grain: one row a job for which exactly one quarter-hour offset fits
 -- reads: worker_file, job_storage, ais_line, clock_ais, ais_file, threshold
 -- stored: yes
+-- empty without: ais_line
 -- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_job_start as
 with job_span as (

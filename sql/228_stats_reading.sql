@@ -2,6 +2,7 @@
 -- grain: one row a statistics line of a file
 -- reads: stats_line, ais_file, clock, node_process
 -- stored: yes
+-- empty without: stats_line
 create or replace view stats_reading as
 with placed as (
     select

@@ -3,6 +3,7 @@
 -- reads: stack_frame, worker_file, rank_activity
 -- public: yes
 -- stored: yes
+-- empty without: stack_frame
 -- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls without a name are left out. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; of two dumps of a rank the fuller counts.
 create or replace view stack_class as
 with call as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failed_attempt, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
 -- stored: yes
+-- empty without: failed_attempt
 -- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign. low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke.
 create or replace view failure_case as
 with died as (

@@ -3,6 +3,7 @@
 -- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
 -- public: yes
 -- stored: yes
+-- empty without: failure_case
 -- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it. activity_detail is the finer word.
 create or replace view rank_state as
 with heard as (
@@ -33,8 +34,7 @@ spoke as (
 joined as (
     select
         f.failure_id, f.job_id, f.attempt, r.rank, r.host, r.is_absent,
-        coalesce(h.is_initiator, false) as is_initiator,
-        coalesce(h.is_notified, false) as is_notified,
+        coalesce(h.is_initiator, false) as is_initiator, coalesce(h.is_notified, false) as is_notified,
         c.rank is not null as is_culprit,
         x.rank is not null as is_crashed,
         p.rank is not null and p.last_enqueued < f.seq_num as is_behind,

@@ -2,6 +2,7 @@
 -- grain: one row a culprit of a failure; where most ranks failed alike and none is the culprit, one row without a rank
 -- reads: failure_case, culprit, failed_rank, rank_crash, rank_activity, rank_request
 -- stored: yes
+-- empty without: failure_case
 -- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike.
 create or replace view culprit_cause as
 with doing as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, culprit_cause, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, job_cluster, worker_file, clock, threshold
 -- stored: yes
+-- empty without: failure_case
 -- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, a proxy to those who use it. It is weaker while the clock of the job is a guess.
 create or replace view storage_link as
 with slack as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, rank_crash, suspect_basis, link_kind
 -- stored: yes
+-- empty without: failure_case
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1

@@ -3,6 +3,7 @@
 -- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, fr_place
 -- public: yes
 -- stored: yes
+-- empty without: failure_case
 -- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
 create or replace view timeline as
 with used as (

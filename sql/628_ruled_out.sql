@@ -2,6 +2,7 @@
 -- grain: one row a failure and suspicion
 -- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, failure_signal, rank_state, worker_event, pattern, ingested_file
 -- stored: yes
+-- empty without: failure_case
 -- note: Faults of nodes that were over before the ranks stopped or came after, what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, and noise.
 create or replace view ruled_out as
 with case_span as (
