@@ -266,9 +266,11 @@ def _store(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
     connection.execute("commit")
+    connection.execute("begin")
     refresh_views(connection)
     name_failures(connection)
     keep_conclusions(connection, run_id, now)
+    connection.execute("commit")
     return run_id
 
 

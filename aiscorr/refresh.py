@@ -33,15 +33,13 @@ def are_views_current(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def refresh_views(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec] | None = None) -> None:
-    """Computes the views whose inputs or SQL changed since they were computed, all or none."""
+    """Computes the views whose inputs or SQL changed since they were computed; the caller's transaction holds it."""
     specs = view_specs() if specs is None else specs
-    connection.execute("begin")
     if _definitions(connection) == _wanted(specs):
         _compute_changed(connection, specs)
     else:
         _compute_all(connection, specs)
     connection.execute("delete from changed_table")
-    connection.execute("commit")
 
 
 def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> None:
@@ -77,9 +75,9 @@ def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[View
 
 
 def _is_empty(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, relations: dict[str, str]) -> bool:
-    """Whether an input without whose rows the view has none has none."""
-    return any(
-        not connection.execute(f"select 1 from {relations.get(name, name)} limit 1").fetchall()
+    """Whether the inputs without whose rows the view has none have none."""
+    return bool(spec.empty_without) and not any(
+        connection.execute(f"select 1 from {relations.get(name, name)} limit 1").fetchall()
         for name in spec.empty_without
     )
 

@@ -3,7 +3,7 @@
 A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A
 view marked `-- stored:` is computed into a table when something was ingested, and the view reads that
 table: it is fast, and never stale, because only ingest changes what it stands on (refresh.py). A stored
-view that has no rows where one of its inputs has none may say so in `-- empty without:`.
+view names in `-- empty without:` the inputs of which some must have rows for it to have any.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position
 -- stored: yes
+-- empty without: failed_attempt, fr_failure
 -- note: All ranks of the stated world size, every rank that was seen, and every member of a group that a Flight Recorder dump lists.
 create or replace view failed_rank as
 with seen as (

@@ -2,6 +2,7 @@
 -- grain: one row a rank of a failed attempt and witness
 -- reads: stack_frame, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
+-- empty without: failed_attempt, rank_crash
 -- note: Innermost telling frame of the main thread first: a socket below an HTTP client is waiting for storage, below a collective it is not. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
 create or replace view rank_activity as
 with frame as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal, fr_failure
 -- stored: yes
+-- empty without: failure_lead
 create or replace view finding_collective_mismatch as
 with stated as (
     select job_id, attempt, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, count(distinct rank) as reporter_count

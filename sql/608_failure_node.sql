@@ -2,6 +2,7 @@
 -- grain: one row a failure and node
 -- reads: root_cause, storage_link, node, failure_coverage, threshold
 -- stored: yes
+-- empty without: root_cause
 -- note: The node of the verdict; further ones only if another culprit rank is clearly better tied to them. Nodes that only took part are steps of chains.
 create or replace view failure_node as
 with guilty as (
