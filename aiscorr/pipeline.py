@@ -57,8 +57,8 @@ def ingest(
 ) -> IngestSummary:
     """Reads what is new below the paths and publishes a database that holds it, analysed.
 
-    Nothing is published where nothing is new and the views are those of this program. Raises DatabaseBusyError and DatabaseError; a source
-    that cannot be read is listed in the summary and the others go in.
+    Nothing is published where nothing is new and the views are those of this program. Raises DatabaseBusyError and
+    DatabaseError; a source that cannot be read is listed in the summary and the others go in.
     """
     started = time.monotonic()
     known, archives, is_current = _known(db_path, memory_limit, threads)

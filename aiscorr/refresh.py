@@ -1,22 +1,29 @@
 """Brings the views of a database up to date: computes anew what stands on other rows or other SQL than last time.
 
-A stored view is computed where one of its inputs changed. Where it then holds what it held before, what stands on it is
-left alone. `changed_table` names the tables whose rows changed; `view_state` says what each view held and which SQL made
-it. Views of other SQL, or of another DuckDB, are all made anew.
+A stored view is computed where one of its inputs changed. Where it then holds what it held before, what stands on it
+is left alone. `changed_table` names the tables whose rows changed; `view_state` says what each view held and which SQL
+made it. Views of other SQL, or of another DuckDB, are all made anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aiscorr.errors import DatabaseError
+from aiscorr.store.database import reading
 from aiscorr.tables import VIEW_STATE
 from aiscorr.views import ViewSpec, build_view, view_specs
 
 if TYPE_CHECKING:
     import duckdb
+
+
+_OTHER_VIEWS = "the views of this database were made by another version of aiscorr or DuckDB"
+_OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes them anew and reads nothing twice"
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,25 @@ class _Content:
 def are_views_current(connection: duckdb.DuckDBPyConnection) -> bool:
     """Whether the views of the database were made from the SQL of this program, and from all rows that are stored."""
     return _definitions(connection) == _wanted(view_specs()) and not _changed_tables(connection)
+
+
+@contextlib.contextmanager
+def reading_views(
+    path: str, memory_limit: str, threads: int | None, warn: Callable[[str], None]
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to read the views; `warn` hears of views not of this program, DatabaseError if they cannot be read."""
+    import duckdb
+
+    with reading(path, memory_limit=memory_limit, threads=threads) as connection:
+        is_current = are_views_current(connection)
+        if not is_current:
+            warn(f"warning: {_OTHER_VIEWS}; {_OTHER_VIEWS_HELP}")
+        try:
+            yield connection
+        except duckdb.Error:
+            if is_current:
+                raise
+            raise DatabaseError(_OTHER_VIEWS, where=path, try_this=_OTHER_VIEWS_HELP) from None
 
 
 def refresh_views(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec] | None = None) -> None:

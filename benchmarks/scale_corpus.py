@@ -24,7 +24,7 @@ _BEGIN = datetime(2026, 9, 14, 10, tzinfo=UTC)
 
 
 def write_incident(folder: Path, rank_count: int, sample_count: int) -> Path:
-    """The incident's folder, with `ais` and `workers` in it; `sample_count` counter values more than the scenario has."""
+    """The incident's folder, with `ais` and `workers` in it; `sample_count` counter values come before it."""
     line_count = sample_count // len(_NAMES) // (TARGET_COUNT + PROXY_COUNT)
     changes = {"ranks": rank_count, "ranks_per_node": 8, "targets": TARGET_COUNT, "proxies": PROXY_COUNT,
                "uptime_h": line_count * _STATS_S / 3600 + 1}  # fmt: skip
