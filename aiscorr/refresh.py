@@ -43,7 +43,7 @@ def are_views_current(connection: duckdb.DuckDBPyConnection) -> bool:
 def reading_views(
     path: str, memory_limit: str, threads: int | None, warn: Callable[[str], None]
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to read the views; `warn` hears of views not of this program, DatabaseError if they cannot be read."""
+    """A connection to read the views; tells `warn` of those of another version, raises DatabaseError if they fail."""
     import duckdb
 
     with reading(path, memory_limit=memory_limit, threads=threads) as connection:

@@ -19,8 +19,8 @@ cluster_span as (
     group by f.cluster
 ),
 first_batch as (
-    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, a.local_ns - k.shift_ns) as file_id,
-        arg_min(a.line_no, a.local_ns - k.shift_ns) as line_no, arg_min(a.text, a.local_ns - k.shift_ns) as text
+    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as file_id,
+        arg_min(a.line_no, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as line_no, arg_min(a.text, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as text
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id

@@ -30,14 +30,14 @@ waited as (
     select
         job_id, attempt, rank,
         min(seq_num) as seq_num,
-        arg_min(op_type, seq_num) filter (where op_type is not null) as op_type,
-        arg_min(numel_in, seq_num) filter (where numel_in is not null) as numel_in,
+        arg_min(op_type, (seq_num, file_id, line_no)) filter (where op_type is not null) as op_type,
+        arg_min(numel_in, (seq_num, file_id, line_no)) filter (where numel_in is not null) as numel_in,
         max(collective) as collective,
         max(user_location) as user_location,
         min(utc_ns - coalesce(ran_for_ms, 0) * 1000000) as wait_start_ns,
-        arg_min(file_id, coalesce(seq_num, 0)) as file_id,
-        arg_min(line_no, coalesce(seq_num, 0)) as line_no,
-        arg_min(text, coalesce(seq_num, 0)) as text
+        arg_min(file_id, (coalesce(seq_num, 0), file_id, line_no)) as file_id,
+        arg_min(line_no, (coalesce(seq_num, 0), file_id, line_no)) as line_no,
+        arg_min(text, (coalesce(seq_num, 0), file_id, line_no)) as text
     from line
     where signal = 'timeout' and (guid is null or guid = stuck_guid)
     group by job_id, attempt, rank

@@ -26,8 +26,8 @@ class as (
         list(s.rank order by s.rank) as ranks,
         count(*) as rank_count,
         min(a.activity) as activity,
-        arg_min(s.file_id, s.rank) as file_id,
-        arg_min(s.line_no, s.rank) as line_no
+        arg_min(s.file_id, (s.rank, s.file_id, s.line_no)) as file_id,
+        arg_min(s.line_no, (s.rank, s.file_id, s.line_no)) as line_no
     from stack as s
     left join rank_activity as a on a.job_id = s.job_id and a.rank = s.rank and a.witness = 'stack'
     group by s.job_id, s.calls

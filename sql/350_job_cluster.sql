@@ -27,7 +27,7 @@ mention as (
     join overlap as o on o.job_id = w.job_id and o.attempt = w.attempt and o.cluster = e.cluster
 ),
 told as (
-    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no
+    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from mention
     group by job_id, attempt, cluster, basis
 ),
@@ -66,7 +66,7 @@ every as (
 ),
 best as (
     select * from every
-    qualify row_number() over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc) = 1
+    qualify row_number() over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc, basis) = 1
 )
 select job_id, attempt, cluster, basis, certainty, vote_count, file_id, line_no
 from best

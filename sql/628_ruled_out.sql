@@ -42,7 +42,7 @@ launcher as (
 ),
 retried as (
     select f.failure_id, 3 as position, 'the retries of rank ' || s.rank::varchar || ' (' || count(*)::varchar || ' lines' || coalesce(', up to ' || max(s.retry_no)::varchar || '/' || max(s.retry_limit)::varchar, '') || ')' as what,
-        'they went through: the rank was waiting in the collective with the others' as because, min(s.file_id) as file_id, arg_min(s.line_no, s.utc_ns) as line_no
+        'they went through: the rank was waiting in the collective with the others' as because, arg_min(s.file_id, (s.utc_ns, s.file_id, s.line_no)) as file_id, arg_min(s.line_no, (s.utc_ns, s.file_id, s.line_no)) as line_no
     from case_span as f
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal in ('retry', 'error')
     join rank_state as r on r.failure_id = f.failure_id and r.rank = s.rank and r.role in ('initiator', 'waiting', 'ahead')
