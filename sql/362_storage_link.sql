@@ -8,6 +8,7 @@ create or replace view storage_link as
 with slack as (
     select
         max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns,
+        max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
         max(value) filter (where name = 'fault_bite_s') as bite_s
     from threshold
 ),
@@ -32,7 +33,7 @@ chained as (
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
     cross join slack as s
-    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - 90000000000 or m.match_kind = 'wid')
+    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid')
         and (u.crash_pattern is not null or u.request_outcome is not null)
 ),
 faulty as (

@@ -71,7 +71,7 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
     draw.shuffle(waiting)
     there: list[Path] = []
     while waiting:
-        step, waiting = waiting[: (count := draw.randint(1, 9))], waiting[count:]
+        step, waiting = waiting[: (count := draw.randint(3, 16))], waiting[count:]
         for path in step:
             target = logs / path.relative_to(scenario)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -79,14 +79,13 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
             there.append(target)
         read_in(db, logs)
         draw.choice(there).touch()
-    assert_as_if_made_anew(db)
     conclusions = [{**failure, "changed": []} for failure in failures_of(str(db))]
     read_in(tmp_path / "at_once.duckdb", logs)
     kept = ("failure_class", "failure_kind", "storage_verdict", "culprit_ranks", "statement", "confidence")
     at_once = failures_of(str(tmp_path / "at_once.duckdb"))
     assert [[f[key] for key in kept] for f in conclusions] == [[f[key] for key in kept] for f in at_once]
     changed = draw.choice([path for path in there if path.parent.name == "workers"])
-    for change in (changed.read_bytes() + MORE_WORDS, MORE_WORDS * 2, b"".join(p.read_bytes() for p in there[:2])):
+    for change in (changed.read_bytes() + MORE_WORDS, b"".join(path.read_bytes() for path in there[:2])):
         changed.write_bytes(change)
         read_in(db, logs)
         assert_as_if_made_anew(db)
@@ -174,7 +173,8 @@ def test_views_of_another_version(
     with duckdb.connect("aiscorr.duckdb") as connection:
         change(connection)
     warned = run("query", "select job_id from job")
-    assert warned.code == 0 and warned.err.startswith("warning: the views of this database were made by another version")
+    assert warned.code == 0
+    assert warned.err.startswith("warning: the views of this database were made by another version of aiscorr")
     assert "aiscorr ingest, on the same logs or an empty folder, makes them anew" in warned.err
     report = run("report", "--no-verify")
     if change is _other_sql:
