@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.cache import key_of
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
-from aiscorr.parse.spec import FORMAT_TABLES, pattern_set
+from aiscorr.parse.spec import FORMAT_TABLES, pattern_set, read_folder
+from aiscorr.refresh import are_views_current, refresh_views
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
 from aiscorr.store.database import own_files, reading, writing
 from aiscorr.store.work_folder import work_folder
-from aiscorr.views import build_views
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,16 +57,16 @@ def ingest(
 ) -> IngestSummary:
     """Reads what is new below the paths and publishes a database that holds it, analysed.
 
-    Nothing is published where nothing is new. Raises DatabaseBusyError and DatabaseError; a source
-    that cannot be read is listed in the summary and the others go in.
+    Nothing is published where nothing is new and the views are those of this program. Raises DatabaseBusyError and
+    DatabaseError; a source that cannot be read is listed in the summary and the others go in.
     """
     started = time.monotonic()
-    known, archives = _known(db_path, memory_limit, threads)
+    known, archives, is_current = _known(db_path, memory_limit, threads)
     plan = _plan(paths, known, archives, options, os.path.realpath(db_path))
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
     with work_folder(db_path) as folder:
         results = _scan_all(plan, folder, options, now, should_stop, progress)
-        if os.path.exists(db_path) and not any(result.summaries or result.archives for result in results):
+        if is_current and not any(result.summaries or result.archives for result in results):
             return _summary(0, plan, _merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
@@ -78,14 +81,15 @@ def ingest(
 
 def _known(
     db_path: str, memory_limit: str, threads: int | None
-) -> tuple[dict[str, KnownFile], dict[str, tuple[int, int, str, int]]]:
+) -> tuple[dict[str, KnownFile], dict[str, tuple[int, int, str, int]], bool]:
+    """The files and the archives that the database holds, and whether its views are those of this program."""
     if not os.path.exists(db_path):
-        return {}, {}
+        return {}, {}, False
     with reading(db_path, memory_limit=memory_limit, threads=threads) as connection:
         rows = connection.execute(
             "select path, stored_byte_count, modified_ns, options_key, parser_version from archive_seen"
         ).fetchall()
-        return load.known_files(connection), {row[0]: row[1:] for row in rows}
+        return load.known_files(connection), {row[0]: row[1:] for row in rows}, are_views_current(connection)
 
 
 def _plan(
@@ -254,16 +258,28 @@ def _store(
     load.upsert_files(connection, merged.summaries, run_id)
     load.touch_files(connection, merged.touched)
     load.note_archives(connection, merged.archives, options_key(options), PARSER_VERSION)
-    load.replace_patterns(connection, pattern_rows(options))
+    key = key_of(_pattern_texts(options))
+    if load.patterns_key(connection) != key:
+        load.replace_patterns(connection, pattern_rows(options), key)
     problems = [*plan.unreadable, *merged.unreadable]
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
     connection.execute("commit")
-    build_views(connection)
+    connection.execute("begin")
+    refresh_views(connection)
     name_failures(connection)
     keep_conclusions(connection, run_id, now)
+    connection.execute("commit")
     return run_id
+
+
+def _pattern_texts(options: IngestOptions) -> Iterator[str]:
+    """What `pattern_rows` is made from, in the order in which a later file replaces an earlier one."""
+    for folder in (str(Path(__file__).parent / "patterns"), *options.pattern_folders):
+        for path, raw in read_folder(Path(folder)).items():
+            yield Path(path).name
+            yield json.dumps(raw)
 
 
 def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:

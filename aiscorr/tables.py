@@ -337,6 +337,23 @@ PATTERN_INFO = Table(
     ),
 )
 
+VIEW_STATE = Table(
+    "view_state",
+    "what a view was made from last, and what it held",
+    _columns(
+        ("view", "VARCHAR", "the view"),
+        ("definition", "VARCHAR", "SHA-256 of its SQL and of the version of DuckDB"),
+        ("row_count", "BIGINT", "its rows where it is stored, else null"),
+        ("content_hash", "VARCHAR", "sum of the hashes of its rows where it is stored, else null"),
+    ),
+)
+
+CHANGED_TABLE = Table(
+    "changed_table",
+    "a stored table whose rows have changed since the views were computed",
+    _columns(("table_name", "VARCHAR", "the table")),
+)
+
 #: Tables whose rows belong to one file and go when the file is read again.
 FILE_TABLES: tuple[Table, ...] = (
     AIS_LINE,
@@ -362,4 +379,6 @@ TABLES: tuple[Table, ...] = (
     FAILURE_NAME,
     CONCLUSION,
     PATTERN_INFO,
+    VIEW_STATE,
+    CHANGED_TABLE,
 )

@@ -2,7 +2,8 @@
 
 A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A
 view marked `-- stored:` is computed into a table when something was ingested, and the view reads that
-table: it is fast, and never stale, because only ingest changes what it stands on.
+table: it is fast, and never stale, because only ingest changes what it stands on (refresh.py). A stored
+view names in `-- empty without:` the inputs of which some must have rows for it to have any.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
 _CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
-_HEADER = re.compile(r"^-- (grain|reads|note|stored|public): (.*)$")
+_HEADER = re.compile(r"^-- (grain|reads|note|stored|public|empty without): (.*)$")
 UNION_MARK = "-- union of findings"
 
 
@@ -39,12 +40,24 @@ class ViewSpec:
     note: str
     is_stored: bool
     is_public: bool
+    empty_without: tuple[str, ...]
     select: str
 
     @property
     def stored_name(self) -> str:
         """The table a stored view reads."""
         return f"stored_{self.name}"
+
+    @property
+    def comment(self) -> str:
+        """What the database says of the view."""
+        parts = [self.sentence, f"Grain: {self.grain}."]
+        return " ".join([*parts, self.note] if self.note else parts)
+
+    @property
+    def relation(self) -> str:
+        """What holds its rows: the table of a stored view, else the view."""
+        return self.stored_name if self.is_stored else self.name
 
 
 def sql_folder() -> Path:
@@ -87,6 +100,7 @@ def parse_view(path: Path) -> ViewSpec:
         note=" ".join(fields.get("note", [])),
         is_stored="stored" in fields,
         is_public="public" in fields,
+        empty_without=_names(fields.get("empty without", [])),
         select=text[create.end() :].strip().removesuffix(";"),
     )
 
@@ -131,14 +145,7 @@ def build_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
         raise SpecError(
             f"view {spec.name} cannot be built: {error}", where=spec.path, try_this="correct the SQL"
         ) from None
-    connection.execute(f"comment on view {spec.name} is {_quoted(_comment(spec))}")
-
-
-def _comment(spec: ViewSpec) -> str:
-    parts = [spec.sentence, f"Grain: {spec.grain}."]
-    if spec.note:
-        parts.append(spec.note)
-    return " ".join(parts)
+    connection.execute(f"comment on view {spec.name} is {_quoted(spec.comment)}")
 
 
 def _quoted(text: str) -> str:

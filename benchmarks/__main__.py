@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.ais_corpus import write_ais_corpus, write_archive
 from benchmarks.cases import CASES, HEAD, Corpora, show
+from benchmarks.scale import scale_rows
 from benchmarks.worker_corpus import write_worker_corpus
 
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -34,11 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("--corpus", type=Path, required=True)
     run.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     run.add_argument("--only", choices=sorted(CASES), nargs="*", help="some cases instead of all")
+    scale = verbs.add_parser("scale", help="measure incidents of many ranks and counters, which are made for it")
+    scale.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     given = parser.parse_args(arguments)
     if given.verb == "corpus":
         _make(given.out, given.size)
         return
     print(HEAD)
+    if given.verb == "scale":
+        for row in scale_rows(given.rounds):
+            print(show(row), flush=True)
+        return
     for name in given.only or CASES:
         for row in CASES[name](Corpora(given.corpus), given.rounds):
             print(show(row), flush=True)

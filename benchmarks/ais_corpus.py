@@ -33,7 +33,7 @@ _EVENTS = (
     "W {t} moss:1234 t[{id}] x-get-batch[gbt-iewsE9EYE] wid=uvb6zd6-1kcMU: timed out waiting for missing entry",
     "E {t} tgtobj:912 t[{id}]: failed to open ais://librispeech/utt-{n}.wav: input/output error",
 )
-_COUNTERS = [
+COUNTERS = [
     "get.n",
     "get.ns",
     "get.ns.total",
@@ -81,7 +81,7 @@ _COUNTERS = [
     "ver.change.n",
     "ver.change.size",
 ]
-_DISK = ("read.bps", "avg.rsize", "write.bps", "avg.wsize", "util")
+DISK = ("read.bps", "avg.rsize", "write.bps", "avg.wsize", "util")
 
 
 def write_ais_corpus(folder: Path, byte_count: int) -> None:
@@ -91,7 +91,7 @@ def write_ais_corpus(folder: Path, byte_count: int) -> None:
         draw = random.Random(daemon)
         node_id = f"tgt{daemon:02d}Qx{daemon % 10}"
         (folder / node_id).mkdir(parents=True, exist_ok=True)
-        totals = {name: draw.randrange(10_000) for name in _COUNTERS}
+        totals = {name: draw.randrange(10_000) for name in COUNTERS}
         for rotation in range(ROTATION_COUNT):
             hour = 2 + 6 * rotation
             name = f"aistarget.ais-target-{daemon}.INFO.1120-{hour:02d}0000.1"
@@ -137,6 +137,6 @@ def _stats_line(draw: random.Random, totals: dict[str, int], stamp: str) -> str:
     for name in totals:
         totals[name] += draw.randrange(1_000_000)
     disks = 12 if draw.random() < _CUT_SHARE else draw.randrange(1, 4)
-    names = [f"disk.nvme{disk}n1.{name}" for disk in range(disks) for name in _DISK]
+    names = [f"disk.nvme{disk}n1.{name}" for disk in range(disks) for name in DISK]
     pairs = [f"{name}:{draw.randrange(10_000_000)}" for name in names]
     return f"I {stamp} {{{','.join([f'{name}:{value}' for name, value in totals.items()] + pairs)}}}"

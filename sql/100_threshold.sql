@@ -34,6 +34,8 @@ from (
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
         ('fault_bite_s', 60.0, 'a request that a fault holds up stops its rank within a minute, when what was fetched ahead is used up'),
         ('request_pending_s', 45.0, 'a rank that goes on longer than this after a retry has outlived it'),
+        ('cut_return_s', 90.0, 'a node that one line says is gone and that writes on sooner than this was only cut off'),
+        ('stall_reach_s', 90.0, 'what a rank met at the storage longer than this before the others waited for it did not stop it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),

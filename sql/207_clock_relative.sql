@@ -2,6 +2,7 @@
 -- grain: one row an AIStore log file with a sighting of a cluster map that another node saw too
 -- reads: ais_file, clock_run, clock_date, clock_mark, threshold
 -- stored: yes
+-- empty without: ais_file
 -- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others.
 create or replace view clock_relative as
 with sighting as (

@@ -2,6 +2,7 @@
 -- grain: one row an AIStore log file
 -- reads: ais_file, clock_run, clock_date, clock_relative, clock_group, file_run
 -- stored: yes
+-- empty without: ais_file
 -- note: A file without evidence takes the zone of its run's other files, else of its node's. Nodes known only against each other are shifted by what clock_group tells.
 create or replace view clock_ais as
 with told as (

@@ -2,6 +2,7 @@
 -- grain: one row a job for which exactly one quarter-hour offset fits
 -- reads: worker_file, job_storage, ais_line, clock_ais, ais_file, threshold
 -- stored: yes
+-- empty without: ais_line
 -- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_job_start as
 with job_span as (
@@ -18,8 +19,8 @@ cluster_span as (
     group by f.cluster
 ),
 first_batch as (
-    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, a.local_ns - k.shift_ns) as file_id,
-        arg_min(a.line_no, a.local_ns - k.shift_ns) as line_no, arg_min(a.text, a.local_ns - k.shift_ns) as text
+    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as file_id,
+        arg_min(a.line_no, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as line_no, arg_min(a.text, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as text
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id

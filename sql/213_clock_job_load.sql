@@ -2,6 +2,7 @@
 -- grain: one row a job for which exactly one quarter-hour offset fits
 -- reads: worker_file, worker_tail, job_storage, stats_line, counter_sample, clock_ais, ais_file, threshold
 -- stored: yes
+-- empty without: counter_sample
 -- note: getbatch.n where the cluster served batches, else get.n. The last interval in which it grew, with later statistics lines in which it did not, must lie between the job's last step and its end. An offset of zero that fits is taken; another one only if no second one fits and the cluster's logs lie beside the job's.
 create or replace view clock_job_load as
 with job as (

@@ -22,7 +22,7 @@ told as (
     where not exists (select 1 from own as o where o.file_id = a.file_id)
 ),
 death as (
-    select w.file_id, f.job_id, w.attempt_no, min(w.local_ns) as local_ns, arg_min(w.line_no, w.local_ns) as line_no, arg_min(w.text, w.local_ns) as text
+    select w.file_id, f.job_id, w.attempt_no, min(w.local_ns) as local_ns, arg_min(w.line_no, (w.local_ns, w.line_no)) as line_no, arg_min(w.text, (w.local_ns, w.line_no)) as text
     from worker_line as w
     join file as f on f.file_id = w.file_id and not f.is_utc
     join pattern as p on p.pattern = w.pattern and p.format = 'worker' and p.rank_effect in ('timed_out', 'notified')

@@ -15,7 +15,7 @@ with line as (
     join clock as k on k.file_id = s.file_id
 ),
 start as (
-    select cluster, node_id, utc_ns as started_ns, min(file_id) as file_id, arg_min(line_no, file_id) as line_no
+    select cluster, node_id, utc_ns as started_ns, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from ais_event
     where pattern = 'ais_process_started'
     group by cluster, node_id, utc_ns
@@ -50,7 +50,7 @@ filled as (
     group by all
 ),
 ending as (
-    select f.cluster, f.node_id, f.process_seq, arg_min(e.node_effect, e.utc_ns) as effect, min(e.utc_ns) as ns
+    select f.cluster, f.node_id, f.process_seq, arg_min(e.node_effect, (e.utc_ns, e.file_id, e.line_no)) as effect, min(e.utc_ns) as ns
     from filled as f
     join ais_event as e on e.cluster = f.cluster and e.node_id = f.node_id and e.subject = 'self' and e.node_effect in ('stopping', 'stopped', 'fatal')
         and e.utc_ns >= f.first_ns and e.utc_ns <= f.last_ns

@@ -20,11 +20,11 @@ with stated as (
 select
     cluster,
     endpoint,
-    arg_min(node_id, rank) as node_id,
+    arg_min(node_id, (rank, utc_ns, file_id, line_no)) as node_id,
     min(utc_ns) as first_ns,
     max(utc_ns) as last_ns,
-    arg_min(file_id, rank) as file_id,
-    arg_min(line_no, rank) as line_no
+    arg_min(file_id, (rank, utc_ns, file_id, line_no)) as file_id,
+    arg_min(line_no, (rank, utc_ns, file_id, line_no)) as line_no
 from stated
 where node_id <> ''
 group by cluster, endpoint

@@ -38,7 +38,7 @@ select
     min(first_ns) as started_ns,
     max(last_ns) as ended_ns,
     count(*) as file_count,
-    arg_min(file_id, first_ns) as file_id,
+    arg_min(file_id, (first_ns, file_id)) as file_id,
     1 as line_no
 from numbered
 group by cluster, node_id, span_no

@@ -1,7 +1,9 @@
--- A statistics line of a node with its run, the complete line before it, and whether another file repeats it.
+-- A statistics line of a node with its run, the lines before it, and whether another file repeats it.
 -- grain: one row a statistics line of a file
 -- reads: stats_line, ais_file, clock, node_process
 -- stored: yes
+-- empty without: stats_line
+-- note: previous_ns is the last complete line before it in the run, prior_* the last one, cut or not; reading_no counts the lines of a run, copies left out.
 create or replace view stats_reading as
 with placed as (
     select
@@ -31,6 +33,7 @@ select
     cluster,
     node_id,
     node_role,
+    make_timestamp_ns(utc_ns) as sampled_at,
     utc_ns,
     is_complete,
     copy_no = 1 as is_first_copy,
@@ -38,5 +41,9 @@ select
     started_ns,
     case when copy_no = 1 then max(case when is_complete and copy_no = 1 then utc_ns end) over (
         partition by cluster, node_id, process_seq order by utc_ns, line_no rows between unbounded preceding and 1 preceding
-    ) end as previous_ns
+    ) end as previous_ns,
+    case when copy_no = 1 then row_number() over same end as reading_no,
+    case when copy_no = 1 then lag(file_id) over same end as prior_file_id,
+    case when copy_no = 1 then lag(line_no) over same end as prior_line_no
 from with_run
+window same as (partition by cluster, node_id, process_seq, copy_no = 1 order by utc_ns, line_no)

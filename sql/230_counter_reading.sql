@@ -12,7 +12,7 @@ select
     s.process_seq,
     c.name as counter,
     c.value,
-    make_timestamp_ns(s.utc_ns) as sampled_at,
+    s.sampled_at,
     s.utc_ns,
     s.previous_ns,
     s.started_ns

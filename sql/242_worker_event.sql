@@ -5,39 +5,44 @@
 -- stored: yes
 -- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file). A --tee stream repeats per-rank files: such a line is one event.
 create or replace view worker_event as
-with stamped as (
-    select file_id, line_no, local_ns
-    from worker_line
-    where stamp_source in ('own', 'wrapper')
-),
-placed as (
+with line as (
     select
-        w.*,
-        f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, f.path_local_rank,
-        w.local_ns - case when w.zone_offset_s is null then k.shift_ns else 0 end as stamp_ns,
-        min(case when w.stamp_source in ('own', 'wrapper') then w.local_ns - case when w.zone_offset_s is null then k.shift_ns else 0 end end)
-            over (partition by f.job_id, f.path_attempt + w.attempt_no) as start_ns,
-        s.local_ns - case when w.zone_offset_s is null then k.shift_ns else 0 end as next_ns,
-        max(w.local_ns - case when w.zone_offset_s is null then k.shift_ns else 0 end) over (partition by f.job_id, f.path_attempt + w.attempt_no) as end_ns,
-        k.confidence as clock_confidence,
-        coalesce(
-            w.rank, i.rank, p.rank, l.rank, n.rank, m.rank,
-            case when not bool_or(coalesce(w.rank_source, '') = 'tag') over (partition by f.job_id) then w.group_rank end
-        ) as real_rank,
+        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.pattern,
+        f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
+        case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
+        w.stamp_source in ('own', 'wrapper') as is_stamped,
         substr(w.text, w.body_start + 1) as body
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id
     join clock as k on k.file_id = w.file_id
-    asof left join stamped as s on s.file_id = w.file_id and s.line_no >= w.line_no
+),
+span as (
+    select job_id, attempt, min(local_ns - shift_ns) filter (where is_stamped) as start_ns, max(local_ns - shift_ns) as end_ns
+    from line
+    group by job_id, attempt
+),
+tagged as (
+    select distinct job_id from line where rank_source = 'tag'
+),
+placed as (
+    select
+        w.*, a.start_ns, a.end_ns,
+        w.local_ns - w.shift_ns as stamp_ns,
+        s.local_ns - w.shift_ns as next_ns,
+        coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, case when t.job_id is null then w.group_rank end) as real_rank
+    from line as w
+    join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
+    asof left join (select file_id, line_no, local_ns from line where is_stamped) as s on s.file_id = w.file_id and s.line_no >= w.line_no
+    left join tagged as t on t.job_id = w.job_id
     left join rank_identity as i on i.kind = 'file' and i.file_id = w.file_id
     left join rank_identity as p on p.kind = 'pid' and p.file_id = w.file_id and p.number = w.pid
     left join rank_identity as l on l.kind = 'local' and l.file_id = w.file_id and l.number = w.local_rank
-    left join rank_identity as n on n.kind = 'pid' and n.file_id is null and n.job_id = f.job_id and n.number = w.pid
-    left join rank_identity as m on m.kind = 'local' and m.file_id is null and m.job_id = f.job_id and m.number = w.local_rank
+    left join rank_identity as n on n.kind = 'pid' and n.file_id is null and n.job_id = w.job_id and n.number = w.pid
+    left join rank_identity as m on m.kind = 'local' and m.file_id is null and m.job_id = w.job_id and m.number = w.local_rank
 ),
 timed as (
     select
-        * exclude (stamp_ns),
+        row_no, file_id, line_no, path, job_id, attempt, is_stream_copy, worker_node_no, clock_confidence, stamp_source, pattern, body, real_rank,
         case when stamp_source = 'after' then least(start_ns, stamp_ns) else stamp_ns end as utc_ns,
         case when stamp_source in ('own', 'wrapper', 'after') then stamp_ns else greatest(coalesce(next_ns, end_ns), stamp_ns) end as latest_ns
     from placed
@@ -45,36 +50,31 @@ timed as (
 numbered as (
     select
         *,
-        row_number() over (
-            partition by file_id, real_rank, pattern, body, case when stamp_source = 'own' then utc_ns end
-            order by line_no
-        ) as copy_no
+        row_number() over (partition by file_id, real_rank, pattern, body, case when stamp_source = 'own' then utc_ns end order by line_no, row_no) as copy_no
     from timed
 ),
 single as (
-    select *
+    select row_no, path, job_id, attempt, worker_node_no, clock_confidence, utc_ns, latest_ns, real_rank
     from numbered
     qualify real_rank is null or row_number() over (
         partition by job_id, attempt, real_rank, pattern, body, case when stamp_source = 'own' then utc_ns end, copy_no
-        order by is_stream_copy, contains(path, '!'), file_id
+        order by is_stream_copy, contains(path, '!'), file_id, row_no
     ) = 1
 )
 select
-    s.file_id, s.line_no, s.byte_offset, s.path, s.job_id, s.attempt,
-    make_timestamp_ns(s.utc_ns) as event_at,
-    make_timestamp_ns(s.latest_ns) as latest_at,
-    s.utc_ns,
-    s.latest_ns,
-    s.stamp_source, s.clock_confidence,
+    w.file_id, w.line_no, w.byte_offset, s.path, s.job_id, s.attempt,
+    make_timestamp_ns(s.utc_ns) as event_at, make_timestamp_ns(s.latest_ns) as latest_at, s.utc_ns, s.latest_ns,
+    w.stamp_source, s.clock_confidence,
     s.real_rank as rank,
-    s.rank_source, s.local_rank, s.group_rank, s.pid, s.host, s.worker_node_no, s.severity, s.pattern,
+    w.rank_source, w.local_rank, w.group_rank, w.pid, w.host, s.worker_node_no, w.severity, w.pattern,
     p.tier, p.role, p.failure_class, p.rank_effect, p.marks, p.activity,
-    s.process_group, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.timeout_ms, s.ran_for_ms, s.last_enqueued, s.last_completed,
-    s.peer_rank, s.exit_code, s.exception, s.user_location, s.endpoint, s.url, s.request_ns, s.wid, s.xid, s.node_id, s.bucket, s.object,
-    s.status_code, s.retry_no, s.retry_limit, s.wait_s, s.received_count, s.expected_count, s.step, s.world_size,
-    s.block_line_no, s.is_uncaught, s.is_chained, s.frame_kind, s.collective,
-    substr(s.text, s.message_start + 1) as message,
-    s.text,
-    s.capture
+    w.process_group, w.seq_num, w.op_type, w.numel_in, w.numel_out, w.timeout_ms, w.ran_for_ms, w.last_enqueued, w.last_completed,
+    w.peer_rank, w.exit_code, w.exception, w.user_location, w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id, w.bucket, w.object,
+    w.status_code, w.retry_no, w.retry_limit, w.wait_s, w.received_count, w.expected_count, w.step, w.world_size,
+    w.block_line_no, w.is_uncaught, w.is_chained, w.frame_kind, w.collective,
+    substr(w.text, w.message_start + 1) as message,
+    w.text,
+    w.capture
 from single as s
-left join pattern as p on p.pattern = s.pattern and p.format = 'worker'
+join worker_line as w on w.rowid = s.row_no
+left join pattern as p on p.pattern = w.pattern and p.format = 'worker'

@@ -25,7 +25,7 @@ select
     count(*) filter (where effect in ('down', 'unreachable', 'removed')) as missed_count,
     count(distinct witness_id) filter (where witness_id <> node_id and effect <> 'cut') as witness_count,
     count(distinct witness_id) filter (where witness_id <> node_id) as cut_count,
-    arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no, arg_min(text, utc_ns) as text,
+    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text,
     min(utc_ns) filter (where effect in ('down', 'unreachable', 'cut', 'removed')) as seen_ns,
     min(utc_ns) filter (where effect = 'cut' and regexp_matches(text, 'EOF|refused|reset by peer|broken pipe')) as broke_ns
 from numbered

@@ -40,7 +40,7 @@ select
         when list_contains(s.effects, 'fatal') or list_contains(s.effects, 'panic') then 'crashed'
         when list_contains(s.effects, 'stopping') or list_contains(s.effects, 'stopped') then 'stopped'
         when list_contains(s.effects, 'maintenance') then 'maintenance'
-        when not list_contains(s.effects, 'removed') and ((s.missed_count < 2 and o.after_ns - s.seen_ns < 90000000000) or (s.witness_count < 2 and o.after_ns - o.before_ns < (select value * 1000000000 from threshold where name = 'kalive_detect_s'))) then 'cut'
+        when not list_contains(s.effects, 'removed') and ((s.missed_count < 2 and o.after_ns - s.seen_ns < (select value * 1000000000 from threshold where name = 'cut_return_s')) or (s.witness_count < 2 and o.after_ns - o.before_ns < (select value * 1000000000 from threshold where name = 'kalive_detect_s'))) then 'cut'
         when list_contains(s.effects, 'unreachable') and not list_contains(s.effects, 'down') then 'hung'
         when list_contains(s.effects, 'down') or list_contains(s.effects, 'removed') then 'down'
         else 'cut'

@@ -47,7 +47,7 @@ span as (
     select
         cluster, node_id, fault_kind, span_no,
         min(utc_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
-        arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no, arg_min(text, utc_ns) as text
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
 )

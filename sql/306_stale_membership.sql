@@ -41,8 +41,8 @@ select
     coalesce(max(restarted_ns), min(utc_ns) - 600000000000) as started_ns,
     max(utc_ns) as ended_ns,
     count(distinct sender_id) as sender_count,
-    arg_min(file_id, utc_ns) as file_id,
-    arg_min(line_no, utc_ns) as line_no,
-    arg_min(text, utc_ns) as text
+    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+    arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+    arg_min(text, (utc_ns, file_id, line_no)) as text
 from started
 group by cluster, node_id, restarted_ns

@@ -20,7 +20,7 @@ peer_fault as (
     join node_fault as f on f.cluster = s.cluster and f.node_id = s.peer_id and f.weight >= 0.5
         and s.utc_ns >= f.started_ns - (select value * 1000000000 from threshold where name = 'fault_slack_s')
         and s.utc_ns <= f.ended_ns + (select value * 1000000000 from threshold where name = 'fault_slack_s')
-    qualify row_number() over (partition by s.file_id, s.line_no order by f.weight desc, f.started_ns desc) = 1
+    qualify row_number() over (partition by s.file_id, s.line_no order by f.weight desc, f.started_ns desc, f.fault_id) = 1
 ),
 self_fault as (
     select s.file_id, s.line_no, f.fault_id, f.weight
@@ -28,7 +28,7 @@ self_fault as (
     join node_fault as f on f.cluster = s.cluster and f.node_id = s.node_id and f.weight >= 0.6 and f.fault_kind not in ('stale_membership', 'stopped')
         and s.utc_ns >= f.started_ns and s.utc_ns <= f.ended_ns
     where s.is_self_trouble or s.step in ('resource_pressure', 'rejected')
-    qualify row_number() over (partition by s.file_id, s.line_no order by f.weight desc, f.started_ns desc) = 1
+    qualify row_number() over (partition by s.file_id, s.line_no order by f.weight desc, f.started_ns desc, f.fault_id) = 1
 )
 select
     s.cluster,

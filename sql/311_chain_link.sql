@@ -5,7 +5,7 @@
 -- note: `bcast abort` names neither request nor peer; the line written microseconds later on the same node does.
 create or replace view chain_link as
 with by_wid as (
-    select cluster, wid, arg_min(fault_id, utc_ns) as fault_id, arg_min(suspect_node_id, utc_ns) as suspect_node_id
+    select cluster, wid, arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id, arg_min(suspect_node_id, (utc_ns, file_id, line_no)) as suspect_node_id
     from chain_event
     where wid is not null and fault_id is not null
     group by cluster, wid
@@ -43,7 +43,7 @@ near as (
     asof left join wid_anchor as w on w.cluster = t.cluster and w.node_id = t.node_id and t.utc_ns <= w.utc_ns
 ),
 again as (
-    select cluster, near_wid as wid, arg_min(near_fault, utc_ns) as fault_id, arg_min(near_suspect, utc_ns) as suspect
+    select cluster, near_wid as wid, arg_min(near_fault, (utc_ns, file_id, line_no)) as fault_id, arg_min(near_suspect, (utc_ns, file_id, line_no)) as suspect
     from near
     where near_wid is not null and near_fault is not null
     group by cluster, near_wid

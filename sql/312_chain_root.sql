@@ -10,7 +10,7 @@ with outage as (
     where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped') and role = 'target'
 ),
 ambient as (
-    select l.file_id, l.line_no, arg_max(o.fault_id, o.started_ns) as fault_id, arg_max(o.node_id, o.started_ns) as node_id
+    select l.file_id, l.line_no, arg_max(o.fault_id, (o.started_ns, o.fault_id)) as fault_id, arg_max(o.node_id, (o.started_ns, o.fault_id)) as node_id
     from chain_link as l
     join outage as o on o.cluster = l.cluster and o.node_id <> l.node_id and l.utc_ns >= o.started_ns and l.utc_ns <= o.ended_ns + 5000000000
     where l.fault_id is null and l.step in ('soft_errors', 'missing_entry', 'short_batch', 'aborted', 'abort_broadcast', 'entry_timeout', 'sender_late')

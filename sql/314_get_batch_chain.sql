@@ -20,8 +20,8 @@ with chain as (
         count(*) as line_count,
         count(*) filter (where step in ('short_batch', 'aborted', 'abort_broadcast', 'entry_timeout', 'soft_errors', 'rejected', 'client_error', 'destination_missing', 'missing_entry', 'sender_late') and role <> 'consequence') as break_count,
         bool_and(is_ambient or fault_id is null) as is_ambient,
-        arg_min(file_id, utc_ns) as file_id,
-        arg_min(line_no, utc_ns) as line_no
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
     from chain_root
     group by cluster, root_key
 ),

@@ -2,6 +2,7 @@
 -- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show it waiting
 -- reads: failure_signal, failed_attempt, fr_failure
 -- stored: yes
+-- empty without: failed_attempt, fr_failure
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
 create or replace view stuck_collective as
 with wait as (
@@ -35,8 +36,7 @@ told as (
 earliest as (
     select job_id, attempt, guid, min(start_ns) as start_ns
     from told
-    where start_ns is not null
-    group by job_id, attempt, guid
+    where start_ns is not null group by job_id, attempt, guid
     qualify row_number() over (partition by job_id, attempt order by min(start_ns), guid) = 1
 ),
 printed as (

@@ -2,10 +2,11 @@
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position
 -- stored: yes
+-- empty without: failed_attempt, fr_failure
 -- note: All ranks of the stated world size, every rank that was seen, and every member of a group that a Flight Recorder dump lists.
 create or replace view failed_rank as
 with seen as (
-    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, utc_ns) filter (where host <> 'localhost') as host, min(file_id) as file_id
+    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no)) filter (where host <> 'localhost') as host, min(file_id) as file_id
     from worker_event
     where rank is not null
     group by job_id, attempt, rank

@@ -2,6 +2,7 @@
 -- grain: one row a rank of a failed attempt with a stuck collective
 -- reads: failure_signal, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
 -- stored: yes
+-- empty without: stuck_collective
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
 create or replace view rank_position as
 with line as (
@@ -16,8 +17,7 @@ with line as (
 counter as (
     select
         job_id, attempt, rank,
-        max(last_enqueued) as last_enqueued,
-        max(last_completed) as last_completed,
+        max(last_enqueued) as last_enqueued, max(last_completed) as last_completed,
         arg_max(file_id, (last_enqueued, -file_id, -line_no)) as file_id,
         arg_max(line_no, (last_enqueued, -file_id, -line_no)) as line_no,
         arg_max(text, (last_enqueued, -file_id, -line_no)) as text
@@ -29,14 +29,14 @@ waited as (
     select
         job_id, attempt, rank,
         min(seq_num) as seq_num,
-        arg_min(op_type, seq_num) filter (where op_type is not null) as op_type,
-        arg_min(numel_in, seq_num) filter (where numel_in is not null) as numel_in,
+        arg_min(op_type, (seq_num, file_id, line_no)) filter (where op_type is not null) as op_type,
+        arg_min(numel_in, (seq_num, file_id, line_no)) filter (where numel_in is not null) as numel_in,
         max(collective) as collective,
         max(user_location) as user_location,
         min(utc_ns - coalesce(ran_for_ms, 0) * 1000000) as wait_start_ns,
-        arg_min(file_id, coalesce(seq_num, 0)) as file_id,
-        arg_min(line_no, coalesce(seq_num, 0)) as line_no,
-        arg_min(text, coalesce(seq_num, 0)) as text
+        arg_min(file_id, (coalesce(seq_num, 0), file_id, line_no)) as file_id,
+        arg_min(line_no, (coalesce(seq_num, 0), file_id, line_no)) as line_no,
+        arg_min(text, (coalesce(seq_num, 0), file_id, line_no)) as text
     from line
     where signal = 'timeout' and (guid is null or guid = stuck_guid)
     group by job_id, attempt, rank

@@ -2,6 +2,7 @@
 -- grain: one row a rank of a failed attempt that crashed or was killed
 -- reads: failure_signal, failed_attempt
 -- stored: yes
+-- empty without: failed_attempt
 -- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself.
 create or replace view rank_crash as
 with line as (

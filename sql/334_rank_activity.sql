@@ -2,6 +2,7 @@
 -- grain: one row a rank of a failed attempt and witness
 -- reads: stack_process, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
+-- empty without: failed_attempt, rank_crash
 -- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
 create or replace view rank_activity as
 with main as (

@@ -3,6 +3,7 @@
 -- reads: stack_process, rank_activity
 -- public: yes
 -- stored: yes
+-- empty without: stack_process
 -- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out. tree_no is the order in the tree: classes that differ only at the end stand next to each other, and shared_depth is how many calls a class has in common with the one before it. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; moved_ranks stood elsewhere when their stack was taken before.
 create or replace view stack_class as
 with dump as (
@@ -24,8 +25,8 @@ class as (
         list(s.rank order by s.rank) filter (where s.is_moved) as moved_ranks,
         count(*) as rank_count,
         mode(a.activity order by a.activity) as activity,
-        arg_min(s.file_id, s.rank) as file_id,
-        arg_min(s.line_no, s.rank) as line_no
+        arg_min(s.file_id, (s.rank, s.file_id, s.line_no)) as file_id,
+        arg_min(s.line_no, (s.rank, s.file_id, s.line_no)) as line_no
     from stack as s
     left join rank_activity as a on a.job_id = s.job_id and a.rank = s.rank and a.witness = 'stack'
     group by s.job_id, s.calls

@@ -5,7 +5,7 @@
 -- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it.
 create or replace view rank_suspect as
 with named as (
-    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, arg_min(text, file_id) as text
+    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
     from (
         select job_id, attempt, rank, peer_rank, file_id, line_no, text from failure_signal where signal = 'names_peer' and peer_rank is not null
         union all

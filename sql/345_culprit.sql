@@ -64,11 +64,11 @@ select
     c.job_id,
     c.attempt,
     c.rank,
-    arg_max(c.basis, c.certainty) as basis,
+    arg_max(c.basis, (c.certainty, c.basis)) as basis,
     max(c.certainty) as certainty,
-    arg_max(c.file_id, c.certainty) as file_id,
-    arg_max(c.line_no, c.certainty) as line_no,
-    arg_max(c.text, c.certainty) as text
+    arg_max(c.file_id, (c.certainty, c.basis)) as file_id,
+    arg_max(c.line_no, (c.certainty, c.basis)) as line_no,
+    arg_max(c.text, (c.certainty, c.basis)) as text
 from candidate as c
 join first_place as f on f.job_id = c.job_id and f.attempt = c.attempt and f.place = c.place
 group by c.job_id, c.attempt, c.rank

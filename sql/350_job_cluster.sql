@@ -2,6 +2,7 @@
 -- grain: one row a job attempt and cluster
 -- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint, node_coverage, threshold
 -- stored: yes
+-- empty without: ais_event, node, node_coverage, node_endpoint
 -- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
 create or replace view job_cluster as
 with overlap as (
@@ -31,7 +32,7 @@ mention as (
     join overlap as o on o.job_id = s.job_id and o.cluster = e.cluster
 ),
 told as (
-    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no
+    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from mention
     group by job_id, attempt, cluster, basis
 ),
@@ -70,7 +71,7 @@ every as (
 ),
 best as (
     select * from every
-    qualify row_number() over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc) = 1
+    qualify row_number() over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc, basis) = 1
 )
 select job_id, attempt, cluster, basis, certainty, vote_count, file_id, line_no
 from best

@@ -2,18 +2,19 @@
 -- grain: one row a failure
 -- reads: failed_attempt, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
 -- stored: yes
+-- empty without: failed_attempt
 -- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign. low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke.
 create or replace view failure_case as
 with died as (
-    select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns, arg_min(r.stamp_source, r.utc_ns) as stamp_source,
-        arg_min(r.file_id, r.utc_ns) as file_id, arg_min(r.line_no, r.utc_ns) as line_no
+    select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns, arg_min(r.stamp_source, (r.utc_ns, r.file_id, r.line_no)) as stamp_source,
+        arg_min(r.file_id, (r.utc_ns, r.file_id, r.line_no)) as file_id, arg_min(r.line_no, (r.utc_ns, r.file_id, r.line_no)) as line_no
     from culprit as c
     join rank_crash as r on r.job_id = c.job_id and r.attempt = c.attempt and r.rank = c.rank
     group by c.job_id, c.attempt
 ),
 sign as (
     select job_id, attempt, min(utc_ns) as first_ns, min(utc_ns) filter (where stamp_source = 'own') as first_own_ns, max(utc_ns) filter (where stamp_source = 'own') as last_ns,
-        arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
     from failure_signal
     where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer', 'aborted', 'victim', 'cancel')
     group by job_id, attempt

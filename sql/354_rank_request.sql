@@ -2,6 +2,7 @@
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
 -- reads: failure_case, worker_event, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
+-- empty without: failure_case
 -- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. pending: a stack shows the request in flight, at some moment of the hang.
 create or replace view rank_request as
 with line as (

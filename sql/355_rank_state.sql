@@ -3,6 +3,7 @@
 -- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
 -- public: yes
 -- stored: yes
+-- empty without: failure_case
 -- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it. activity_detail is the finer word.
 create or replace view rank_state as
 with heard as (
@@ -10,8 +11,8 @@ with heard as (
         job_id, attempt, rank,
         bool_or(signal = 'timeout') as is_initiator,
         bool_or(signal = 'notified') as is_notified,
-        arg_min(file_id, utc_ns) as file_id,
-        arg_min(line_no, utc_ns) as line_no
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
     from failure_signal
     where rank is not null
     group by job_id, attempt, rank
@@ -19,11 +20,11 @@ with heard as (
 doing as (
     select job_id, attempt, rank, activity, witness
     from rank_activity
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc, witness, file_id, line_no) = 1
 ),
 spoke as (
     select f.job_id, f.path_attempt + t.attempt_no as attempt, t.rank, max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end) as last_ns,
-        arg_max(t.file_id, t.local_ns) as file_id, arg_max(t.line_no, t.local_ns) as line_no
+        arg_max(t.file_id, (t.local_ns is not null, t.local_ns, -t.file_id, t.line_no)) as file_id, arg_max(t.line_no, (t.local_ns is not null, t.local_ns, -t.file_id, t.line_no)) as line_no
     from worker_tail as t
     join worker_file as f on f.file_id = t.file_id
     join clock as k on k.file_id = t.file_id
@@ -33,8 +34,7 @@ spoke as (
 joined as (
     select
         f.failure_id, f.job_id, f.attempt, r.rank, r.host, r.is_absent,
-        coalesce(h.is_initiator, false) as is_initiator,
-        coalesce(h.is_notified, false) as is_notified,
+        coalesce(h.is_initiator, false) as is_initiator, coalesce(h.is_notified, false) as is_notified,
         c.rank is not null as is_culprit,
         x.rank is not null as is_crashed,
         p.rank is not null and p.last_enqueued < f.seq_num as is_behind,

@@ -3,6 +3,7 @@
 -- reads: rank_request, get_batch_chain, get_batch_chain_step
 -- public: yes
 -- stored: yes
+-- empty without: rank_request
 -- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count.
 create or replace view chain_rank_match as
 with request as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, job_cluster, node, node_coverage, node_fault, threshold
 -- stored: yes
+-- empty without: failure_case
 -- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone.
 create or replace view failure_coverage as
 with cluster as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure and rank that names an address of a proxy
 -- reads: failure_case, failed_rank, worker_event, job_cluster, node_endpoint, node
 -- stored: yes
+-- empty without: failure_case
 -- note: A line without a rank speaks for all ranks of its file.
 create or replace view storage_gateway as
 with named as (

@@ -1,13 +1,14 @@
 -- What happened on a culprit rank: its own first error, and what it was doing.
 -- grain: one row a culprit of a failure; where most ranks failed alike and none is the culprit, one row without a rank
--- reads: failure_case, culprit, failed_rank, rank_crash, rank_activity, rank_request
+-- reads: failure_case, culprit, failed_rank, rank_crash, rank_activity, rank_request, threshold
 -- stored: yes
+-- empty without: failure_case
 -- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
     from rank_activity
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc, witness, file_id, line_no) = 1
 ),
 alike as (
     select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank, min(c.utc_ns) as utc_ns, count(*) as alike_count
@@ -31,8 +32,8 @@ met as (
         max(r.retry_limit) over (partition by r.failure_id, r.rank) as retry_limit
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
-    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and r.to_ns >= f.stall_ns - 90000000000
-    qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns)) = 1
+    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s')
+    qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns), r.file_id, r.line_no) = 1
 )
 select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,

@@ -2,24 +2,26 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, worker_file, clock, threshold
 -- stored: yes
+-- empty without: failure_case
 -- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, a proxy to those who use it. It is weaker while the clock of the job is a guess. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
 create or replace view storage_link as
 with slack as (
-    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value) filter (where name = 'fault_bite_s') as bite_s
+    select
+        max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns,
+        max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
+        max(value) filter (where name = 'fault_bite_s') as bite_s
     from threshold
 ),
 sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
-    from worker_file as w
-    join clock as k on k.file_id = w.file_id
+    from worker_file as w join clock as k on k.file_id = w.file_id
     join threshold as t on t.name = 'assumed_clock_factor'
     where w.kind = 'worker_log'
     group by w.job_id, t.value
 ),
 chained as (
     select
-        m.failure_id, m.rank, coalesce(c.suspect_node_id, c.designated_node_id) as node_id, 'chain_' || m.match_kind as link_kind,
-        m.chain_id, c.fault_id, c.fault_kind,
+        m.failure_id, m.rank, coalesce(c.suspect_node_id, c.designated_node_id) as node_id, 'chain_' || m.match_kind as link_kind, m.chain_id, c.fault_id, c.fault_kind,
         r.chain_weight * m.score * case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as score,
         m.lag_s, m.ais_file_id as file_id, m.ais_line_no as line_no, m.file_id as client_file_id, m.line_no as client_line_no,
         c.suspect_node_id is not null as is_suspect_known
@@ -29,15 +31,14 @@ chained as (
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
     cross join slack as s
-    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - 90000000000 or m.match_kind = 'wid')
+    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid')
         and (u.crash_pattern is not null or u.request_outcome is not null)
 ),
 asked as (
     select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
     from rank_request as r
     join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'target'
-    where r.outcome = 'pending'
-    group by r.failure_id, r.rank, r.node_id
+    where r.outcome = 'pending' group by r.failure_id, r.rank, r.node_id
 ),
 faulty as (
     select

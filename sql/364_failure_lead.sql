@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, rank_crash, suspect_basis, link_kind
 -- stored: yes
+-- empty without: failure_case
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -9,7 +10,7 @@ with lead_culprit as (
 top_link as (
     from storage_link
     where node_id is not null
-    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, abs(lag_s)) = 1
+    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, abs(lag_s), node_id, link_kind, chain_id, fault_id) = 1
 ),
 rank_count as (
     select job_id, attempt, count(*) as rank_count, count(*) filter (where is_absent) as absent_count, list(rank order by rank) filter (where is_absent) as absent_ranks
@@ -24,7 +25,7 @@ waiting as (
 ),
 alike as (
     select job_id, attempt, pattern, any_value(failure_class) as failure_class, any_value(exception) as exception, any_value(message) as message, any_value(tier) as tier,
-        count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, file_id) as line_no
+        count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from rank_crash
     where signal = 'crash'
     group by job_id, attempt, pattern

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
+-- empty without: failure_lead
 -- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a missing object counts only while a node was away or a disk was off.
 create or replace view finding_storage_error as
 select

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, node_fault, fault_kind
 -- stored: yes
+-- empty without: failure_lead
 -- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else.
 create or replace view finding_storage_stall as
 select

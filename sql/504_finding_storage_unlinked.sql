@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, storage_relation, node, node_coverage, threshold
 -- stored: yes
+-- empty without: failure_lead
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
 create or replace view finding_storage_unlinked as
 with node_end as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead
 -- stored: yes
+-- empty without: failure_lead
 -- note: Storage that answered truthfully is innocent. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 select

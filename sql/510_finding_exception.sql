@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead
 -- stored: yes
+-- empty without: failure_lead
 -- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named.
 create or replace view finding_exception as
 with told as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead
 -- stored: yes
+-- empty without: failure_lead
 create or replace view finding_process_killed as
 select
     failure_id,

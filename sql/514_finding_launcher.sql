@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal, pattern
 -- stored: yes
+-- empty without: failure_lead
 create or replace view finding_launcher as
 with first_line as (
     select

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
+-- empty without: failure_lead
 -- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
 create or replace view finding_fabric as
 select

@@ -2,9 +2,10 @@
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split
 -- stored: yes
+-- empty without: failure_lead
 create or replace view finding_collective_mismatch as
 with stated as (
-    select job_id, attempt, min(file_id) as file_id, arg_min(line_no, file_id) as line_no, count(distinct rank) as reporter_count
+    select job_id, attempt, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, count(distinct rank) as reporter_count
     from failure_signal
     where failure_class = 'collective_mismatch' and signal in ('names_peer', 'crash')
     group by job_id, attempt

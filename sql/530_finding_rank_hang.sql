@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead
 -- stored: yes
+-- empty without: failure_lead
 -- note: Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
 create or replace view finding_rank_hang as
 with known as (

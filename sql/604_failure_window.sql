@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, root_cause, get_batch_chain, node_fault, storage_link
 -- stored: yes
+-- empty without: failure_case
 -- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's chain, node or rank.
 create or replace view failure_window as
 with cause as (

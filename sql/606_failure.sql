@@ -3,6 +3,7 @@
 -- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place
 -- public: yes
 -- stored: yes
+-- empty without: failure_case
 -- note: The class, verdict and statement are those of root_cause at place 1. The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
 create or replace view failure as
 with culprits as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure and node
 -- reads: root_cause, storage_link, node, failure_coverage, threshold
 -- stored: yes
+-- empty without: root_cause
 -- note: The node of the verdict; further ones only if another culprit rank is clearly better tied to them. Nodes that only took part are steps of chains.
 create or replace view failure_node as
 with guilty as (
@@ -20,7 +21,7 @@ other as (
     join guilty as g on g.failure_id = b.failure_id and g.node_id <> b.node_id
     left join best as o on o.failure_id = b.failure_id and o.rank = b.rank and o.node_id = g.node_id
     where b.score >= 0.7 and b.score - coalesce(o.score, 0) > (select value from threshold where name = 'verdict_margin')
-    qualify row_number() over (partition by b.failure_id, b.rank order by b.score desc) = 1
+    qualify row_number() over (partition by b.failure_id, b.rank order by b.score desc, b.node_id) = 1
 ),
 every as (
     select failure_id, node_id, statement as why, 1 as position from guilty

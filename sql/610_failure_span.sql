@@ -2,6 +2,7 @@
 -- grain: one row a failure, node and span (before, inside, after)
 -- reads: failure, job_cluster, stats_reading
 -- stored: yes
+-- empty without: failure
 -- note: covered_ratio is the share of the span that lies between two statistics lines of one run; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (

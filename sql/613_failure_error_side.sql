@@ -30,11 +30,11 @@ select
     round(sum(inside) filter (where node_role = 'proxy'), 1) as proxy_inside,
     round(sum(before) filter (where node_role = 'target'), 1) as target_before,
     round(sum(inside) filter (where node_role = 'target'), 1) as target_inside,
-    arg_max(node_id, inside) as top_node_id,
+    arg_max(node_id, (inside, node_id)) as top_node_id,
     round(max(inside) / nullif(sum(inside), 0), 3) as top_share_ratio,
-    round(arg_max(error_ratio, inside), 4) as top_error_ratio,
-    arg_max(file_id, inside) as file_id,
-    arg_max(line_no, inside) as line_no
+    round(arg_max(error_ratio, (inside, node_id)), 4) as top_error_ratio,
+    arg_max(file_id, (inside, node_id)) as file_id,
+    arg_max(line_no, (inside, node_id)) as line_no
 from rated
 group by failure_id, cluster, counter
 having sum(inside) > 0

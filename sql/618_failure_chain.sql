@@ -9,7 +9,7 @@ with matched as (
         m.failure_id, m.chain_id,
         max(m.score) as score,
         list(distinct m.rank order by m.rank) as ranks,
-        arg_max(m.match_kind, m.score) as match_kind,
+        arg_max(m.match_kind, (m.score, m.match_kind)) as match_kind,
         bool_or(u.rank is not null) as is_culprit_chain
     from chain_rank_match as m
     left join culprit_cause as u on u.failure_id = m.failure_id and u.rank = m.rank
@@ -22,7 +22,7 @@ verdict as (
     left join storage_link as l on l.failure_id = r.failure_id and l.node_id = r.node_id and l.rank = r.rank
     left join get_batch_chain as c on c.fault_id = l.fault_id
     where r.place = 1 and r.storage_verdict = 'guilty' and coalesce(r.chain_id, c.chain_id) is not null
-    qualify row_number() over (partition by r.failure_id order by l.score desc) = 1
+    qualify row_number() over (partition by r.failure_id order by l.score desc, l.chain_id) = 1
 )
 select
     coalesce(v.failure_id, m.failure_id) as failure_id,

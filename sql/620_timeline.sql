@@ -3,6 +3,7 @@
 -- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, fr_place, step_slowdown
 -- public: yes
 -- stored: yes
+-- empty without: failure_case
 -- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
 create or replace view timeline as
 with used as (
@@ -72,9 +73,7 @@ select distinct
     make_timestamp_ns(e.utc_ns) as event_at,
     e.is_exact,
     e.source, e.node_id, e.rank, e.weight, e.text,
-    p.path,
-    e.line_no,
-    e.file_id
+    p.path, e.line_no, e.file_id
 from every as e
 left join ingested_file as p on p.file_id = e.file_id
 where e.utc_ns is not null

@@ -2,6 +2,7 @@
 -- grain: one row a failure and missing or useless dump
 -- reads: failure, fr_failure, fr_dump
 -- stored: yes
+-- empty without: failure
 -- note: The rank whose dump is missing while all others wait alike is a suspect, not proven: the entries of the others stay good.
 create or replace view fr_blind_spot as
 select

@@ -12,7 +12,7 @@ with word as (
     where t.rank is not null and t.local_ns is not null
 ),
 last_word as (
-    select failure_id, rank, max(utc_ns) as utc_ns, (max(utc_ns) - min(utc_ns)) / nullif(count(*) - 1, 0) as pause_ns, arg_max(activity, utc_ns) as activity, arg_max(text, utc_ns) as text, arg_max(file_id, utc_ns) as file_id, arg_max(line_no, utc_ns) as line_no
+    select failure_id, rank, max(utc_ns) as utc_ns, (max(utc_ns) - min(utc_ns)) / nullif(count(*) - 1, 0) as pause_ns, arg_max(activity, (utc_ns, -file_id, line_no)) as activity, arg_max(text, (utc_ns, -file_id, line_no)) as text, arg_max(file_id, (utc_ns, -file_id, line_no)) as file_id, arg_max(line_no, (utc_ns, -file_id, line_no)) as line_no
     from word
     group by failure_id, rank
 ),

@@ -3,6 +3,7 @@
 -- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot
 -- public: yes
 -- stored: yes
+-- empty without: failure, missing_worker_file, fr_blind_spot
 create or replace view blind_spot as
 with base as (
     select

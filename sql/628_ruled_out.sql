@@ -2,6 +2,7 @@
 -- grain: one row a failure and suspicion
 -- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, failure_signal, rank_state, worker_event, pattern, ingested_file, dump_suspect, fr_witness
 -- stored: yes
+-- empty without: failure_case
 -- note: Faults of nodes that were over before the ranks stopped or came after, what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, counters and accusations of logs that Flight Recorder dumps contradict, and noise.
 create or replace view ruled_out as
 with case_span as (
@@ -10,8 +11,7 @@ with case_span as (
     join root_cause as r on r.failure_id = f.failure_id and r.place = 1
 ),
 fault as (
-    select
-        f.failure_id, 1 as position,
+    select f.failure_id, 1 as position,
         n.role || ' ' || n.node_id || ' ' || k.broke_words || ' (' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' to ' || strftime(n.ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
         case
             when n.ended_ns < f.stall_ns then 'it was over ' || ((f.stall_ns - n.ended_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(f.stall_ns)::timestamp, '%H:%M:%S')
@@ -41,7 +41,7 @@ launcher as (
 ),
 retried as (
     select f.failure_id, 3 as position, 'the retries of rank ' || s.rank::varchar || ' (' || count(*)::varchar || ' lines' || coalesce(', up to ' || max(s.retry_no)::varchar || '/' || max(s.retry_limit)::varchar, '') || ')' as what,
-        'they went through: the rank was waiting in the collective with the others' as because, min(s.file_id) as file_id, arg_min(s.line_no, s.utc_ns) as line_no
+        'they went through: the rank was waiting in the collective with the others' as because, arg_min(s.file_id, (s.utc_ns, s.file_id, s.line_no)) as file_id, arg_min(s.line_no, (s.utc_ns, s.file_id, s.line_no)) as line_no
     from case_span as f
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal in ('retry', 'error')
     join rank_state as r on r.failure_id = f.failure_id and r.rank = s.rank and r.role in ('initiator', 'waiting', 'ahead')

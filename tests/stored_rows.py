@@ -18,7 +18,8 @@ Table = list[tuple[Any, ...]]
 
 def leave_analysis_out(patch: pytest.MonkeyPatch) -> None:
     """Ingestion stores rows and publishes them, but computes no view and concludes nothing."""
-    patch.setattr(pipeline, "build_views", lambda connection: None)
+    patch.setattr(pipeline, "refresh_views", lambda connection: None)
+    patch.setattr(pipeline, "are_views_current", lambda connection: True)
     patch.setattr(pipeline, "name_failures", lambda connection: None)
     patch.setattr(pipeline, "keep_conclusions", lambda connection, run_id, now: None)
     patch.setattr(pipeline, "changed_failures", lambda connection, run_id: ())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +32,13 @@ class Context:
         if not self.found:
             self.found.append(load_settings(db=self.db, config=self.config, environment=os.environ, folder=os.getcwd()))
         return self.found[0]
+
+    def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
+        """A connection to the database, or to another one; says so where its views are of another version."""
+        from aiscorr.refresh import reading_views
+
+        settings = self.settings
+        return reading_views(db_path or settings.db_path, settings.memory_limit, settings.thread_count, self.say)
 
     def say(self, text: str) -> None:
         """Talk, on stderr, unless -q."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from aiscorr.cli.context import Context
-from aiscorr.cli.progress import progress
+from aiscorr.cli.progress import Show, progress
 
 if TYPE_CHECKING:
     from aiscorr.config import Settings
@@ -62,28 +62,46 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import pipeline
 
-    with stoppable(context) as should_stop, progress(context) as show:
+    with stoppable(context) as stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
-            threads=settings.thread_count, should_stop=should_stop, progress=show,
+            threads=settings.thread_count, should_stop=lambda: stop.is_asked, progress=stop.watching(show),
         )  # fmt: skip
 
 
-@contextlib.contextmanager
-def stoppable(context: Context) -> Iterator[Callable[[], bool]]:
-    """Ctrl-C once: what was read is kept and published; twice: nothing is."""
-    asked: list[bool] = []
+class _Stop:
+    """What Ctrl-C does: once while files are read, what was read is kept and published; twice, or later, nothing is."""
 
-    def stop(_number: int, _frame: object) -> None:
-        if asked:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.is_asked = False
+        self._is_storing = False
+
+    def on_signal(self, _number: int, _frame: object) -> None:
+        """Takes the signal. Raises KeyboardInterrupt where the run is to be dropped."""
+        if self.is_asked or self._is_storing:
             raise KeyboardInterrupt
-        asked.append(True)
+        self.is_asked = True
         with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
-            context.say("stopping: what has been read is kept, stored and analysed (Ctrl-C again to drop it)")
+            self._context.say("stopping: what has been read is kept, stored and analysed (Ctrl-C again to drop it)")
 
-    previous = signal.signal(signal.SIGINT, stop)
+    def watching(self, show: Show) -> Show:
+        """The progress, of which the phase is noted: from storing on there is nothing to be kept."""
+
+        def watched(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
+            self._is_storing = phase == "load"
+            show(phase, file_count, byte_count, row_count)
+
+        return watched
+
+
+@contextlib.contextmanager
+def stoppable(context: Context) -> Iterator[_Stop]:
+    """Ctrl-C as long as the block runs."""
+    stop = _Stop(context)
+    previous = signal.signal(signal.SIGINT, stop.on_signal)
     try:
-        yield lambda: bool(asked)
+        yield stop
     finally:
         signal.signal(signal.SIGINT, previous)
 

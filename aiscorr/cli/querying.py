@@ -75,12 +75,10 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 def _run_query(context: Context, sql: str, form: str, output: str | None, parameters: dict[str, str]) -> None:
     from aiscorr.query import BINARY_FORMATS, fetch, run, write_binary, write_text
     from aiscorr.shell import terminal_width
-    from aiscorr.store.database import reading
 
-    settings = context.settings
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
-    with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+    with context.reading() as connection:
         result = run(connection, sql, parameters)
         if form in BINARY_FORMATS:
             with _binary_output(output) as target:

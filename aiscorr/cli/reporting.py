@@ -7,16 +7,12 @@ import sys
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
 from aiscorr.cli.context import Context, emit
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import UsageError
-
-if TYPE_CHECKING:
-    from aiscorr.config import Settings
 
 _FORMATS = ("text", "markdown", "json", "html", "pdf")
 
@@ -43,11 +39,10 @@ def report(
         raise UsageError(
             f"--format {form} is not there yet", where="aiscorr report", try_this="--format markdown, then pandoc"
         )
-    settings = context.settings
     is_terminal = output is None and sys.stdout.isatty()
     text = _report(
-        settings.db_path,
-        settings,
+        context,
+        context.settings.db_path,
         failure,
         form,
         is_verified=not no_verify,
@@ -59,15 +54,14 @@ def report(
 
 
 def _report(
-    db_path: str, settings: Settings, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
+    context: Context, db_path: str, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
 ) -> str:
     from aiscorr.report import render
     from aiscorr.report.build import build_report, with_checks
     from aiscorr.report.citation import check, citations
     from aiscorr.shell import terminal_width
-    from aiscorr.store.database import reading
 
-    with reading(db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+    with context.reading(db_path) as connection:
         document = build_report(connection, failure, datetime.now(UTC))
     if is_verified:
         document = with_checks(document, check(citations(document)))
@@ -88,10 +82,8 @@ def verify(context: Context, failure: str, form: str) -> int:
     from aiscorr.query import json_text, printable
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
-    from aiscorr.store.database import reading
 
-    settings = context.settings
-    with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
+    with context.reading() as connection:
         cited = citations(build_report(connection, failure, datetime.now(UTC)))
     found = check(cited)
     gone = missing_files(cited)
@@ -145,8 +137,8 @@ def demo(context: Context, keep: str | None, form: str) -> int:
         context.say(summary_text(summary, context).split("\nfailure ")[0])
         is_terminal = sys.stdout.isatty()
         text = _report(
+            context,
             db_path,
-            settings,
             "latest",
             form,
             is_verified=True,

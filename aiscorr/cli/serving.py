@@ -43,8 +43,8 @@ def serve(context: Context, once: bool, status: bool, example: str | None) -> in
         return run_once(plan, settings, kind, should_stop=should_stop)
 
     if once:
-        with stoppable(context) as should_stop:
-            run = work("once", should_stop)
+        with stoppable(context) as stop:
+            run = work("once", lambda: stop.is_asked)
         click.echo(run_line(run))
         return {"ok": 0, "partial": 3, "failed": 1, "stopped": 130}[run.outcome]
     service = Service(plan, settings, work, context.say)

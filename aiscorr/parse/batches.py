@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aiscorr.arrow_types import arrow_type
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import Value
-from aiscorr.tables import FILE_TABLES, Table
+from aiscorr.tables import FILE_TABLES, Column, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa

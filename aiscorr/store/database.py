@@ -238,11 +238,16 @@ def _write_error(path: str, error: Exception) -> Exception:
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "set checkpoint_threshold = '1KB'"
+    )  # a commit writes the file itself, not the log and then the file
+    connection.execute("begin")
     connection.execute("create table if not exists schema_info (version varchar)")
     if not connection.execute("select count(*) from schema_info").fetchall()[0][0]:
         connection.execute("insert into schema_info values (?)", [SCHEMA_VERSION])
     for table in TABLES:
         connection.execute(table.create_statement())
+    connection.execute("commit")
 
 
 def _sync(path: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiscorr.model import FileSummary, KnownFile, SourceRef, Unreadable
-from aiscorr.tables import FILE_TABLES, INGESTED_FILE, PATTERN_INFO, Table
+from aiscorr.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO, STEP_LINE, WORKER_TAIL, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,13 +23,24 @@ def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
     return {row[1]: KnownFile(*row) for row in rows}
 
 
+def _changed(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Notes that views on the table are to be computed anew."""
+    connection.execute("insert into changed_table values (?)", [table.name])
+
+
+def _delete(connection: duckdb.DuckDBPyConnection, table: Table, condition: str, values: list[Any]) -> None:
+    """Deletes rows, and notes it where there were any."""
+    if connection.execute(f"delete from {table.name} where {condition}", values).fetchall()[0][0]:
+        _changed(connection, table)
+
+
 def delete_rows(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]) -> None:
     """Takes out all rows of these files."""
     ids = list(file_ids)
     if not ids:
         return
     for table in FILE_TABLES:
-        connection.execute(f"delete from {table.name} where list_contains(?, file_id)", [ids])
+        _delete(connection, table, "list_contains(?, file_id)", [ids])
 
 
 def forget_copies(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]) -> None:
@@ -44,22 +55,18 @@ def forget_copies(connection: duckdb.DuckDBPyConnection, file_ids: Iterable[int]
         [ids],
     )
     connection.execute(f"update ingested_file set modified_ns = null where {stale}", [ids])
+    _changed(connection, INGESTED_FILE)
 
 
 def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileSummary) -> None:
     """Takes out the rows of a grown file that are read again, from the line on where reading went on."""
     for table in FILE_TABLES:
         if "line_no" in table.column_names:
-            connection.execute(
-                f"delete from {table.name} where file_id = ? and line_no >= ?",
-                [summary.file_id, summary.resume_line_no],
-            )
+            _delete(connection, table, "file_id = ? and line_no >= ?", [summary.file_id, summary.resume_line_no])
     # the last words and steps of attempts that were open there are found anew at the new end
-    for name, which in (("worker_tail", "true"), ("step_line", "kept = 'last'")):
-        connection.execute(
-            f"delete from {name} where file_id = ? and attempt_no >= ? and {which}",
-            [summary.file_id, summary.resume_attempt_no],
-        )
+    for table, which in ((WORKER_TAIL, "true"), (STEP_LINE, "kept = 'last'")):
+        place = [summary.file_id, summary.resume_attempt_no]
+        _delete(connection, table, f"file_id = ? and attempt_no >= ? and {which}", place)
 
 
 def load_parts(
@@ -78,6 +85,7 @@ def load_parts(
             "from read_parquet(?) as p join file_id_map as m on p.file_id = m.provisional",
             [path],
         )
+        _changed(connection, tables[table_name])
         os.remove(path)
 
 
@@ -94,6 +102,7 @@ def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[File
     connection.execute("delete from ingested_file where list_contains(?, file_id)", [ids])
     incoming = pa.Table.from_pylist(rows, schema=arrow_schema(INGESTED_FILE))
     _insert(connection, INGESTED_FILE, incoming)
+    _changed(connection, INGESTED_FILE)
 
 
 def touch_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary]) -> None:
@@ -103,6 +112,7 @@ def touch_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileS
             "update ingested_file set stored_byte_count = ?, modified_ns = ? where file_id = ?",
             [_size_to_know(summary), summary.ref.modified_ns, summary.file_id],
         )
+        _changed(connection, INGESTED_FILE)
 
 
 def _size_to_know(summary: FileSummary) -> int | None:
@@ -123,8 +133,14 @@ def _file_row(summary: FileSummary, run_id: int) -> dict[str, object]:
     return {**{name: getattr(summary, name) for name in names}, **fixed}
 
 
-def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str, object]]) -> None:
-    """Writes the pattern table anew, so that SQL knows what each pattern means."""
+def patterns_key(connection: duckdb.DuckDBPyConnection) -> str | None:
+    """What the pattern table was written from, as `replace_patterns` was told."""
+    sql = "select comment from duckdb_tables() where table_name = ?"
+    return str(connection.execute(sql, [PATTERN_INFO.name]).fetchall()[0][0])
+
+
+def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str, object]], key: str) -> None:
+    """Writes the pattern table anew, so that SQL knows what each pattern means; `key` names what it was made from."""
     import pyarrow as pa
 
     from aiscorr.arrow_types import arrow_schema
@@ -132,6 +148,8 @@ def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str,
     connection.execute("delete from pattern")
     if rows:
         _insert(connection, PATTERN_INFO, pa.Table.from_pylist(rows, schema=arrow_schema(PATTERN_INFO)))
+    connection.execute(f"comment on table pattern is '{key}'")
+    _changed(connection, PATTERN_INFO)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: Table, incoming: object) -> None:
@@ -183,3 +201,4 @@ def log_run(
             version,
         ],
     )
+    _changed(connection, INGEST_LOG)
