@@ -224,7 +224,7 @@ STEP_LINE = Table(
         ("rank", "INTEGER", "global rank the line states, else the file's"),
         ("local_rank", "INTEGER", "rank on its node"),
         ("pattern", "VARCHAR", "recognised pattern, one a framework"),
-        ("kept", "VARCHAR", "why of many this line was kept: first, sampled (one every 128 KiB) or last"),
+        ("kept", "VARCHAR", "why of many this line was kept: first, sampled (one every 512 KiB) or last"),
         ("step", "BIGINT", "training step the line states"),
         ("epoch", "BIGINT", "epoch the line states"),
         ("step_s", "DOUBLE", "seconds a step took, as printed"),

@@ -37,7 +37,7 @@ def test_a_short_log_is_kept_whole() -> None:
 
 
 def test_a_long_log_is_thinned() -> None:
-    """Of a log where every line is a step the first, one every 128 KiB and the last are kept, the very last always."""
+    """Of a log where every line is a step the first, one every 512 KiB and the last are kept, the very last always."""
     text = "".join(nemo(step, step // 4) for step in range(20_000))
     found = read_worker(text, "/logs/job7/n.log")
     assert [row["step"] for row in kept(found, "first")] == list(range(FIRST_LINES))

@@ -1,7 +1,7 @@
 """Reads progress lines of training frameworks: which step a rank was at, when, and how long a step took.
 
 Where every line is one they are thinned, so that reading keeps its speed: the first of a file, one every
-128 KiB, and the last before an attempt failed or the file ended.
+512 KiB, and the last before an attempt failed or the file ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aiscorr.parse.worker_tail import TailLine
 from aiscorr.tables import STEP_LINE
 
 FIRST_LINES = 16
-STRIDE_BYTES = 128 * 1024
+STRIDE_BYTES = 512 * 1024
 #: Of the last lines all of DENSE_LINES, then one in SPARSE (no node has as many ranks), up to a number a file and rank.
 DENSE_LINES, SPARSE = 24, 7
 LAST_LINES, LAST_LINES_A_RANK, MOST_LAST_LINES = 48, 16, 192
@@ -91,6 +91,7 @@ class StepLines:
         self._state = state
         self._years = years
         self._stored = stored
+        self._wanted = self._literals()
 
     def look(self, block: Block, line_no: int) -> None:
         """Keeps the first and the sampled lines of a block whose first line has this number."""
@@ -115,13 +116,15 @@ class StepLines:
     def last(self, lines: Iterable[TailLine]) -> None:
         """Keeps progress lines from the end backwards; lines come latest first."""
         counts: Counter[Value] = Counter()
-        literals, seen = self._literals(), 0
+        seen = 0
         for line in lines:
-            if not _holds(line.text, literals):
+            if not _holds(line.text, self._wanted):
                 continue
             for piece in reversed(line.text.split(b"\r")):
-                seen += _holds(piece, literals)
-                is_wanted = _holds(piece, literals) and (seen <= DENSE_LINES or seen % SPARSE == 0)
+                if not _holds(piece, self._wanted):
+                    continue
+                seen += 1
+                is_wanted = seen <= DENSE_LINES or seen % SPARSE == 0
                 row = self._row(piece, line.line_no, line.byte_offset) if is_wanted else None
                 if row is None:
                     continue
@@ -157,7 +160,7 @@ class StepLines:
     def _find(self, data: bytearray, start: int, end: int) -> int:
         """The first place of a literal."""
         found = -1
-        for literal in self._literals():
+        for literal in self._wanted:
             place = data.find(literal, start, end)
             if place >= 0:
                 found, end = place, place
@@ -170,6 +173,7 @@ class StepLines:
     def _learn(self, text: bytes) -> None:
         if not self._state.step_literals:
             self._state.step_literals = [item.decode() for item in self._patterns.literals if item in text][:2]
+            self._wanted = self._literals()
 
     def _row(self, text: bytes, line_no: int, byte_offset: int) -> StepRow | None:
         clean = text[:_LINE_BYTES]
