@@ -143,14 +143,16 @@ class Cluster:
     ) -> Response:
         from aistore.sdk.errors import APIRequestError
 
+        verify = self._connection.verify  # of each request: of a session, an environment variable would replace it
         try:
-            return self._cluster.client.request(
-                "get", path=path, params=params, headers=headers, stream=is_streamed, verify=self._connection.verify
+            answer: Response = self._cluster.client.request(
+                "get", path=path, params=params, headers=headers, stream=is_streamed, verify=verify
             )
         except APIRequestError as error:
             raise _gap(error.status_code, error.message) from None
         except _broken_errors() as error:
             raise GapError(self._words(error), is_node_lost=True) from None
+        return answer
 
     def _words(self, error: Exception) -> str:
         """What went wrong on the way, without the address and the objects of the libraries in between."""

@@ -1,4 +1,4 @@
-"""The record of a pull: a file of JSON lines that ingest reads, with each node's status and what could not be fetched."""
+"""The record of a pull: JSON lines that ingest reads, with each node's status and what could not be fetched."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ class Spool:
         """Counts bytes that are about to be written. Raises SpoolFullError."""
         with self._guard:
             if self._used + count > self._max_bytes:
+                used = f"{self._used:,} of {self._max_bytes:,} bytes"
                 raise SpoolFullError(
-                    f"the spool is full ({self._used:,} of {self._max_bytes:,} bytes): ingest it, or a larger --max-spool",
-                    is_node_lost=True,
+                    f"the spool is full ({used}): ingest it, or a larger --max-spool", is_node_lost=True
                 )
             self._used += count
 
