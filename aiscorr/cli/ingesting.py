@@ -40,16 +40,17 @@ def ingest(
 
     What a file is, is told by its content. The same bytes twice give nothing new; a grown file gives its tail.
     """
-    from aiscorr.config import check_zone, default_job_count
-    from aiscorr.model import IngestOptions
+    from dataclasses import replace
+
+    from aiscorr.config import check_zone
 
     settings = context.settings
     if timezone:
         check_zone(timezone, "--timezone")
-    options = IngestOptions(
-        kind=kind, cluster=cluster, job_id=job, timezone=timezone or settings.timezone,
-        timezone_globs=settings.timezone_globs, year=year, job_count=jobs or settings.job_count or default_job_count(),
-        pattern_folders=settings.pattern_folders, format_folders=settings.format_folders,
+    known = ingest_options(settings)
+    options = replace(
+        known, kind=kind, cluster=cluster, job_id=job, timezone=timezone or known.timezone, year=year,
+        job_count=jobs or known.job_count,
     )  # fmt: skip
     summary = run_ingest(context, paths, settings, options)
     click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context), nl=False)
@@ -58,11 +59,23 @@ def ingest(
     return 3 if summary.outcome == "partial" else 0
 
 
+def ingest_options(settings: Settings) -> IngestOptions:
+    """What the settings say about files and how to read them."""
+    from aiscorr.config import default_job_count
+    from aiscorr.model import IngestOptions
+
+    return IngestOptions(
+        timezone=settings.timezone, timezone_globs=settings.timezone_globs,
+        job_count=settings.job_count or default_job_count(),
+        pattern_folders=settings.pattern_folders, format_folders=settings.format_folders,
+    )  # fmt: skip
+
+
 def run_ingest(context: Context, paths: Sequence[str], settings: Settings, options: IngestOptions) -> IngestSummary:
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import pipeline
 
-    with _stoppable(context) as should_stop, progress(context) as show:
+    with stoppable(context, "stored and analysed") as should_stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
             threads=settings.thread_count, should_stop=should_stop, progress=show,
@@ -70,8 +83,8 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
 
 
 @contextlib.contextmanager
-def _stoppable(context: Context) -> Iterator[Callable[[], bool]]:
-    """Ctrl-C once: what was read is kept and published; twice: nothing is."""
+def stoppable(context: Context, outcome: str) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C once: what was read is kept, and `outcome`; twice: nothing is."""
     asked: list[bool] = []
 
     def stop(_number: int, _frame: object) -> None:
@@ -79,7 +92,7 @@ def _stoppable(context: Context) -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked.append(True)
         with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
-            context.say("stopping: what has been read is kept, stored and analysed (Ctrl-C again to drop it)")
+            context.say(f"stopping: what has been read is kept, {outcome} (Ctrl-C again to drop it)")
 
     previous = signal.signal(signal.SIGINT, stop)
     try:

@@ -179,5 +179,11 @@ def _reject(summary: FileSummary, sink: PartSink, line_no: int, reason: str, tex
     if summary.problem is None:
         summary.problem = reason
     shown = redact(text[:512].decode("utf-8", "replace"))
-    row = {"file_id": summary.file_id, "line_no": line_no, "byte_offset": None, "reason": reason, "text": shown}
+    row: dict[str, Value] = {
+        "file_id": summary.file_id,
+        "line_no": line_no,
+        "byte_offset": None,
+        "reason": reason,
+        "text": shown,
+    }
     sink.add("rejected_line", row)

@@ -27,14 +27,16 @@ class _Kept:
 
     path: Path
     size: int
-    modified_s: float
+    written_s: float
+    spooled_s: float
     is_current: bool
 
 
 def clean(folder: str, db_path: str, *, keep_days: float, max_bytes: int, now: datetime) -> tuple[int, int]:
     """Removes ingested files from a spool; returns how many, and their bytes.
 
-    Logs that still grow go by age only: of a node that is gone, or has been silent for so long.
+    `keep_days` counts from the last time a pull wrote to the file. Where there is too little room, the oldest logs go
+    first, but none that is still growing.
     """
     with reading(db_path) as connection:
         known = {path: old.stored_byte_count for path, old in known_files(connection).items()}
@@ -42,10 +44,10 @@ def clean(folder: str, db_path: str, *, keep_days: float, max_bytes: int, now: d
         files = [(path, size) for path, size in files_of(Path(folder)) if not path.name.startswith(WORK_PREFIX)]
         total = sum(size for _, size in files)
         kept = [_kept(path, size) for path, size in files if known.get(os.path.realpath(path)) == size]
-        kept.sort(key=lambda one: (one.modified_s, one.path))
+        kept.sort(key=lambda one: (one.written_s, one.path))
         going: list[_Kept] = []
         for one in kept:
-            is_old = one.modified_s < now.timestamp() - keep_days * _DAY_S
+            is_old = one.spooled_s < now.timestamp() - keep_days * _DAY_S
             if is_old or (total > max_bytes // 2 and not one.is_current):
                 going.append(one)
                 total -= one.size
@@ -56,7 +58,8 @@ def clean(folder: str, db_path: str, *, keep_days: float, max_bytes: int, now: d
 def _kept(path: Path, size: int) -> _Kept:
     state = read_state(path.parent / STATE_NAME)
     current = {state.get(severity, {}).get("current") for severity in SEVERITIES}
-    return _Kept(path, size, path.stat().st_mtime, path.name in current)
+    info = path.stat()
+    return _Kept(path, size, info.st_mtime, info.st_ctime, path.name in current)
 
 
 def _remove(files: Iterable[_Kept]) -> None:

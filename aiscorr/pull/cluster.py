@@ -85,8 +85,12 @@ class Cluster:
                 where=self._connection.endpoint,
                 try_this="the address of a proxy (gateway) with its port, not of a web page or load balancer",
             ) from None
-        listed = [*smap.pmap.values(), *smap.tmap.values()]
-        nodes = tuple(Node(s.daemon_id, s.daemon_type, s.model_dump(mode="json")) for s in listed)
+        as_sent = json.loads(answer.content)
+        nodes = tuple(
+            Node(node_id, node.daemon_type, as_sent[part][node_id])
+            for part, listed in (("pmap", smap.pmap), ("tmap", smap.tmap))
+            for node_id, node in listed.items()
+        )
         return ClusterMap(smap.uuid, smap.version, nodes)
 
     def failed(self, gap: GapError) -> AiscorrError:
