@@ -150,6 +150,13 @@ def fake_cluster(server: HTTPServer) -> FakeCluster:
 
 def recorded_cluster(server: HTTPServer, folder: Path) -> str:
     """Serves the recorded answers as they are, by path, query and node; gives the address."""
+
+    def rest(request: Request) -> Response:
+        """Any other offset: the end of the log from there."""
+        name = f"log-severity_{request.args['severity']}-{request.headers['Ais-Node-Id']}"
+        (path,) = folder.glob(f"{name}.*.txt")
+        return Response(path.read_bytes()[int(request.args["offset"]) :], content_type="text/plain; charset=utf-8")
+
     for entry in json.loads((folder / "index.json").read_text()):
         if "direct" in entry:
             continue
@@ -158,6 +165,7 @@ def recorded_cluster(server: HTTPServer, folder: Path) -> str:
         server.expect_request(
             path, query_string=dict(pair.split("=") for pair in query.split("&")), headers=headers
         ).respond_with_data((folder / entry["file"]).read_bytes(), entry["status"], content_type=entry["content_type"])
+    server.expect_request("/v1/reverse/daemon").respond_with_handler(rest)
     return server.url_for("").rstrip("/")
 
 

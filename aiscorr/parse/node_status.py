@@ -51,12 +51,10 @@ def read_node_status(summary: FileSummary, stream: ByteStream, sink: PartSink) -
         return
     summary.date_method = "mtime"
     try:
-        answers = list(_answers(json.loads(data), summary))
+        for answer in _answers(json.loads(data), summary):
+            _add_answer(summary, sink, answer)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         _reject(summary, sink, 1, f"an answer of AIStore in an unknown form: {error}", data)
-        return
-    for answer in answers:
-        _add_answer(summary, sink, answer)
 
 
 def _answers(body: dict[str, Any], summary: FileSummary) -> Iterator[_Answer]:

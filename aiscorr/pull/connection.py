@@ -118,6 +118,8 @@ def open_client(connection: Connection, width: int) -> Client:
     from requests.exceptions import ConnectionError as BrokenError
     from requests.exceptions import ConnectTimeout, SSLError
     from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_fixed
+    from urllib3 import disable_warnings
+    from urllib3.exceptions import InsecureRequestWarning
     from urllib3.util.retry import Retry
 
     def is_worth_it(error: BaseException) -> bool:
@@ -143,6 +145,8 @@ def open_client(connection: Connection, width: int) -> Client:
             token=connection.token,
             max_pool_size=width,
         )
+    if not connection.is_verified:
+        disable_warnings(InsecureRequestWarning)
     client.cluster().client.session_manager.session.auth = _as_it_is
     return client
 
