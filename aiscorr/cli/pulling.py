@@ -91,10 +91,11 @@ def _connection(context: Context, endpoint: str | None, chosen: PullSettings) ->
         check_endpoint(endpoint), token, chosen.ca, (chosen.cert, chosen.key) if chosen.cert and chosen.key else None,
         not chosen.skip_verify, chosen.connect_s, chosen.read_s, chosen.node_s,
     )  # fmt: skip
-    check_tls(connection)
     is_encrypted = connection.endpoint.startswith("https:")
-    for notice in chosen.notices if is_encrypted else ():
-        context.say(f"notice: {notice}")
+    if is_encrypted:
+        check_tls(connection)
+        for notice in chosen.notices:
+            context.say(f"notice: {notice}")
     if is_encrypted and chosen.skip_verify:
         context.say("notice: the cluster's certificate is not verified; whoever is in between can read the token")
     elif token and not is_encrypted:

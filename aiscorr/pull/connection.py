@@ -14,6 +14,7 @@ from aiscorr.errors import UsageError
 
 if TYPE_CHECKING:
     from aistore.sdk import Client
+    from aistore.sdk.retry_config import RetryConfig
 
 #: Others may not read or write a token; the group may read it, as Kubernetes mounts secrets for a group.
 _TOKEN_MODE = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
@@ -114,25 +115,9 @@ def open_client(connection: Connection, width: int) -> Client:
     `width`: connections at a time. The SDK's own retries would wait minutes for a node that is dead.
     """
     from aistore.sdk import Client
-    from aistore.sdk.retry_config import RetryConfig
-    from requests.exceptions import ConnectionError as BrokenError
-    from requests.exceptions import ConnectTimeout, SSLError
-    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_fixed
     from urllib3 import disable_warnings
     from urllib3.exceptions import InsecureRequestWarning
-    from urllib3.util.retry import Retry
 
-    def is_worth_it(error: BaseException) -> bool:
-        """An idle connection that the node had closed looks like this once; asking again costs nothing."""
-        return isinstance(error, BrokenError) and not isinstance(error, ConnectTimeout | SSLError)
-
-    busy = Retry(
-        total=_TRIES, connect=0, read=False, other=0, status=_TRIES, status_forcelist=[429, 503],
-        backoff_factor=_PAUSE_S, raise_on_status=False, redirect=0, raise_on_redirect=False,
-    )  # fmt: skip
-    broken = Retrying(
-        stop=stop_after_attempt(_TRIES), wait=wait_fixed(_PAUSE_S), retry=retry_if_exception(is_worth_it), reraise=True
-    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that TLS is not verified is said by the command line
         client = Client(
@@ -141,7 +126,7 @@ def open_client(connection: Connection, width: int) -> Client:
             ca_cert=connection.ca,
             client_cert=connection.client_cert,
             timeout=(connection.connect_s, connection.read_s),
-            retry_config=RetryConfig(http_retry=busy, network_retry=broken),
+            retry_config=_few_retries(),
             token=connection.token,
             max_pool_size=width,
         )
@@ -149,6 +134,28 @@ def open_client(connection: Connection, width: int) -> Client:
         disable_warnings(InsecureRequestWarning)
     client.cluster().client.session_manager.session.auth = _as_it_is
     return client
+
+
+def _few_retries() -> RetryConfig:
+    """Once more for a node that is busy, and for a connection that broke."""
+    from aistore.sdk.retry_config import RetryConfig
+    from requests.exceptions import ConnectionError as BrokenError
+    from requests.exceptions import ConnectTimeout, SSLError
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_fixed
+    from urllib3.util.retry import Retry
+
+    def is_worth_it(error: BaseException) -> bool:
+        """An idle connection that the node had closed looks like this once; asking again costs nothing."""
+        return isinstance(error, BrokenError) and not isinstance(error, ConnectTimeout | SSLError)
+
+    busy = Retry(
+        total=_TRIES, connect=0, read=False, other=0, status=_TRIES, status_forcelist=[429, 503],
+        backoff_factor=_PAUSE_S, raise_on_status=False, respect_retry_after_header=False,
+    )  # fmt: skip
+    broken = Retrying(
+        stop=stop_after_attempt(_TRIES), wait=wait_fixed(_PAUSE_S), retry=retry_if_exception(is_worth_it), reraise=True
+    )
+    return RetryConfig(http_retry=busy, network_retry=broken)
 
 
 def _as_it_is(request: object) -> object:
