@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -110,16 +111,19 @@ def _ingest(
     from datetime import UTC, datetime
 
     from aiscorr.pull.clean import clean
+    from aiscorr.pull.spool import SpoolBusyError
 
     options = replace(ingest_options(settings), cluster=cluster or summary.cluster_id or None)
     done = run_ingest(context, [summary.folder], settings, options)
     click.echo(summary_text(done, context), nl=False)
     if done.outcome == "stopped":
         return 130
-    count, size = clean(
-        os.path.dirname(summary.folder), settings.db_path, keep_days=chosen.keep_days, max_bytes=chosen.max_spool,
-        now=datetime.now(UTC),
-    )  # fmt: skip
+    count = size = 0
+    with contextlib.suppress(SpoolBusyError):  # the pull that has begun meanwhile will make room
+        count, size = clean(
+            os.path.dirname(summary.folder), settings.db_path, keep_days=chosen.keep_days,
+            max_bytes=chosen.max_spool, now=datetime.now(UTC),
+        )  # fmt: skip
     if count:
         click.echo(f"removed from the spool: {count} files that are in the database, {size / 1e6:,.1f} MB")
     return 3 if done.outcome == "partial" else 0
@@ -138,5 +142,7 @@ def summary_lines(summary: PullSummary, *, is_all: bool = False) -> list[str]:
         what = "" if part == "all" else f"{part}: "
         lines.append(f"not pulled: {result.node.role} {result.node.node_id}: {what}{reason}")
     if len(shown) < len(gaps):
-        lines.append(f"not pulled: {len(gaps) - len(shown)} more (aiscorr query 'from pull_gap')")
+        lines.append(f"not pulled: {len(gaps) - len(shown)} more (aiscorr -v pull …, or aiscorr query 'from pull_gap')")
+    if gaps:
+        lines.append("try: `ais show cluster` and the reasons above; the next pull fetches what these nodes still keep")
     return lines

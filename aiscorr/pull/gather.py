@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError
 from aiscorr.pull.connection import Connection
-from aiscorr.pull.node import NodePull, NodeResult, StoppedError
+from aiscorr.pull.node import NodePull, NodeResult
 from aiscorr.pull.record import write_record
 from aiscorr.pull.spool import Spool, open_spool
 
@@ -43,7 +43,11 @@ class PullSummary:
     folder: str
     record: str
     results: tuple[NodeResult, ...]
-    is_stopped: bool
+
+    @property
+    def is_stopped(self) -> bool:
+        """The user asked to stop before it was done."""
+        return any(result.is_stopped for result in self.results)
 
     @property
     def gaps(self) -> list[tuple[NodeResult, str, str]]:
@@ -77,7 +81,7 @@ def pull(
     refused = [result for result in results if result.is_refused]
     if refused and not any(result.status or result.byte_count for result in results):
         raise cluster.failed(RefusedError(refused[0].gaps[0][1]))
-    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results), work.is_stopped)
+    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results))
 
 
 class _Work:
@@ -93,7 +97,6 @@ class _Work:
         self._should_stop = should_stop
         self._refused = threading.Event()
         self._under_way: set[str] = set()
-        self.is_stopped = False
 
     def run(self, cluster_map: ClusterMap, width: int, show: Show) -> list[NodeResult]:
         """The results in the order of the map, a node that was not reached any more included."""
@@ -123,11 +126,6 @@ class _Work:
         try:
             one = NodePull(self._cluster, self._spool, folder, limit_s=self._limit_s, should_stop=self._should_stop)
             result = one.run(node)
-        except StoppedError:
-            self.is_stopped = True
-            return _not_pulled(node, "the pull was stopped")
-        except OSError as error:
-            return _not_pulled(node, f"the spool cannot be written: {error.strerror or error}")
         finally:
             self._under_way.discard(node.node_id)
         if result.is_refused:

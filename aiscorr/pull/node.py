@@ -29,8 +29,11 @@ _LOG_NAME = re.compile(r"ais(?:target|proxy)\.[\w.-]+\.(INFO|ERROR)\.[\w.-]+", r
 _COPY_BYTES = 1 << 20
 
 
-class StoppedError(Exception):
+class StoppedError(GapError):
     """The user asked to stop."""
+
+    def __init__(self) -> None:
+        super().__init__("the pull was stopped", is_node_lost=True)
 
 
 @dataclass
@@ -43,6 +46,20 @@ class NodeResult:
     byte_count: int = 0
     gaps: list[tuple[str, str]] = field(default_factory=list)
     is_refused: bool = False
+    is_stopped: bool = False
+
+
+@dataclass
+class _Unpacked:
+    """The logs of an archive with their sizes, the newest of them, and what is wrong with the archive.
+
+    `damage`: logs may be missing, and the archive is to be asked for again; `stranger`: a member is left out.
+    """
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    newest: str | None = None
+    damage: str | None = None
+    stranger: str | None = None
 
 
 class NodePull:
@@ -60,22 +77,27 @@ class NodePull:
         self._byte_count = 0
 
     def run(self, node: Node) -> NodeResult:
-        """What could be had of the node. Raises StoppedError, and OSError where the spool cannot be written."""
+        """What could be had of the node."""
         result = NodeResult(node, datetime.now(UTC))
         parts: list[tuple[str, Callable[[], None]]] = [("node_status", lambda: self._status(result))]
         parts += [(f"{severity} log", self._log_of(node, severity)) for severity in SEVERITIES]
         self._deadline = time.monotonic() + self._limit_s
         for part, fetch in parts:
-            if self._should_stop():
-                raise StoppedError
             try:
+                if self._should_stop():
+                    raise StoppedError
                 fetch()
-            except GapError as gap:
-                is_all = gap.is_node_lost and not result.status and not self._byte_count
-                result.gaps.append(("all" if is_all else part, gap.reason))
-                result.is_refused = isinstance(gap, RefusedError)
-                if gap.is_node_lost:
-                    break
+            except OSError as error:
+                gap = GapError(f"the spool cannot be written: {error.strerror or error}", is_node_lost=True)
+            except GapError as error:
+                gap = error
+            else:
+                continue
+            is_all = gap.is_node_lost and not result.status and not self._byte_count
+            result.gaps.append(("all" if is_all else part, gap.reason))
+            result.is_refused, result.is_stopped = isinstance(gap, RefusedError), isinstance(gap, StoppedError)
+            if gap.is_node_lost:
+                break
         result.byte_count = self._byte_count
         return result
 
@@ -136,42 +158,43 @@ class NodePull:
                 self._spool.write(archive, self._chunks(node, severity, is_archive=True))
             except GapError as error:  # the logs that had come whole before it are kept
                 gap = error
-            sizes, newest, problem = self._unpack(archive, severity)
-        is_whole = gap is None and problem is None
+            unpacked = self._unpack(archive, severity)
+        sizes, is_whole = unpacked.sizes, gap is None and unpacked.damage is None
         removed = self._state.get("removed", {})
         if is_whole:  # what the node has dropped need not be remembered
             label = f".{severity.upper()}."
             removed = {name: size for name, size in removed.items() if name in sizes or label not in name}
-        self._state = {**self._state, "removed": removed, severity: {"current": newest, "is_whole": is_whole}}
+        self._state = {**self._state, "removed": removed, severity: {"current": unpacked.newest, "is_whole": is_whole}}
         self._folder.mkdir(parents=True, exist_ok=True)
         write_state(self._folder / STATE_NAME, self._state)
         if gap is not None:
             raise gap
+        problem = unpacked.damage or unpacked.stranger
         if problem is not None:
             raise GapError(f"the archive of its logs: {problem}")
         if not sizes:
             raise GapError("it keeps no log files (log.to_stderr is on?)")
 
-    def _unpack(self, archive: Path, severity: str) -> tuple[dict[str, int], str | None, str | None]:
-        """The sizes of the logs in an archive, which of them is the newest, and what is wrong with the archive."""
-        sizes: dict[str, int] = {}
-        newest: tuple[int, str] | None = None
-        problem = None if archive.stat().st_size else "it is empty"
+    def _unpack(self, archive: Path, severity: str) -> _Unpacked:
+        """Puts the logs of an archive in their places."""
+        unpacked = _Unpacked(damage=None if archive.stat().st_size else "it is empty")
+        newest = (0, "")
         ref = SourceRef(str(archive), str(archive), stored_byte_count=archive.stat().st_size)
-        for found in expand(ref) if problem is None else ():
+        for found in expand(ref) if unpacked.damage is None else ():
             if isinstance(found, Unreadable):
-                problem = found.reason if found.is_error else problem
+                unpacked.damage = found.reason if found.is_error else unpacked.damage
                 continue
             member, stream = found
             name = (member.members or ("",))[-1]
             match = _LOG_NAME.fullmatch(name)
             if match is None or match.group(1) != severity.upper():
-                problem = f"a member that is no {severity} log: {name[:80]!r}"
+                unpacked.stranger = f"a member that is no {severity} log: {name[:80]!r}"
                 continue
-            sizes[name], is_cut = self._take_member(stream, name, member.modified_ns)
-            problem = "it ends early" if is_cut else problem
-            newest = max(newest or (0, ""), (member.modified_ns, name))
-        return sizes, newest[1] if newest else None, problem
+            unpacked.sizes[name], is_cut = self._take_member(stream, name, member.modified_ns)
+            unpacked.damage = "it ends early" if is_cut else unpacked.damage
+            newest = max(newest, (member.modified_ns, name))
+        unpacked.newest = newest[1] or None
+        return unpacked
 
     def _take_member(self, stream: ByteStream, name: str, modified_ns: int) -> tuple[int, bool]:
         """Puts a log of an archive in its place unless all of it is there; its size, and whether it was cut."""

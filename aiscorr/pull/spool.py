@@ -28,6 +28,10 @@ class SpoolFullError(GapError):
     """The bound on the spool's size is reached."""
 
 
+class SpoolBusyError(AiscorrError):
+    """Another pull works in this spool."""
+
+
 class Spool:
     """A spool folder that this process has locked, with the bytes that are still free in it."""
 
@@ -114,7 +118,7 @@ def files_of(folder: Path) -> Iterator[tuple[Path, int]]:
 def open_spool(folder: str, max_bytes: int) -> Iterator[Spool]:
     """Locks a spool folder, made where it is missing, and clears what a pull that died left half done.
 
-    Raises AiscorrError where another pull is at it, or it cannot be written.
+    Raises SpoolBusyError where another pull is at it, and AiscorrError where it cannot be written.
     """
     try:
         os.makedirs(folder, mode=0o750, exist_ok=True)
@@ -127,7 +131,7 @@ def open_spool(folder: str, max_bytes: int) -> Iterator[Spool]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise AiscorrError(
+            raise SpoolBusyError(
                 "another pull is writing this spool folder", where=folder, try_this="wait for it to end, or --out DIR"
             ) from None
         for path, _ in list(files_of(Path(folder))):
