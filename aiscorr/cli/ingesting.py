@@ -75,7 +75,8 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import pipeline
 
-    with stoppable(context, "stored and analysed") as should_stop, progress(context) as show:
+    promise = "what has been read is kept, stored and analysed"
+    with stoppable(context, promise) as should_stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
             threads=settings.thread_count, should_stop=should_stop, progress=show,
@@ -83,8 +84,8 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
 
 
 @contextlib.contextmanager
-def stoppable(context: Context, outcome: str) -> Iterator[Callable[[], bool]]:
-    """Ctrl-C once: what was read is kept, and `outcome`; twice: nothing is."""
+def stoppable(context: Context, promise: str) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C once: `promise` is said and kept; twice: it is not."""
     asked: list[bool] = []
 
     def stop(_number: int, _frame: object) -> None:
@@ -92,7 +93,7 @@ def stoppable(context: Context, outcome: str) -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked.append(True)
         with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
-            context.say(f"stopping: what has been read is kept, {outcome} (Ctrl-C again to drop it)")
+            context.say(f"stopping: {promise} (Ctrl-C again to drop it)")
 
     previous = signal.signal(signal.SIGINT, stop)
     try:

@@ -44,15 +44,18 @@ def pull(context: Context, /, endpoint: str | None, no_ingest: bool, cluster: st
     """
     from aiscorr.pull.gather import SpoolOptions
     from aiscorr.pull.gather import pull as pull_cluster
+    from aiscorr.query import printable
 
     settings = context.settings
     chosen = _chosen(settings.pull, given)
     connection = _connection(context, endpoint or settings.endpoint, chosen)
     folder = chosen.out or f"{os.path.splitext(os.path.abspath(settings.db_path))[0]}-spool"
     options = SpoolOptions(folder, chosen.max_spool, chosen.node_count)
-    with stoppable(context, "and goes on with the next pull") as should_stop, pull_progress(context) as show:
+    promise = "what has come is kept, and the next pull goes on from there"
+    with stoppable(context, promise) as should_stop, pull_progress(context) as show:
         summary = pull_cluster(connection, options, show=show, should_stop=should_stop)
-    click.echo("".join(f"{line}\n" for line in summary_lines(summary, is_all=context.verbosity > 0)), nl=False)
+    lines = summary_lines(summary, is_all=context.verbosity > 0)
+    click.echo("".join(f"{printable(line)}\n" for line in lines), nl=False)
     if summary.is_stopped:
         return 130
     code = 0 if no_ingest else _ingest(context, settings, chosen, summary, cluster)

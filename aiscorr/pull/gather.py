@@ -20,7 +20,7 @@ from aiscorr.pull.node import NodePull, NodeResult
 from aiscorr.pull.record import write_record
 from aiscorr.pull.spool import Spool, open_spool
 
-#: Told of nodes done, nodes there are, bytes so far, and nodes that are being pulled.
+#: Told of nodes done, nodes there are, bytes that have come over the network, and nodes that are being pulled.
 Show = Callable[[int, int, int, tuple[str, ...]], None]
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POLL_S = 0.2
@@ -97,6 +97,7 @@ class _Work:
         self._should_stop = should_stop
         self._refused = threading.Event()
         self._under_way: set[str] = set()
+        self._pulls: list[NodePull] = []
 
     def run(self, cluster_map: ClusterMap, width: int, show: Show) -> list[NodeResult]:
         """The results in the order of the map, a node that was not reached any more included."""
@@ -105,7 +106,7 @@ class _Work:
             pending = {pool.submit(self._pull_node, node) for node in cluster_map.nodes}
             for done in self._ended(pending):
                 found.update((result.node.node_id, result) for result in (future.result() for future in done))
-                count = sum(result.byte_count for result in found.values())
+                count = sum(one.arrived_count for one in list(self._pulls))
                 show(len(found), len(cluster_map.nodes), count, tuple(sorted(self._under_way)))
         return [found[node.node_id] for node in cluster_map.nodes]
 
@@ -125,6 +126,7 @@ class _Work:
         folder = self._folder / f"ais{node.role}-{node.node_id}"
         try:
             one = NodePull(self._cluster, self._spool, folder, limit_s=self._limit_s, should_stop=self._should_stop)
+            self._pulls.append(one)
             result = one.run(node)
         finally:
             self._under_way.discard(node.node_id)

@@ -75,6 +75,8 @@ class NodePull:
         self._should_stop = should_stop
         self._state = read_state(folder / STATE_NAME)
         self._byte_count = 0
+        #: Bytes of logs that have come over the network, compressed or not.
+        self.arrived_count = 0
 
     def run(self, node: Node) -> NodeResult:
         """What could be had of the node."""
@@ -147,6 +149,7 @@ class NodePull:
             for chunk in chunks:
                 if self._should_stop():
                     raise StoppedError
+                self.arrived_count += len(chunk)
                 yield chunk
 
     def _fetch_archive(self, node: Node, severity: str) -> None:
