@@ -117,7 +117,7 @@ def _pull_settings(values: Mapping[str, Any], environment: Mapping[str, str], ba
         if key in values
     }
     notices = []
-    ca = environment.get("AIS_CLIENT_CA")
+    ca = environment.get("AIS_CLIENT_CA") or given.get("ca")
     if not ca and environment.get("AIS_SERVER_CRT"):
         ca = environment["AIS_SERVER_CRT"]
         notices.append(
@@ -135,7 +135,7 @@ def _pull_settings(values: Mapping[str, Any], environment: Mapping[str, str], ba
         node_s=_positive(values, "node_timeout_s", defaults.node_s, where),
         token=environment.get("AIS_AUTHN_TOKEN") or None,
         token_file=environment.get("AIS_AUTHN_TOKEN_FILE") or given.get("token_file"),
-        ca=ca or given.get("ca"),
+        ca=ca,
         cert=environment.get("AIS_CRT") or given.get("cert"),
         key=environment.get("AIS_CRT_KEY") or given.get("key"),
         skip_verify=is_skipped.lower() in _TRUE if is_skipped else values.get("skip_verify", False),

@@ -174,6 +174,9 @@ def test_settings(tmp_path: Path) -> None:
     assert (found.out, found.ca, found.max_spool) == (str(tmp_path / "spool"), str(tmp_path / "ca.pem"), 3 << 29)
     assert (found.keep_days, found.node_count, found.read_s, found.skip_verify) == (3, 2, 7, True)
     said = {"AIS_READ_TIMEOUT": "9", "AIS_CLIENT_CA": "/x", "AIS_SKIP_VERIFY_CRT": "false", "AIS_CONNECT_TIMEOUT": "0"}
+    assert load_settings(
+        db=None, config=None, environment={"AIS_SERVER_CRT": "/server"}, folder=str(tmp_path)
+    ).pull.ca == str(tmp_path / "ca.pem")
     found = load_settings(db=None, config=None, environment=said, folder=str(tmp_path)).pull
     assert (found.read_s, found.ca, found.skip_verify, found.connect_s) == (9, "/x", False, 3)
     assert "hush" not in repr(load_settings(db=None, config=None, environment={"AIS_AUTHN_TOKEN": "hush"}, folder="/"))
