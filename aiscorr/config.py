@@ -7,21 +7,51 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiscorr.errors import UsageError
+from aiscorr.model import IngestOptions
 
 CONFIG_NAME = "aiscorr.toml"
 DB_NAME = "aiscorr.duckdb"
 _KEYS = {
     "db": str, "timezone": str, "timezones": dict, "jobs": int, "threads": int, "memory_limit": str,
-    "patterns": list, "formats": list, "queries": list, "endpoint": str, "serve": dict,
+    "patterns": list, "formats": list, "queries": list, "endpoint": str, "pull": dict, "serve": dict,
 }  # fmt: skip
+_PULL_KEYS = {
+    "out": str, "max_spool": str, "keep_days": (int, float), "nodes": int, "timeout_s": (int, float),
+    "node_timeout_s": (int, float), "token_file": str, "ca": str, "cert": str, "key": str, "skip_verify": bool,
+}  # fmt: skip
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+#: More nodes at a time would be felt by the jobs that use the cluster.
+MOST_NODES = 16
+_TRUE = ("1", "t", "true", "y", "yes", "on")
+
+
+@dataclass(frozen=True)
+class PullSettings:
+    """How a live cluster is reached and where its logs go; sizes in bytes, times in seconds."""
+
+    out: str | None = None
+    max_spool: int = 10 << 30
+    keep_days: float = 14.0
+    node_count: int = 4
+    connect_s: float = 3.0
+    read_s: float = 20.0
+    node_s: float = 600.0
+    token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    skip_verify: bool = False
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,6 +74,7 @@ class Settings:
     serve: Mapping[str, Any]
     config_path: str
     folder: str
+    pull: PullSettings
 
 
 def load_settings(*, db: str | None, config: str | None, environment: Mapping[str, str], folder: str) -> Settings:
@@ -74,7 +105,84 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         serve=values.get("serve", {}),
         config_path=str(path),
         folder=str(base),
+        pull=_pull_settings(values.get("pull", {}), environment, base, path),
     )
+
+
+def byte_count(text: str, where: str) -> int:
+    """`10GiB`, `500M` or `1048576` in bytes; units are powers of 1024. Raises UsageError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is no size", where=where, try_this="a number with a unit, 10GiB or 500MiB")
+    return int(float(match.group(1)) * 1024 ** " KMGT".index(match.group(2).upper() or " "))
+
+
+def _pull_settings(values: Mapping[str, Any], environment: Mapping[str, str], base: Path, path: Path) -> PullSettings:
+    """The environment goes before [pull]; the names of variables are those of AIStore's own clients."""
+    where = f"{path} [pull]"
+    _check_keys(values, _PULL_KEYS, where)
+    given = {
+        key: str(base / Path(values[key]).expanduser())
+        for key in ("out", "token_file", "ca", "cert", "key")
+        if key in values
+    }
+    notices = []
+    ca = environment.get("AIS_CLIENT_CA") or given.get("ca")
+    if not ca and environment.get("AIS_SERVER_CRT"):
+        ca = environment["AIS_SERVER_CRT"]
+        notices.append(
+            f"AIS_SERVER_CRT is taken as the CA of the cluster ({ca}); AIS_CLIENT_CA says so without a doubt"
+        )
+    is_skipped = environment.get("AIS_SKIP_VERIFY_CRT") or environment.get("AIS_SKIP_VERIFY")
+    defaults = PullSettings()
+    return PullSettings(
+        out=given.get("out"),
+        max_spool=byte_count(values["max_spool"], where) if "max_spool" in values else defaults.max_spool,
+        keep_days=_positive(values, "keep_days", defaults.keep_days, where),
+        node_count=_node_count(values, defaults.node_count, where),
+        connect_s=_seconds(environment, "AIS_CONNECT_TIMEOUT", defaults.connect_s),
+        read_s=_seconds(environment, "AIS_READ_TIMEOUT", _positive(values, "timeout_s", defaults.read_s, where)),
+        node_s=_positive(values, "node_timeout_s", defaults.node_s, where),
+        token=environment.get("AIS_AUTHN_TOKEN") or None,
+        token_file=environment.get("AIS_AUTHN_TOKEN_FILE") or given.get("token_file"),
+        ca=ca,
+        cert=environment.get("AIS_CRT") or given.get("cert"),
+        key=environment.get("AIS_CRT_KEY") or given.get("key"),
+        skip_verify=is_skipped.lower() in _TRUE if is_skipped else values.get("skip_verify", False),
+        notices=tuple(notices),
+    )
+
+
+def _positive(values: Mapping[str, Any], key: str, default: float, where: str) -> float:
+    value = float(values.get(key, default))
+    if value <= 0:
+        raise UsageError(f"{key!r} must be greater than 0, not {value:g}", where=where, try_this="correct it")
+    return value
+
+
+def _node_count(values: Mapping[str, Any], default: int, where: str) -> int:
+    value = int(values.get("nodes", default))
+    if not 1 <= value <= MOST_NODES:
+        raise UsageError(f"'nodes' must be 1 to {MOST_NODES}, not {value}", where=where, try_this="correct it")
+    return value
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    """A time limit of the environment; 0, which means none to AIStore's clients, is not taken: a node may hang."""
+    try:
+        value = float(environment.get(name) or default)
+    except ValueError:
+        raise UsageError(f"{name} is no number of seconds", where=name, try_this="correct or unset it") from None
+    return value if value > 0 else default
+
+
+def ingest_options(settings: Settings) -> IngestOptions:
+    """What the settings say about files and how to read them."""
+    return IngestOptions(
+        timezone=settings.timezone, timezone_globs=settings.timezone_globs,
+        job_count=settings.job_count or default_job_count(),
+        pattern_folders=settings.pattern_folders, format_folders=settings.format_folders,
+    )  # fmt: skip
 
 
 def check_zone(zone: object, where: str) -> None:
@@ -103,17 +211,21 @@ def _read(path: Path, *, is_named: bool) -> dict[str, Any]:
         values = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"not a valid configuration file: {error}", where=str(path), try_this="correct it") from None
-    for key, value in values.items():
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, n=1)
-            raise UsageError(
-                f"unknown key {key!r}", where=str(path), try_this=near[0] if near else "one of: " + ", ".join(_KEYS)
-            )
-        if not isinstance(value, _KEYS[key]):
-            raise UsageError(
-                f"{key!r} must be a {_KEYS[key].__name__}, not {value!r}", where=str(path), try_this="correct it"
-            )
+    _check_keys(values, _KEYS, str(path))
     return values
+
+
+def _check_keys(values: Mapping[str, Any], keys: Mapping[str, Any], where: str) -> None:
+    for key, value in values.items():
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            raise UsageError(
+                f"unknown key {key!r}", where=where, try_this=near[0] if near else "one of: " + ", ".join(keys)
+            )
+        wanted = keys[key]
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            name = "number" if isinstance(wanted, tuple) else wanted.__name__
+            raise UsageError(f"{key!r} must be a {name}, not {value!r}", where=where, try_this="correct it")
 
 
 def _folders(values: Mapping[str, Any], key: str, base: Path, path: Path) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ nanoseconds since 1970; the view `clock` says what must be subtracted to get UTC
 
 from __future__ import annotations
 
+from aiscorr.cluster_tables import NODE_SNAPSHOT, NODE_SNAPSHOT_COUNTER, PULL_MISS
 from aiscorr.flight_tables import FLIGHT_COLLECTIVE, FLIGHT_DUMP, FLIGHT_GROUP
 from aiscorr.stack_tables import STACK_FRAME, TRACE_CALL
 from aiscorr.table import Column, Table
@@ -367,6 +368,9 @@ FILE_TABLES: tuple[Table, ...] = (
     FLIGHT_DUMP,
     FLIGHT_GROUP,
     FLIGHT_COLLECTIVE,
+    NODE_SNAPSHOT,
+    NODE_SNAPSHOT_COUNTER,
+    PULL_MISS,
     CLOCK_MARK,
     REJECTED_LINE,
 )

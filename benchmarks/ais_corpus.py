@@ -1,4 +1,4 @@
-"""Logs of a made-up AIStore cluster: 28 daemons with three rotations each.
+"""Logs of a made-up AIStore cluster: 30 daemons with three rotations each.
 
 0.11 % of the lines are warnings and errors, 0.8 % statistics lines of about 58 counters; one in 2000 of those is cut
 at 2048 bytes, with the next record glued to it.
@@ -10,7 +10,7 @@ import random
 import tarfile
 from pathlib import Path
 
-DAEMON_COUNT = 28
+DAEMON_COUNT = 30
 ROTATION_COUNT = 3
 _EVENT_SHARE = 0.0011
 _STATS_SHARE = 0.0082

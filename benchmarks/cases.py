@@ -14,6 +14,7 @@ from statistics import median
 
 from aiscorr.parse.spec import pattern_set
 from benchmarks import ripgrep
+from benchmarks.cluster_server import curl_command, pack, serving
 from benchmarks.flight_corpus import write_flight_corpus
 from benchmarks.process import Run, run, task
 
@@ -165,6 +166,29 @@ def archive_rows(corpora: Corpora, rounds: int) -> list[Row]:
     return [Row("AIStore tar.gz into DuckDB", "isal alone", size, own_s, other_s, last.peak_mib, "size unpacked")]
 
 
+def pull_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """A pull of all nodes, without and with its ingest, beside curl of the same archives from the same server."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        served, out, spool = Path(folder) / "served", Path(folder) / "curl", Path(folder) / "spool"
+        served.mkdir()
+        count = pack(corpora.ais, served)
+        with serving(served) as url:
+            command = curl_command(url, served, out)
+            for what, database in (("pull to a spool", ""), ("pull and ingest", _new_database(folder))):
+
+                def own(database: str = database) -> Run:
+                    shutil.rmtree(spool, ignore_errors=True)
+                    _remove(database)
+                    return task("pull", url, str(spool), *([database] if database else []))
+
+                last, own_s, other_s = _in_turns(rounds, own, lambda: run(command, (0,)))
+                note = f"{count} nodes, {_size_mib(served):.0f} MiB on the wire"
+                size = _size_mib(corpora.ais)
+                rows.append(Row(what, "curl of the archives", size, own_s, other_s, last.peak_mib, note))
+    return rows
+
+
 def process_rows(corpora: Corpora, rounds: int) -> list[Row]:
     """Two processes on two cores beside one on one, both as `ingest` starts them, up to the last row scanned."""
     if len(os.sched_getaffinity(0)) < 2:
@@ -257,7 +281,7 @@ def _new_database(folder: str) -> str:
 
 
 def _remove(*paths: str) -> None:
-    for path in paths:
+    for path in filter(None, paths):
         Path(path).unlink(missing_ok=True)
 
 
@@ -266,6 +290,7 @@ CASES: dict[str, Callable[[Corpora, int], list[Row]]] = {
     "storm": storm_rows,
     "ais": ais_rows,
     "archive": archive_rows,
+    "pull": pull_rows,
     "processes": process_rows,
     "again": again_rows,
     "flight": flight_rows,

@@ -97,6 +97,20 @@ def scan_and_load(folder: str, database: str) -> Result:
     return ingest(folder, database)
 
 
+def pull(url: str, spool: str, database: str = "") -> Result:
+    """The whole of `aiscorr pull`, with the ingest of it where a database is named."""
+    from aiscorr.pull.connection import Connection
+    from aiscorr.pull.gather import SpoolOptions
+    from aiscorr.pull.gather import pull as pull_cluster
+
+    started = time.perf_counter()
+    summary = pull_cluster(Connection(url), SpoolOptions(spool))
+    seconds = time.perf_counter() - started
+    done: Result = ingest(summary.folder, database) if database else {"rows": 0, "lines": 0}
+    seconds += done.get("seconds", 0.0)
+    return {**done, "seconds": seconds, "bytes": summary.byte_count, "nodes": len(summary.results)}
+
+
 def decompress(path: str) -> Result:
     """Nothing but isal's decompression into a buffer that is used again and again."""
     from isal import igzip
@@ -115,6 +129,7 @@ TASKS: dict[str, Callable[..., Result]] = {
     "ingest": ingest,
     "judge": judge,
     "scan_and_load": scan_and_load,
+    "pull": pull,
     "decompress": decompress,
 }
 

@@ -3,7 +3,7 @@
 -- reads: ingested_file, clock_ais, clock_worker
 -- public: yes
 -- stored: yes
--- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date. A Flight Recorder dump counts nanoseconds since 1970. assumed means nothing tells the zone and UTC was taken.
+-- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken.
 create or replace view clock as
 with every as (
     select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_ais
@@ -18,8 +18,12 @@ select
     coalesce(e.shift_ns, 0) as shift_ns,
     (coalesce(e.shift_ns, 0) / 1000000000)::bigint as offset_s,
     coalesce(e.zone_offset_s, 0) as zone_offset_s,
-    coalesce(e.method, case when f.kind = 'flight_recorder' then 'utc_marker' else 'assumed' end) as method,
-    round(coalesce(e.confidence, case when f.kind = 'flight_recorder' then 1.0 else 0.5 end)::double, 2) as confidence,
+    coalesce(e.method, case
+        when f.kind = 'flight_recorder' or (f.kind = 'node_status' and f.date_method = 'stamp') then 'utc_marker'
+        when f.kind = 'node_status' then 'mtime'
+        else 'assumed'
+    end) as method,
+    round(coalesce(e.confidence, case when f.kind = 'flight_recorder' or (f.kind = 'node_status' and f.date_method = 'stamp') then 1.0 else 0.5 end)::double, 2) as confidence,
     e.line_no,
     e.text as evidence
 from ingested_file as f

@@ -1,6 +1,6 @@
--- An AIStore daemon with what its own logs say about it.
+-- An AIStore daemon with what its own logs and its answers to node_status say about it.
 -- grain: one row a daemon of a cluster
--- reads: ais_file, ais_event, node_process
+-- reads: ais_file, ais_event, node_process, node_status
 -- public: yes
 -- stored: yes
 create or replace view node as
@@ -23,24 +23,44 @@ mentioned as (
     where peer_node_id is not null and node_effect is not null and subject = 'peer'
     group by cluster, peer_node_id
 ),
+stated as (
+    select
+        cluster,
+        node_id,
+        max(node_role) as role,
+        arg_max(pod, sampled_ns) filter (where pod is not null) as pod,
+        arg_max(version, sampled_ns) filter (where version is not null) as version,
+        max(file_id) as file_id,
+        arg_max(line_no, file_id) as line_no
+    from node_status
+    group by cluster, node_id
+),
+every as (
+    select cluster, node_id from file
+    union
+    select cluster, node_id from mentioned
+    union
+    select cluster, node_id from stated
+),
 seen as (
     select cluster, node_id, min(first_ns) as first_ns, max(last_ns) as last_ns
     from node_process
     group by cluster, node_id
 )
 select
-    coalesce(f.cluster, m.cluster) as cluster,
-    coalesce(f.node_id, m.node_id) as node_id,
-    coalesce(f.role, 'target') as role,
+    e.cluster,
+    e.node_id,
+    coalesce(f.role, a.role, 'target') as role,
     f.host,
-    f.pod,
-    f.version,
+    coalesce(a.pod, f.pod) as pod,
+    coalesce(a.version, f.version) as version,
     coalesce(f.file_count, 0) as file_count,
     f.file_id is not null as has_log,
     make_timestamp_ns(s.first_ns) as first_at,
     make_timestamp_ns(s.last_ns) as last_at,
-    f.file_id,
-    1 as line_no
-from file as f
-full join mentioned as m on m.cluster = f.cluster and m.node_id = f.node_id
+    coalesce(f.file_id, a.file_id) as file_id,
+    case when f.file_id is null and a.file_id is not null then a.line_no else 1 end as line_no
+from every as e
+left join file as f on f.cluster = e.cluster and f.node_id = e.node_id
+left join stated as a on a.cluster = e.cluster and a.node_id = e.node_id
 left join seen as s on s.cluster = f.cluster and s.node_id = f.node_id

@@ -1,8 +1,8 @@
 -- An address of an AIStore daemon, so that a refused connection tells which node refused it.
 -- grain: one row an address of a node and span of time
--- reads: ais_event
+-- reads: ais_event, node_status
 -- stored: yes
--- note: From the start lines of the node itself, and from lines that name both a node (tid=) and an address.
+-- note: From the start lines of the node itself, from the cluster map that a pull saw, and from lines that name both a node (tid=) and an address.
 create or replace view node_endpoint as
 with stated as (
     select cluster, node_id, endpoint, utc_ns, file_id, line_no, 1 as rank
@@ -16,6 +16,9 @@ with stated as (
     select cluster, peer_node_id as node_id, endpoint, utc_ns, file_id, line_no, 3 as rank
     from ais_event
     where endpoint is not null and peer_node_id is not null and chain_step in ('stream_break', 'node_loss', 'abort_notice', 'reconnect')
+    union all
+    select cluster, node_id, unnest([public_endpoint, control_endpoint, data_endpoint]), sampled_ns, file_id, line_no, 1
+    from node_status
 )
 select
     cluster,
@@ -26,5 +29,5 @@ select
     arg_min(file_id, (rank, utc_ns, file_id, line_no)) as file_id,
     arg_min(line_no, (rank, utc_ns, file_id, line_no)) as line_no
 from stated
-where node_id <> ''
+where node_id <> '' and endpoint is not null
 group by cluster, endpoint

@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot
+-- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, fr_blind_spot
@@ -23,8 +23,7 @@ capture as (
     group by b.failure_id
 ),
 culprit as (
-    select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit'
-    qualify row_number() over (partition by r.failure_id order by r.rank) = 1
+    select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit' qualify row_number() over (partition by r.failure_id order by r.rank) = 1
 ),
 every as (
     select failure_id, 1 as position, 'the AIStore side' as what,
@@ -33,9 +32,11 @@ every as (
     from base
     where coalesce(node_count, 0) = 0 and (is_ais_user or storage_verdict = 'undetermined')
     union all
-    select failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen',
+    select failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen' || coalesce((
+            select ' (aiscorr pull could not fetch it: ' || arg_max(g.reason, g.tried_ns) || ')' from pull_gap as g where g.node_id = u.node_id and g.tried_at >= u.window_started_at
+        ), ''),
         'ais log get ' || u.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
-    from (select failure_id, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
+    from (select failure_id, window_started_at, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
     union all
     select failure_id, 3, 'worker log ' || file_name, 'the ranks of that node may be the ones that never entered the collective', 'aiscorr ingest ' || path
     from missing_worker_file

@@ -102,8 +102,6 @@ def test_usage_errors(case: str, run: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("pull",), "ais log get cluster ./aislogs && aiscorr ingest ./aislogs"),
-        (("pull", "--out", "here"), "ais log get cluster here && aiscorr ingest here"),
         (("report", "--format", "pdf"), "--format markdown, then pandoc"),
         (("report", "--format", "html"), "--format markdown, then pandoc"),
     ],

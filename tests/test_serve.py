@@ -15,9 +15,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from commands import Command
+from live_cluster import fake_cluster
 from outside import aiscorr, ended, started
-from scenes import rows
-from serve_home import JOB, NOW, arrive, furnish, reports, setting, work
+from pytest_httpserver import HTTPServer
+from scenes import column, rows
+from serve_home import CONFIG, JOB, NOW, arrive, furnish, reports, setting, work
 from stored_rows import stored
 
 from aiscorr.errors import UsageError
@@ -181,6 +183,22 @@ def test_a_fault_of_our_own_leaves_a_row(home: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(nightly, "write_reports", fail)
     made = work(home)
     assert made.outcome == "partial" and made.problems[-1].endswith("reports: ZeroDivisionError: by zero")
+
+
+def test_a_live_cluster_is_pulled(home: Path, httpserver: HTTPServer) -> None:
+    """A cluster with an endpoint is pulled before anything is read; a node that does not answer is a problem."""
+    cluster = fake_cluster(httpserver)
+    (home / "aiscorr.toml").write_text(
+        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\n'
+    )
+    assert work(home).outcome == "ok"
+    found = column(home / "aiscorr.duckdb", "select node_id from node")
+    assert set(cluster.nodes) < set(found)
+    node = cluster.nodes[sorted(cluster.nodes)[0]]
+    node.fault = "dead"
+    made = work(home)
+    cluster.is_over.set()
+    assert made.outcome == "partial" and any(node.node_id in problem for problem in made.problems)
 
 
 def test_stopped_before_it_reads(home: Path) -> None:

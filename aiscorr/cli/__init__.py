@@ -13,10 +13,11 @@ from aiscorr import __version__
 from aiscorr.cli.collecting import collect
 from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
+from aiscorr.cli.pulling import pull
 from aiscorr.cli.querying import query
 from aiscorr.cli.reporting import demo, explain, report, verify
 from aiscorr.cli.serving import serve
-from aiscorr.errors import AiscorrError, UsageError
+from aiscorr.errors import AiscorrError
 
 
 class _ReaderLeft(Exception):
@@ -52,19 +53,6 @@ def cli(context: click.Context, db: str | None, config: str | None, verbose: int
     aiscorr query            SQL over everything that was read
     """
     context.obj = Context(db, config or os.environ.get("AISCORR_CONFIG"), -1 if quiet else verbose)
-
-
-@click.command()
-@click.option("--endpoint", metavar="URL", help="A proxy of the cluster (else AIS_ENDPOINT).")
-@click.option("--out", metavar="DIR", help="Where the logs go.")
-@click.option("--no-ingest", is_flag=True, help="Only fetch.")
-def pull(endpoint: str | None, out: str | None, no_ingest: bool) -> int:
-    """Fetch logs and counters from a live AIStore cluster (not there yet)."""
-    raise UsageError(
-        "pull is not there yet",
-        where="aiscorr pull",
-        try_this=f"ais log get cluster {out or './aislogs'} && aiscorr ingest {out or './aislogs'}",
-    )
 
 
 for _command in (ingest, pull, query, report, verify, explain, collect, serve, demo):

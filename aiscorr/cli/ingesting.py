@@ -40,16 +40,17 @@ def ingest(
 
     What a file is, is told by its content. The same bytes twice give nothing new; a grown file gives its tail.
     """
-    from aiscorr.config import check_zone, default_job_count
-    from aiscorr.model import IngestOptions
+    from dataclasses import replace
+
+    from aiscorr.config import check_zone, ingest_options
 
     settings = context.settings
     if timezone:
         check_zone(timezone, "--timezone")
-    options = IngestOptions(
-        kind=kind, cluster=cluster, job_id=job, timezone=timezone or settings.timezone,
-        timezone_globs=settings.timezone_globs, year=year, job_count=jobs or settings.job_count or default_job_count(),
-        pattern_folders=settings.pattern_folders, format_folders=settings.format_folders,
+    known = ingest_options(settings)
+    options = replace(
+        known, kind=kind, cluster=cluster, job_id=job, timezone=timezone or known.timezone, year=year,
+        job_count=jobs or known.job_count,
     )  # fmt: skip
     summary = run_ingest(context, paths, settings, options)
     click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context), nl=False)
@@ -70,10 +71,11 @@ def run_ingest(context: Context, paths: Sequence[str], settings: Settings, optio
 
 
 class _Stop:
-    """What Ctrl-C does: once while files are read, what was read is kept and published; twice, or later, nothing is."""
+    """What Ctrl-C does: once while files are read, what is promised holds; twice, or later, it does not."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, promise: str) -> None:
         self._context = context
+        self._promise = promise
         self.is_asked = False
         self._is_storing = False
 
@@ -83,7 +85,7 @@ class _Stop:
             raise KeyboardInterrupt
         self.is_asked = True
         with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
-            self._context.say("stopping: what has been read is kept, stored and analysed (Ctrl-C again to drop it)")
+            self._context.say(f"stopping: {self._promise} (Ctrl-C again to drop it)")
 
     def watching(self, show: Show) -> Show:
         """The progress, of which the phase is noted: from storing on there is nothing to be kept."""
@@ -96,9 +98,9 @@ class _Stop:
 
 
 @contextlib.contextmanager
-def stoppable(context: Context) -> Iterator[_Stop]:
-    """Ctrl-C as long as the block runs."""
-    stop = _Stop(context)
+def stoppable(context: Context, promise: str = "what has been read is kept, stored and analysed") -> Iterator[_Stop]:
+    """Ctrl-C as long as the block runs; `promise` is said when it is first met."""
+    stop = _Stop(context, promise)
     previous = signal.signal(signal.SIGINT, stop.on_signal)
     try:
         yield stop

@@ -1,4 +1,4 @@
-"""How far an ingest is, on stderr: a bar on a terminal, elsewhere a line every few seconds, nothing for short runs."""
+"""How far an ingest or a pull is, on stderr: a bar on a terminal, elsewhere lines, nothing for short runs."""
 
 from __future__ import annotations
 
@@ -95,5 +95,45 @@ def _bar() -> Iterator[Show]:
             else:
                 bar.update(task, visible=False)
                 bar.add_task("", total=None, words=pace.text(phase, file_count, byte_count, row_count))
+
+        yield show
+
+
+@contextlib.contextmanager
+def pull_progress(context: Context) -> Iterator[Callable[[int, int, int, tuple[str, ...]], None]]:
+    """What to tell the progress of a pull to: nodes done, nodes there are, bytes, nodes that are being asked."""
+    if context.verbosity < 0:
+        yield lambda done, count, byte_count, names: None
+    elif sys.stderr.isatty():
+        with _pull_bar() as show:
+            yield show
+    else:
+        next_s = time.monotonic() + LINE_EVERY_S
+
+        def say(done: int, count: int, byte_count: int, names: tuple[str, ...]) -> None:
+            nonlocal next_s
+            if time.monotonic() >= next_s:
+                next_s = time.monotonic() + LINE_EVERY_S
+                click.echo(_pull_text(done, count, byte_count, names), err=True)
+
+        yield say
+
+
+def _pull_text(done: int, count: int, byte_count: int, names: tuple[str, ...]) -> str:
+    asked = f", asking {', '.join(names)}" if names else ""
+    return f"{done} of {count} nodes, {byte_count / 1e6:,.1f} MB{asked}"
+
+
+@contextlib.contextmanager
+def _pull_bar() -> Iterator[Callable[[int, int, int, tuple[str, ...]], None]]:
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (rich.SpinnerColumn(), rich.BarColumn(bar_width=20), rich.TextColumn("{task.fields[words]}"))
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, words="asking for the cluster map")
+
+        def show(done: int, count: int, byte_count: int, names: tuple[str, ...]) -> None:
+            bar.update(task, total=count, completed=done, words=_pull_text(done, count, byte_count, names))
 
         yield show

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aiscorr.parse.formats import LineFormat, load_formats
+from aiscorr.parse.node_status import RECORD_HEAD
 from aiscorr.parse.regex_facts import first_bytes
 
 HEAD_BYTES = 64 * 1024
@@ -89,6 +90,8 @@ def _detect_json(text: bytes, is_whole: bool) -> Detected | None:
         return Detected("flight_recorder", "JSON with Flight Recorder keys and no entries")
     if b'"thread_name"' in text and b'"frames"' in text:
         return Detected("stack_dump", "JSON of py-spy")
+    if text.startswith(RECORD_HEAD):
+        return Detected("node_status", "record of aiscorr pull")
     if b'"extraInfo"' in text and b'"py_callstack"' in text:
         return Detected("worker_log", "error.json of torch elastic")
     if _NODE_STATUS.search(text) and b'"daemon_id"' in text:

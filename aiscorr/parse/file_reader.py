@@ -17,6 +17,7 @@ from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
 from aiscorr.parse.dumps import read_dump
 from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
+from aiscorr.parse.node_status import read_node_status
 from aiscorr.parse.path_hints import ais_hints, job_of, worker_hints
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
@@ -113,6 +114,8 @@ class FileReader:
         elif found.kind in ("stack_dump", "worker_log"):
             self._note_worker(summary)
             read_dump(summary, whole, self._sink, found.reason)
+        elif found.kind == "node_status":
+            read_node_status(summary, whole, self._sink)
         else:
             summary.state = "unknown"
             content = ContentSum()

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from aiscorr import pipeline
-from aiscorr.config import Settings, default_job_count
+from aiscorr.config import Settings, ingest_options
 from aiscorr.errors import AiscorrError
 from aiscorr.model import IngestOptions, IngestSummary
+from aiscorr.pull.gather import pull
+from aiscorr.serve.fetch import connect, make_room, spool_options
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.notify import notify
-from aiscorr.serve.plan import ServePlan
+from aiscorr.serve.plan import ClusterLogs, ServePlan
 from aiscorr.serve.reports import write_reports
 from aiscorr.store.database import reading
 
@@ -50,6 +52,9 @@ def run_once(
     """Reads what is new and writes the reports it leads to; the run is in the ledger when this returns."""
     started = now()
     done = _Progress()
+    for cluster in plan.clusters:
+        if cluster.endpoint and not should_stop():
+            _pull(cluster, settings, now, should_stop, done)
     for paths, options in _sources(plan, settings):
         if should_stop():
             done.is_stopped = True
@@ -72,19 +77,35 @@ def run_once(
     return run
 
 
+def _pull(
+    cluster: ClusterLogs,
+    settings: Settings,
+    now: Callable[[], datetime],
+    should_stop: Callable[[], bool],
+    done: _Progress,
+) -> None:
+    """Fetches what is new in a cluster and reads it; what a node did not give is a problem of the run."""
+    try:
+        connection, _ = connect(cluster.endpoint, settings.pull, f"[[serve.cluster]] {cluster.endpoint}")
+        summary = pull(connection, spool_options(settings, settings.pull), should_stop=should_stop)
+    except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
+        done.problems.append(f"{cluster.endpoint}: {_said(error)}")
+        return
+    done.problems += [f"{result.node.node_id}: {part}: {reason}" for result, part, reason in summary.gaps]
+    done.is_stopped = done.is_stopped or summary.is_stopped
+    options = replace(ingest_options(settings), cluster=cluster.name or summary.cluster_id or None)
+    _ingest([summary.folder], options, settings, now(), should_stop, done)
+    make_room(summary, settings, settings.pull, now())
+
+
 def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], IngestOptions]]:
     """Paths to read and what is known of them; storage logs first, so that a failure finds them there."""
-    common = IngestOptions(
-        timezone=settings.timezone,
-        timezone_globs=settings.timezone_globs,
-        job_count=settings.job_count or default_job_count(),
-        pattern_folders=settings.pattern_folders,
-        format_folders=settings.format_folders,
-    )
+    common = ingest_options(settings)
     found: list[tuple[list[str], IngestOptions]] = []
     for cluster in plan.clusters:
         options = replace(common, cluster=cluster.name, timezone=cluster.timezone or common.timezone)
-        found.append((list(cluster.paths), options))
+        if cluster.paths:
+            found.append((list(cluster.paths), options))
     for jobs in plan.jobs:
         options = replace(
             common,

@@ -19,7 +19,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _KEYS = ("timezone", "nightly", "every", "grace", "wait", "recent", "reports", "cluster", "jobs", "notify")
-_CLUSTER_KEYS = ("name", "logs", "timezone")
+_CLUSTER_KEYS = ("name", "logs", "endpoint", "timezone")
 _TARGET_KEYS = ("name", "kind", "url", "url_file", "command", "confidence")
 _KINDS = ("webhook", "slack", "alertmanager", "command")
 _JOB_KEYS = ("path", "timezone", "job")
@@ -27,11 +27,12 @@ _JOB_KEYS = ("path", "timezone", "job")
 
 @dataclass(frozen=True)
 class ClusterLogs:
-    """AIStore logs that something else puts into folders. `name`: the cluster's, where it is to be given."""
+    """A cluster: pulled from `endpoint`, or logs that something else puts into folders. `name` replaces its own id."""
 
     name: str | None
     paths: tuple[str, ...]
     timezone: str | None
+    endpoint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,14 @@ def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str
 def _cluster(raw: Mapping[str, Any], base: str, where: str) -> ClusterLogs:
     where = f"{where} [[serve.cluster]]"
     _check_keys(raw, _CLUSTER_KEYS, where)
-    logs = raw.get("logs")
+    logs, endpoint = raw.get("logs", []), _text(raw, "endpoint", where)
     paths = [logs] if isinstance(logs, str) else logs
-    if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
-        raise UsageError("'logs' names no folder", where=where, try_this='logs = ["/var/log/ais"]')
-    return ClusterLogs(
-        _text(raw, "name", where), tuple(os.path.abspath(os.path.join(base, path)) for path in paths), _zone(raw, where)
-    )
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths) or not (paths or endpoint):
+        raise UsageError(
+            "'logs' names no folder, and there is no 'endpoint'", where=where, try_this='logs = ["/var/log/ais"]'
+        )
+    folders = tuple(os.path.abspath(os.path.join(base, path)) for path in paths)
+    return ClusterLogs(_text(raw, "name", where), folders, _zone(raw, where), endpoint)
 
 
 def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:

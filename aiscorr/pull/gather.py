@@ -1,0 +1,139 @@
+"""A whole pull: the cluster map, then all nodes, a few at a time, then the record of it.
+
+A node that cannot be pulled is a gap, and the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError
+from aiscorr.pull.connection import Connection
+from aiscorr.pull.node import NodePull, NodeResult
+from aiscorr.pull.record import write_record
+from aiscorr.pull.spool import Spool, open_spool
+
+#: Told of nodes done, nodes there are, bytes that have come over the network, and nodes that are being pulled.
+Show = Callable[[int, int, int, tuple[str, ...]], None]
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class SpoolOptions:
+    """Where a pull goes, what may lie there (bytes), and how many nodes are asked at a time."""
+
+    folder: str
+    max_bytes: int = 10 << 30
+    width: int = 4
+
+
+@dataclass(frozen=True)
+class PullSummary:
+    """What a pull gave. `folder` is the cluster's, below the spool; the record is among its files."""
+
+    cluster_id: str
+    folder: str
+    record: str
+    results: tuple[NodeResult, ...]
+
+    @property
+    def is_stopped(self) -> bool:
+        """The user asked to stop before it was done."""
+        return any(result.is_stopped for result in self.results)
+
+    @property
+    def gaps(self) -> list[tuple[NodeResult, str, str]]:
+        """Every part that could not be fetched, with its node and the reason."""
+        return [(result, part, reason) for result in self.results for part, reason in result.gaps]
+
+    @property
+    def byte_count(self) -> int:
+        """New bytes of logs."""
+        return sum(result.byte_count for result in self.results)
+
+
+def pull(
+    connection: Connection,
+    options: SpoolOptions,
+    *,
+    show: Show = lambda done, count, byte_count, names: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> PullSummary:
+    """Pulls all proxies and targets of a cluster. Raises AiscorrError where nothing at all can be had."""
+    started_at = datetime.now(UTC)
+    with open_spool(options.folder, options.max_bytes) as spool:
+        cluster = Cluster(connection, options.width)
+        cluster_map = cluster.read_map()
+        name = cluster_map.cluster_id if _ID.fullmatch(cluster_map.cluster_id) else "cluster"
+        folder = Path(os.path.abspath(options.folder), name)
+        folder.mkdir(exist_ok=True)
+        work = _Work(cluster, spool, folder, connection.node_s, should_stop)
+        results = work.run(cluster_map, options.width, show)
+        record = write_record(spool, folder, cluster_map, results, started_at)
+    refused = [result for result in results if result.is_refused]
+    if refused and not any(result.status or result.byte_count for result in results):
+        raise cluster.failed(RefusedError(refused[0].gaps[0][1]))
+    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results))
+
+
+class _Work:
+    """The nodes of one pull, shared out to threads."""
+
+    def __init__(
+        self, cluster: Cluster, spool: Spool, folder: Path, limit_s: float, should_stop: Callable[[], bool]
+    ) -> None:
+        self._cluster = cluster
+        self._spool = spool
+        self._folder = folder
+        self._limit_s = limit_s
+        self._should_stop = should_stop
+        self._refused = threading.Event()
+        self._under_way: set[str] = set()
+        self._pulls: list[NodePull] = []
+
+    def run(self, cluster_map: ClusterMap, width: int, show: Show) -> list[NodeResult]:
+        """The results in the order of the map, a node that was not reached any more included."""
+        found: dict[str, NodeResult] = {}
+        with ThreadPoolExecutor(width, thread_name_prefix="pull") as pool:
+            pending = {pool.submit(self._pull_node, node) for node in cluster_map.nodes}
+            for done in self._ended(pending):
+                found.update((result.node.node_id, result) for result in (future.result() for future in done))
+                count = sum(one.arrived_count for one in list(self._pulls))
+                show(len(found), len(cluster_map.nodes), count, tuple(sorted(self._under_way)))
+        return [found[node.node_id] for node in cluster_map.nodes]
+
+    @staticmethod
+    def _ended(pending: set[Future[NodeResult]]) -> Iterator[set[Future[NodeResult]]]:
+        """What has ended, again and again, so that progress is shown meanwhile."""
+        while pending:
+            done, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+            yield done
+
+    def _pull_node(self, node: Node) -> NodeResult:
+        if self._refused.is_set():
+            return _not_pulled(node, "not asked: the token was refused for another node", is_refused=True)
+        if not _ID.fullmatch(node.node_id) or node.role not in ("proxy", "target"):
+            return _not_pulled(node, f"an id or role that no AIStore node has: {node.node_id!r}, {node.role!r}")
+        self._under_way.add(node.node_id)
+        folder = self._folder / f"ais{node.role}-{node.node_id}"
+        try:
+            one = NodePull(self._cluster, self._spool, folder, limit_s=self._limit_s, should_stop=self._should_stop)
+            self._pulls.append(one)
+            result = one.run(node)
+        finally:
+            self._under_way.discard(node.node_id)
+        if result.is_refused:
+            self._refused.set()
+        return result
+
+
+def _not_pulled(node: Node, reason: str, *, is_refused: bool = False) -> NodeResult:
+    return NodeResult(node, datetime.now(UTC), gaps=[("all", reason)], is_refused=is_refused)
