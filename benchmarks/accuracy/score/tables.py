@@ -16,6 +16,13 @@ from benchmarks.accuracy.score.intervals import (
 )
 from benchmarks.accuracy.score.judge import Judged, Opinion
 
+_MAIN = (
+    "culprits exact",
+    "class right (top 1)",
+    "storage falsely blamed",
+    "guilty storage missed, evidence at hand",
+    "wholly right (or narrower where taken away)",
+)
 VERDICTS = ("guilty", "innocent", "undetermined", "none")
 
 
@@ -96,15 +103,13 @@ def verdict_table(judged: Sequence[Judged]) -> str:
 
 def by(judged: Sequence[Judged], key: Callable[[Judged], str], head: str) -> str:
     """The main measures by kind, hardness or whatever."""
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for name in sorted({key(one) for one in judged}):
         part = [one for one in judged if key(one) == name]
         found = measures(part)
-        columns = ("culprits exact", "class right (top 1)", "storage falsely blamed")
-        columns += ("guilty storage missed, evidence at hand", "wholly right (or narrower where taken away)")
-        rows.append((name, len(part), *(found[column] for column in columns)))
-    columns = ("culprits exact", "class right", "falsely blamed", "guilty missed", "wholly right or narrower")
-    return table((head, "failures", *columns), rows)
+        rows.append((name, len(part), *(found[column] for column in _MAIN)))
+    short = ("culprits exact", "class right", "falsely blamed", "guilty missed", "wholly right or narrower")
+    return table((head, "failures", *short), rows)
 
 
 def calibration_table(judged: Sequence[Judged]) -> str:
@@ -140,11 +145,13 @@ def _own_blame(one: Judged) -> Blame:
 def _tool_row(name: str, opinions: Sequence[Opinion], blames: Sequence[Blame]) -> tuple[object, ...]:
     judged = [one.judged[0] for one in opinions]
     pairs = list(zip(judged, blames, strict=True))
-    has_ranks, has_storage = (
-        any(one.ranks is not None for one in blames),
-        any(one.storage is not None for one in blames),
-    )
-    exact = [blame.ranks == set(one.expected.culprits) for one, blame in pairs if one.expected.culprits is not None]
+    has_ranks = any(one.ranks is not None for one in blames)
+    has_storage = any(one.storage is not None for one in blames)
+    exact = [
+        (blame.ranks or frozenset()) == frozenset(one.expected.culprits)
+        for one, blame in pairs
+        if one.expected.culprits is not None
+    ]
     false = [bool(blame.storage) for one, blame in pairs if one.expected.verdict == "innocent"]
     missed = [not blame.storage for one, blame in pairs if one.expected.verdict == "guilty"]
     return (
