@@ -29,6 +29,7 @@ ZONES = ("America/Los_Angeles", "Europe/Berlin", "Asia/Tokyo", "Asia/Kolkata", "
 WORLDS = (8, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 64, 64, 128)
 LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
+FAR_S = 4.0
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 EXTRA_MODULES = (storage_kinds, training_kinds)
 
@@ -44,6 +45,12 @@ class Plan:
     params: Params
     setting: Setting
     taken: str
+
+    @property
+    def may_be_undetermined(self) -> bool:
+        """The logs cannot tell: evidence is gone, nothing was printed, or clocks differ by more than clocks do."""
+        is_far = abs(self.setting.cluster_skew_s) > FAR_S or any(abs(ahead) > FAR_S for _, ahead in self.setting.skews)
+        return self.taken != "nothing" or self.kind.may_be_undetermined or is_far
 
     @property
     def hardness(self) -> str:

@@ -139,7 +139,7 @@ class Scene(Stage):
             if rank in self.setting.lost_dumps:
                 continue
             data = pickle.dumps(dump(self.standstill.job, rank, version), protocol=2)
-            found.append(LogFile(f"workers/{self.job.job.job_id}-dumps/{stem}{rank}", data))
+            found.append(LogFile(f"workers/{self.job.job.job_id}/{stem}{rank}", data))
         return found
 
     def cause(self) -> int:

@@ -59,7 +59,7 @@ def _proxies(scenario: Scenario, draw: Draw) -> Files:
 
 
 def _is_log(file: LogFile) -> bool:
-    return "-dumps/" not in file.path and bool(file.data)
+    return "trace_rank_" not in file.path and bool(file.data)
 
 
 def _worker_files(scenario: Scenario) -> list[LogFile]:

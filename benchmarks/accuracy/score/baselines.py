@@ -38,7 +38,7 @@ class Blame:
 def _texts(truth: Truth) -> Iterator[str]:
     """The worker logs, without dumps."""
     for path in sorted((truth.folder / "workers").rglob("*")):
-        if path.is_file() and "-dumps" not in path.parent.name:
+        if path.is_file() and "trace_rank_" not in path.name:
             yield path.read_bytes().decode("utf-8", "replace")
 
 
@@ -76,7 +76,7 @@ def first_fatal_line(truth: Truth) -> Blame:
 def torchfrtrace(truth: Truth) -> Blame:
     """Runs PyTorch's analyzer on the dumps, where there are dumps; its first finding counts."""
     program = frtrace_program()
-    folders = sorted((truth.folder / "workers").glob("*-dumps"))
+    folders = sorted({path.parent for path in (truth.folder / "workers").rglob("*trace_rank_*")})
     if program is None or not folders:
         return Blame()
     done = subprocess.run([program, str(folders[0])], capture_output=True, text=True, timeout=300)
@@ -102,4 +102,4 @@ BASELINES: dict[str, Callable[[Truth], Blame]] = {
 
 def has_dumps(truth: Truth) -> bool:
     """Flight Recorder dumps are at hand."""
-    return any((truth.folder / "workers").glob("*-dumps/*"))
+    return any((truth.folder / "workers").rglob("*trace_rank_*"))
