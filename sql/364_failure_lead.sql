@@ -1,6 +1,6 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, rank_crash, suspect_basis, link_kind
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, suspect_basis, link_kind
 -- stored: yes
 create or replace view failure_lead as
 with lead_culprit as (
@@ -17,9 +17,12 @@ rank_count as (
     group by job_id, attempt
 ),
 waiting as (
-    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(*) as position_count,
-        count(distinct last_enqueued) as enqueued_kinds
-    from rank_position
+    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(distinct last_enqueued) as enqueued_kinds
+    from (
+        select job_id, attempt, rank, is_waiting, last_enqueued from rank_position
+        union all
+        select job_id, attempt, rank, true, null from held_rank
+    )
     group by job_id, attempt
 ),
 alike as (
