@@ -47,7 +47,7 @@ select
     u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.top_retry, u.retry_limit,
     l.node_id as link_node_id, l.link_kind, k.words as link_words, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
-    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count,
+    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0 as is_storage_seen,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0 and v.is_followed as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
