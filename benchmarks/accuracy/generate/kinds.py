@@ -16,7 +16,10 @@ from fixtures.generator.stage import RECIPES, Stage
 
 @dataclass(frozen=True)
 class Kind:
-    """A fault: its side (storage, training, none), what it needs, and whether it is held back for the end."""
+    """A fault: its side (storage, training, none), what it needs, and whether it is held back for the end.
+
+    `words_only`: nothing but a line of the rank's own log tells what it did.
+    """
 
     name: str
     side: str
@@ -35,6 +38,7 @@ class Kind:
     uptime: bool = False
     lead_s: float = 45.0
     may_be_undetermined: bool = False
+    words_only: bool = False
 
 
 KINDS: dict[str, Kind] = {}
@@ -66,14 +70,14 @@ _known("slow_target_throttles", "storage", ais_order=410, reads=True)
 _known("nobody_finishes", "training")
 _known("collective_of_other_size", "training", torch_before=215, hangs=False)
 _known("software_exception", "training", hangs=False)
-_known("slow_checkpoint_rank0", "training", culprit=0, lead_s=60.0)
-_known("broadcast_root_ahead", "training", torch_before=215, hangs=False)
+_known("slow_checkpoint_rank0", "training", culprit=0, lead_s=60.0, words_only=True)
+_known("broadcast_root_ahead", "training", torch_before=215, hangs=False, words_only=True)
 _known("host_out_of_memory", "training", hosts=2, hangs=False, slurm=True, lead_s=84.0)
 _known("gpu_ecc_error", "training", hangs=False)
 _known("worker_node_cut_off", "training", hosts=2, min_timeout_s=90, hangs=False)
 _known("corrupt_sample", "training", reads=True)
 _known("object_of_wrong_name", "training", reads=True)
-_known("noisy_storage_then_deadlock", "training", lead_s=200.0)
+_known("noisy_storage_then_deadlock", "training", lead_s=200.0, words_only=True)
 _known("second_attempt_completes", "storage", hangs=False, lead_s=58.0, reads=True)
 _known("two_jobs", "storage", hangs=False, proxies=2, reads=True)
 _known("healthy_run", "none", hangs=False, lead_s=110.0, targets=2)

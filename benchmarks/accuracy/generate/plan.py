@@ -30,6 +30,9 @@ WORLDS = (8, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 64, 64, 128)
 LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
 FAR_S = 4.0
+#: Frameworks that print no rank in a message, and the first release whose watchdog names groups and global ranks.
+NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan")
+NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 EXTRA_MODULES = (storage_kinds, training_kinds)
 
@@ -48,9 +51,12 @@ class Plan:
 
     @property
     def may_be_undetermined(self) -> bool:
-        """The logs cannot tell: evidence is gone, nothing was printed, or clocks differ by more than clocks do."""
+        """The logs cannot tell: evidence is gone, nothing was printed that names its rank, clocks are too far apart."""
+        params, mesh = self.params, self.setting.mesh
+        is_nameless = self.kind.words_only and params.style in NAMELESS and params.layout != "torchrun"
+        is_local = mesh is not None and mesh.tensor * mesh.pipeline > 1 and params.torch_release.order < NAMES_GROUPS
         is_far = abs(self.setting.cluster_skew_s) > FAR_S or any(abs(ahead) > FAR_S for _, ahead in self.setting.skews)
-        return self.taken != "nothing" or self.kind.may_be_undetermined or is_far
+        return self.taken != "nothing" or self.kind.may_be_undetermined or is_far or is_nameless or is_local
 
     @property
     def hardness(self) -> str:

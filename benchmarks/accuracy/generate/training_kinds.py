@@ -33,7 +33,7 @@ def silent_rank(stage: Stage) -> Scenario:
     return stage.close("A rank loops in a user kernel; it prints nothing.", (expect,))
 
 
-@kind("training")
+@kind("training", words_only=True)
 def deadlock_in_checkpoint(stage: Stage) -> Scenario:
     """A rank waits in its checkpoint code for a lock it holds itself."""
     stage.open()
@@ -123,7 +123,7 @@ def fabric_error(stage: Stage) -> Scenario:
     return stage.close("A cable is bad; the collectives of the job stand still.", (expect,))
 
 
-@kind("training", held=True, reads=True)
+@kind("training", held=True, reads=True, words_only=True)
 def iterator_ends_early(stage: Stage) -> Scenario:
     """One rank runs out of data before the others and leaves the loop."""
     stage.open()
