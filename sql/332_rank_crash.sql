@@ -29,7 +29,7 @@ told as (
     from failure_signal as s
     left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
-    where s.rank is null and s.signal = 'crash' and coalesce(e.rank, q.rank) is not null
+    where s.rank is null and s.signal = 'crash' and s.exception is not null and coalesce(e.rank, q.rank) is not null
         and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),

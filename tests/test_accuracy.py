@@ -65,7 +65,7 @@ def test_generator_knows_nothing_of_aiscorr() -> None:
 
 def test_untouched_part_is_apart() -> None:
     """The parts share no release and no framework, and the tuned part has none of the kinds that are held back."""
-    tune, untouched = small("tune", 1, 150), small("untouched", 1, 80)
+    tune, untouched = ([draw_plan(1, number, part) for number in range(260)] for part in ("tune", "untouched"))
     assert not {plan.params.ais for plan in tune} & {plan.params.ais for plan in untouched}
     assert not {plan.params.torch for plan in tune} & {plan.params.torch for plan in untouched}
     assert not {plan.params.style for plan in tune} & {plan.params.style for plan in untouched}
@@ -158,10 +158,17 @@ def test_an_unjudged_field_counts_nowhere() -> None:
     assert one.is_exact is None and one.is_verdict is None and one.is_nodes is None and one.is_allowed
 
 
+@pytest.fixture(scope="module", params=[STORAGE, INNOCENT])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Truth, tuple[Judged, ...]]:
+    """An incident and what is said of it with all its evidence."""
+    truth = read_truth(write_incident(plan_of(request.param), tmp_path_factory.mktemp("asked")))
+    return truth, judge(truth, answer(truth.logs())).judged
+
+
 @pytest.mark.parametrize("change", sorted(CHANGES))
-@pytest.mark.parametrize("kind", [STORAGE, INNOCENT])
-def test_less_evidence_turns_no_verdict_round(kind: str, change: str, tmp_path: Path) -> None:
+def test_less_evidence_turns_no_verdict_round(change: str, asked: tuple[Truth, tuple[Judged, ...]]) -> None:
     """With a file, a node, a side, a tenth of the lines or a clock gone wrong a verdict is the same or narrower."""
-    turn = changed(read_truth(write_incident(plan_of(kind), tmp_path)), change, 1)
-    assert turn.before[0].is_allowed
+    truth, before = asked
+    turn = changed(truth, change, 1, before)
+    assert before[0].is_allowed
     assert not turn.is_turned and not turn.is_blaming and not turn.is_wrong

@@ -75,7 +75,7 @@ def compose(plan: Plan) -> Incident:
 
 
 def _either_class(expect: Expect) -> Expect:
-    """Guilty storage makes a rank fail or wait; which of both a reader calls it is a matter of what was printed last."""
+    """Guilty storage makes a rank fail or wait; what was printed last decides which of both a reader calls it."""
     if expect.storage_verdict != "guilty":
         return expect
     others = ("storage_io", "data_loading_stall", *expect.also_ok)

@@ -135,13 +135,8 @@ class Turn:
         )
 
 
-def changed(truth: Truth, change: str, seed: int) -> Turn:
-    """Asks about an incident as it is and after a change."""
-    before = judge(truth, answer(truth.logs())).judged
-    return _after(truth, change, seed, before)
-
-
-def _after(truth: Truth, change: str, seed: int, before: tuple[Judged, ...]) -> Turn:
+def changed(truth: Truth, change: str, seed: int, before: tuple[Judged, ...]) -> Turn:
+    """Asks again after a change."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / truth.name
         shutil.copytree(truth.folder, folder)
@@ -155,7 +150,7 @@ def _all_changes(given: tuple[Path, int]) -> list[Turn]:
     folder, seed = given
     truth = read_truth(folder)
     before = judge(truth, answer(truth.logs())).judged
-    return [_after(truth, change, seed, before) for change in CHANGES]
+    return [changed(truth, change, seed, before) for change in CHANGES]
 
 
 def _turns(folder: Path, jobs: int, seed: int, count: int) -> Iterator[Turn]:
