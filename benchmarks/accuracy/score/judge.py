@@ -91,11 +91,12 @@ class Judged:
 
     @property
     def cause_error_s(self) -> float | None:
-        """Seconds from the first cause to the first error that is reported; negative is too early."""
-        if self.said is None or self.truth.cause_at is None or not self.said.get("first_error_at"):
+        """Seconds from the first cause to the first sign that is reported (error or hang); negative is too early."""
+        if self.said is None or self.truth.cause_at is None:
             return None
-        said = datetime.fromisoformat(self.said["first_error_at"].replace("Z", "+00:00"))
-        return (said - self.truth.cause_at.astimezone(UTC)).total_seconds()
+        signs = [self.said.get(name) for name in ("first_error_at", "hang_started_at")]
+        moments = [datetime.fromisoformat(sign.replace("Z", "+00:00")) for sign in signs if sign]
+        return (min(moments) - self.truth.cause_at.astimezone(UTC)).total_seconds() if moments else None
 
 
 @dataclass(frozen=True)
