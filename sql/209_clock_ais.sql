@@ -3,7 +3,7 @@
 -- reads: ais_file, clock_run, clock_date, clock_relative, clock_group, file_run
 -- stored: yes
 -- empty without: ais_file
--- note: A file without evidence takes the zone of its run's other files, else of its node's. Nodes known only against each other are shifted by what clock_group tells.
+-- note: A file without evidence takes the zone of its run's other files, else of its node's, else of the cluster's nodes where several are known and all have the same. Nodes known only against each other are shifted by what clock_group tells.
 create or replace view clock_ais as
 with told as (
     select file_id, offset_ns, method, confidence, line_no, text from clock_run
@@ -29,14 +29,20 @@ node_zone as (
     join ais_file as f on f.file_id = t.file_id
     group by f.cluster, f.node_id
 ),
+cluster_zone as (
+    select cluster, min(offset_ns) as offset_ns
+    from node_zone
+    group by cluster
+    having min(offset_ns) = max(offset_ns) and count(*) > 1
+),
 joined as (
     select
         f.file_id, f.is_utc, f.zone, f.date_method,
         coalesce(d.shift_ns, 0) as date_shift_ns,
         d.method as date_shift_method,
-        case when f.is_utc then 0 else coalesce(t.offset_ns, r.offset_ns, n.offset_ns, 0) end as offset_ns,
-        case when t.file_id is not null then t.method when coalesce(r.offset_ns, n.offset_ns) is not null then 'anchor' end as method,
-        coalesce(t.confidence, r.confidence, n.confidence) as confidence,
+        case when f.is_utc then 0 else coalesce(t.offset_ns, r.offset_ns, n.offset_ns, z.offset_ns, 0) end as offset_ns,
+        case when t.file_id is not null then t.method when coalesce(r.offset_ns, n.offset_ns, z.offset_ns) is not null then 'anchor' end as method,
+        coalesce(t.confidence, r.confidence, n.confidence, case when z.cluster is not null then 0.65 end) as confidence,
         coalesce(t.line_no, d.line_no) as line_no,
         coalesce(t.text, d.text) as text
     from ais_file as f
@@ -45,6 +51,7 @@ joined as (
     left join file_run as k on k.file_id = f.file_id
     left join run_zone as r on r.cluster = k.cluster and r.node_id = k.node_id and r.run_ns = k.run_ns
     left join node_zone as n on n.cluster = f.cluster and n.node_id = f.node_id
+    left join cluster_zone as z on z.cluster = f.cluster
 )
 select
     file_id,

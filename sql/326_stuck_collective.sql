@@ -1,6 +1,6 @@
 -- The collective that a failed attempt stood in: the earliest one to be waited for, with its process group.
 -- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show it waiting
--- reads: failure_signal, failed_attempt, fr_failure
+-- reads: failure_signal, group_wait, failed_attempt, fr_failure
 -- stored: yes
 -- empty without: failed_attempt, fr_failure
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
@@ -22,16 +22,10 @@ with wait as (
     join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
     where s.signal = 'timeout'
 ),
-tagged as (
-    select job_id, attempt, rank, seq_num, max(guid) as guid, max(process_group) as process_group
-    from wait
-    where process_group is not null and seq_num is not null
-    group by job_id, attempt, rank, seq_num
-),
 told as (
     select w.* exclude (guid, process_group), coalesce(t.guid, nullif(w.guid, ''), '0') as guid, coalesce(t.process_group, w.process_group) as process_group
     from wait as w
-    left join tagged as t on t.job_id = w.job_id and t.attempt = w.attempt and t.rank is not distinct from w.rank and t.seq_num = w.seq_num
+    left join group_wait as t on t.job_id = w.job_id and t.attempt = w.attempt and t.rank is not distinct from w.rank and t.seq_num = w.seq_num
 ),
 earliest as (
     select job_id, attempt, guid, min(start_ns) as start_ns

@@ -1,17 +1,18 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
 -- grain: one row a rank of a failed attempt with a stuck collective
--- reads: failure_signal, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
+-- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
 -- stored: yes
 -- empty without: stuck_collective, fr_failure
--- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14).
+-- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14), and its tag is no sign that the rank waits in that group.
 create or replace view rank_position as
 with line as (
     select
         s.job_id, s.attempt, s.rank, s.signal, s.pattern, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
-        nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), '') as guid, s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
+        coalesce(nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), ''), w.guid) as guid, s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
         c.guid as stuck_guid, c.seq_num as stuck_seq
     from failure_signal as s
     join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
+    left join group_wait as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.seq_num = s.seq_num and s.signal = 'timeout'
     where s.rank is not null
 ),
 counter as (
@@ -31,14 +32,13 @@ waited as (
         min(seq_num) as seq_num,
         arg_min(op_type, (seq_num, file_id, line_no)) filter (where op_type is not null) as op_type,
         arg_min(numel_in, (seq_num, file_id, line_no)) filter (where numel_in is not null) as numel_in,
-        max(collective) as collective,
-        max(user_location) as user_location,
+        max(collective) as collective, max(user_location) as user_location,
         min(utc_ns - coalesce(ran_for_ms, 0) * 1000000) as wait_start_ns,
         arg_min(file_id, (coalesce(seq_num, 0), file_id, line_no)) as file_id,
         arg_min(line_no, (coalesce(seq_num, 0), file_id, line_no)) as line_no,
         arg_min(text, (coalesce(seq_num, 0), file_id, line_no)) as text
     from line
-    where signal = 'timeout' and (guid is null or guid = stuck_guid)
+    where signal = 'timeout' and (guid is null or guid = stuck_guid) and coalesce(pattern, '') not like 'nccl_dump_signal%'
     group by job_id, attempt, rank
 ),
 told as (

@@ -1,11 +1,40 @@
 -- The first thing that went wrong on a rank by itself: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
--- reads: failure_signal, failed_attempt
+-- reads: failure_signal, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for.
 create or replace view rank_crash as
-with line as (
+with exited as (
+    select job_id, attempt, min(rank) as rank
+    from failure_signal
+    where exit_code = 1 and rank is not null
+    group by job_id, attempt
+    having count(distinct rank) = 1
+),
+spared as (
+    select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id
+    from failed_rank as r
+    join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
+    where not r.is_absent and not exists (select 1 from failure_signal as s where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank and s.signal = 'timeout')
+    group by r.job_id, r.attempt
+    having count(*) = 1
+),
+owned as (
+    select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null
+),
+told as (
+    select * from failure_signal where rank is not null
+    union all
+    select s.* replace (coalesce(e.rank, q.rank) as rank)
+    from failure_signal as s
+    left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
+    left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
+    where s.rank is null and s.signal = 'crash' and s.exception is not null and coalesce(e.rank, q.rank) is not null
+        and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
+        and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
+),
+line as (
     select
         s.*,
         case
@@ -15,9 +44,9 @@ with line as (
             when s.signal = 'killed' then 4
             else 5
         end as certainty
-    from failure_signal as s
+    from told as s
     join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
-    where s.signal in ('crash', 'killed') and s.rank is not null
+    where s.signal in ('crash', 'killed')
 ),
 chosen as (
     select *, count(*) over (partition by job_id, attempt, rank) as line_count

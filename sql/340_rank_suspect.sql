@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, rank_activity, stack_suspect, threshold
+-- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it.
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -22,7 +22,7 @@ size as (
     select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num = p.seq_num
-    where p.op_type is not null
+    where p.op_type is not null and p.op_type not in ('SEND', 'RECV')
 ),
 call as (
     select job_id, attempt, rank, collective as shape, file_id, line_no, text from rank_position
@@ -40,18 +40,17 @@ behind as (
         count(*) over (partition by p.job_id, p.attempt) as rank_count
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
-    where p.last_enqueued is not null and c.seq_num is not null
+    where p.last_enqueued is not null and c.seq_num is not null and not exists (select 1 from held_rank as h where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
 ),
 placed as (
-    select f.job_id, f.attempt, p.rank
-    from fr_failure as f
+    select f.job_id, f.attempt, p.rank from fr_failure as f
     join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.has_dump
 ),
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent, r.file_id,
         count(*) over (partition by r.job_id, r.attempt) as quiet_count
     from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
-    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward'))
+    where not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward')) and not exists (select 1 from held_rank as h where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
 where (job_id, attempt, rank) not in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
@@ -67,6 +66,7 @@ select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text
 union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
 from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure) as f
+where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from held_rank)
 union all
 select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count, file_id, line_no, text from rank_crash
 union all

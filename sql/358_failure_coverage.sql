@@ -3,7 +3,7 @@
 -- reads: failure_case, job_cluster, node, node_coverage, node_fault, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone.
+-- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis
@@ -28,11 +28,16 @@ late as (
     group by c.failure_id
 ),
 fault as (
-    select c.failure_id, max(f.weight) as top_weight, count(*) filter (where f.weight >= 0.5) as fault_count
+    select
+        c.failure_id,
+        max(f.weight) filter (where f.started_ns <= c.stall_ns + s.ns) as top_weight,
+        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.weight >= 0.5) as fault_count,
+        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut')) as gone_count,
+        count(*) filter (where f.started_ns > c.stall_ns + s.ns and f.weight >= 0.9) as soon_count
     from cluster as c
-    join node_fault as f on f.cluster = c.cluster
-        and f.started_ns <= c.stall_ns + (select value * 1000000000 from threshold where name = 'fault_slack_s')
-        and f.ended_ns >= c.stall_ns - (select value * 1000000000 from threshold where name = 'fault_slack_s')
+    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s') as s
+    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'kalive_detect_s') as k
+    join node_fault as f on f.cluster = c.cluster and f.started_ns <= c.stall_ns + k.ns and f.ended_ns >= c.stall_ns - s.ns
     group by c.failure_id
 )
 select
@@ -46,7 +51,9 @@ select
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
     coalesce(bool_or(l.is_followed), false) as is_followed,
     coalesce(max(t.top_weight), 0.0) as fault_weight,
-    coalesce(max(t.fault_count), 0) as fault_count
+    coalesce(max(t.fault_count), 0) as fault_count,
+    coalesce(max(t.gone_count), 0) as gone_count,
+    coalesce(max(t.soon_count), 0) as soon_count
 from failure_case as f
 left join node_state as s on s.failure_id = f.failure_id
 left join fault as t on t.failure_id = f.failure_id

@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host which is no daemon of the cluster is another service's; neither is a retry that the rank outlived.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system.
 create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
@@ -17,7 +17,7 @@ foreigner as (
     left join node_endpoint as e on e.cluster = c.cluster
     group by n.failure_id, n.witness_rank, n.host, n.words
     having regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
-        or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(split_part(e.endpoint, ':', 1) = n.host))
+        or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(n.host, '^[0-9]+\.[0-9]+\.')))
 ),
 judged as (
     select
@@ -29,7 +29,8 @@ judged as (
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') as is_lack,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
             or (u.crash_class = 'data' and u.object is not null) as is_named,
-        coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write
+        coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
+        u.activity = 'checkpoint' and regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id
     join threshold as p on p.name = 'request_pending_s'
@@ -57,6 +58,7 @@ select
         when activity = 'storage_wait' then 0.9
         when activity in ('data_loading', 'worker_wait', 'batch_preparation') then 0.78
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.68
+        when is_file_write then 0.15
         when activity in ('checkpoint', 'evaluation') then 0.4
         else 0.15
     end as time_weight,

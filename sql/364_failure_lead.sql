@@ -1,6 +1,6 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, rank_crash, suspect_basis, link_kind
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, suspect_basis, link_kind
 -- stored: yes
 -- empty without: failure_case
 create or replace view failure_lead as
@@ -18,9 +18,12 @@ rank_count as (
     group by job_id, attempt
 ),
 waiting as (
-    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(*) as position_count,
-        count(distinct last_enqueued) as enqueued_kinds
-    from rank_position
+    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(distinct last_enqueued) as enqueued_kinds
+    from (
+        select job_id, attempt, rank, is_waiting, last_enqueued from rank_position
+        union all
+        select job_id, attempt, rank, true, null from held_rank
+    )
     group by job_id, attempt
 ),
 alike as (
@@ -45,7 +48,7 @@ select
     u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.request_text, u.top_retry, u.retry_limit,
     l.node_id as link_node_id, l.link_kind, k.words as link_words, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
-    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count,
+    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0 as is_storage_seen,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0 and v.is_followed as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,

@@ -3,7 +3,7 @@
 -- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a missing object counts only while a node was away or a disk was off.
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a missing object counts only while a node was away or a disk was off. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. A node that lost a disk still answers for itself: what another one misses is not its fault.
 create or replace view finding_storage_error as
 select
     f.failure_id,
@@ -12,9 +12,9 @@ select
         when f.crash_class is null then 'quiet'
         when not f.is_storage_seen then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and f.fault_kind is not null then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'maintenance')
-            and (f.link_kind <> 'fault_time' or regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry')) then 'fired'
+            and (f.link_kind <> 'fault_time' or (regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and (f.fault_kind <> 'disk_fault' or coalesce(f.crash_node_id = f.link_node_id, true)))) then 'fired'
         else 'quiet'
     end as state,
     'storage_io' as failure_class,

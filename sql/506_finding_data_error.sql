@@ -13,6 +13,7 @@ select
     crash_pattern as failure_kind,
     case
         when is_storage_seen and link_score < 0.5 then 'innocent'
+        when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
         else 'undetermined'
     end as storage_verdict,

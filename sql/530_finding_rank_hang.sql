@@ -21,7 +21,7 @@ select
     end as state,
     'rank_hang' as failure_class,
     coalesce(nullif(activity, 'unknown'), 'silent') as failure_kind,
-    case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0)) then 'innocent' when is_elsewhere and activity <> 'checkpoint' then 'innocent' else 'undetermined' end as storage_verdict,
+    case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0)) then 'innocent' when is_elsewhere and activity <> 'checkpoint' then 'innocent' else 'undetermined' end as storage_verdict,
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
@@ -29,11 +29,11 @@ select
         when is_elsewhere and activity_witness = 'stack' then 0.9
         when is_elsewhere and link_score < 0.5 then 0.82
         when is_elsewhere then 0.66
-        when is_storage_cleared and fault_count = 0 then 0.7
+        when is_storage_cleared and fault_count = 0 and soon_count = 0 then 0.7
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' else 'its last words were of ' end || replace(activity, '_', ' ') when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and AIStore''s logs end before a fault would have been noticed' when fault_count = 0 then 'and AIStore was quiet' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
+        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' else 'its last words were of ' end || replace(activity, '_', ' ') when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and AIStore''s logs end before a fault would have been noticed' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')}

@@ -1,0 +1,86 @@
+"""The kinds of faults an incident may have, each with what it needs; new kinds register themselves here.
+
+Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in
+storage_kinds and training_kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fixtures.generator import scenarios
+from fixtures.generator.model import Scenario
+from fixtures.generator.stage import RECIPES, Stage
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A fault: its side (storage, training, none), what it needs, and whether it is held back for the end.
+
+    `words_only`: nothing but a line of the rank's own log tells what it did.
+    """
+
+    name: str
+    side: str
+    build: Callable[[Stage], Scenario]
+    held: bool = False
+    targets: int = 3
+    proxies: int = 1
+    hosts: int = 1
+    ais_order: int = 330
+    torch_before: int = 999
+    culprit: int | None = None
+    reads: bool = False
+    hangs: bool = True
+    slurm: bool = False
+    min_timeout_s: int = 60
+    uptime: bool = False
+    lead_s: float = 45.0
+    may_be_undetermined: bool = False
+    words_only: bool = False
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(side: str, **needs: object) -> Callable[[Callable[[Stage], Scenario]], Callable[[Stage], Scenario]]:
+    """Registers a function as a kind of its name."""
+
+    def register(build: Callable[[Stage], Scenario]) -> Callable[[Stage], Scenario]:
+        KINDS[build.__name__] = Kind(build.__name__, side, build, **needs)  # type: ignore[arg-type]
+        return build
+
+    return register
+
+
+def _known(name: str, side: str, scenario: str | None = None, **needs: object) -> None:
+    KINDS[name] = Kind(name, side, RECIPES[scenario or name].build, **needs)  # type: ignore[arg-type]
+
+
+_known("target_killed_short_batch", "storage", reads=True)
+_known("target_killed_designated", "storage", "clocks_new_year", reads=True)
+_known("target_stopped_plain_get", "storage", reads=True)
+_known("stale_membership_stall", "storage", ais_order=450, uptime=True, reads=True)
+_known("checkpoint_out_of_space", "storage", culprit=0, hangs=False, lead_s=60.0)
+_known("rejected_under_pressure", "storage", ais_order=410, reads=True)
+_known("primary_proxy_killed", "storage", proxies=2, reads=True)
+_known("mountpath_faulted", "storage", reads=True)
+_known("slow_target_throttles", "storage", ais_order=410, reads=True)
+_known("nobody_finishes", "training")
+_known("collective_of_other_size", "training", torch_before=215, hangs=False)
+_known("software_exception", "training", hangs=False)
+_known("slow_checkpoint_rank0", "training", culprit=0, lead_s=60.0, words_only=True)
+_known("broadcast_root_ahead", "training", torch_before=215, hangs=False, words_only=True)
+_known("host_out_of_memory", "training", hosts=2, hangs=False, slurm=True, lead_s=84.0)
+_known("gpu_ecc_error", "training", hangs=False)
+_known("worker_node_cut_off", "training", hosts=2, min_timeout_s=90, hangs=False)
+_known("corrupt_sample", "training", reads=True)
+_known("object_of_wrong_name", "training", reads=True)
+_known("noisy_storage_then_deadlock", "training", lead_s=200.0, words_only=True)
+_known("second_attempt_completes", "storage", hangs=False, lead_s=58.0, reads=True)
+_known("two_jobs", "storage", hangs=False, proxies=2, reads=True)
+_known("healthy_run", "none", hangs=False, lead_s=110.0, targets=2)
+_known("retry_storm_recovers", "none", hangs=False, lead_s=120.0)
+
+SCENARIOS = scenarios
