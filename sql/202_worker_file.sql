@@ -10,7 +10,7 @@ with found as (
     where kind in ('worker_log', 'stack_dump', 'flight_recorder') and state = 'ingested'
 ),
 dump_folder as (
-    select folder, regexp_replace(folder, '/[^/]*$', '') as parent, list(distinct path_rank) as ranks, max(last_ns) as last_ns
+    select folder, regexp_replace(folder, '/[^/]*$', '') as parent, list_sort(list(distinct path_rank)) as ranks, max(last_ns) as last_ns
     from found
     group by folder
     having bool_and(kind = 'flight_recorder')

@@ -12,7 +12,7 @@ with member as (
 ),
 known as (
     select job_id, path_attempt, group_key, rank, max(last_enqueued) as last_enqueued, max(last_started) as last_started, max(last_completed) as last_completed, max(process_group) as process_group,
-        min(file_id) as file_id, max(place_no) as place_no, any_value(text) as text
+        min(file_id) as file_id, max(place_no) as place_no, min(text) as text
     from fr_group
     where is_used and pg_id is not null
     group by job_id, path_attempt, group_key, rank

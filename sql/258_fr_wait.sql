@@ -7,7 +7,7 @@ create or replace view fr_wait as
 with operation as (
     select
         job_id, path_attempt, group_key, operation_key, is_p2p,
-        any_value(process_group) as process_group,
+        min(process_group) as process_group,
         min(seq_num) as seq_num,
         mode(op_type order by op_type) as op_type, mode(numel_in order by numel_in) as numel_in, mode(numel_out order by numel_out) as numel_out,
         mode(timeout_ms order by timeout_ms) as timeout_ms, mode(user_location order by user_location) as user_location,

@@ -21,7 +21,7 @@ select
     cluster, node_id, outage_no,
     min(utc_ns) as first_ns,
     max(utc_ns) as last_ns,
-    list(distinct effect) as effects,
+    list_sort(list(distinct effect)) as effects,
     count(*) filter (where effect in ('down', 'unreachable', 'removed')) as missed_count,
     count(distinct witness_id) filter (where witness_id <> node_id and effect <> 'cut') as witness_count,
     count(distinct witness_id) filter (where witness_id <> node_id) as cut_count,

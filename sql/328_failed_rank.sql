@@ -19,7 +19,7 @@ spoken as (
     group by f.job_id, f.path_attempt + t.attempt_no, t.rank
 ),
 dump as (
-    select f.job_id, f.attempt, d.rank, min(d.file_id) as file_id, any_value(d.host) as host
+    select f.job_id, f.attempt, d.rank, min(d.file_id) as file_id, min(d.host) as host
     from fr_failure as f
     join fr_dump as d on d.job_id = f.job_id and d.path_attempt = f.path_attempt and d.state = 'used'
     group by f.job_id, f.attempt, d.rank

@@ -16,7 +16,7 @@ with named as (
 select
     f.failure_id,
     r.rank,
-    list(distinct n.node_id) as node_ids
+    list_sort(list(distinct n.node_id)) as node_ids
 from failure_case as f
 join failed_rank as r on r.job_id = f.job_id and r.attempt = f.attempt
 join named as n on n.failure_id = f.failure_id and (n.rank = r.rank or (n.rank is null and n.file_id = r.file_id))
