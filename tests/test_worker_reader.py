@@ -117,6 +117,19 @@ def test_a_stamped_line_ends_a_traceback() -> None:
     assert told(found, "line_no", "rank") == [(6, 1)]
 
 
+def test_a_traceback_behind_a_collectors_stamps() -> None:
+    """The stamp that `kubectl logs --timestamps` puts before each line leaves the frames indented."""
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/srv/train.py", line 9, in <module>',
+        "    main()",
+        "KeyError: 'pt'",
+    )
+    text = "".join(f"2026-03-07T14:15:59.52073{number}571Z {line}\n" for number, line in enumerate(lines))
+    row = read_worker(text).only("python_exception")
+    assert (row["exception"], row["block_line_no"], row["line_no"]) == ("KeyError", 1, 4)
+
+
 def test_a_traceback_at_the_end_of_the_file() -> None:
     """A traceback whose exception is the last line, without newline, is an event."""
     assert told(read_worker(TRACEBACK + "RuntimeError: boom"), "exception", "line_no") == [("RuntimeError", 6)]

@@ -47,6 +47,8 @@ class RowBatch:
         import pyarrow as pa
 
         self._pack_rows()
+        if not self._packed:
+            self._pack([[] for _ in self.table.columns], 0)
         rows = self._packed[0] if len(self._packed) == 1 else pa.concat_batches(self._packed)
         self._packed, self._packed_count = [], 0
         return rows
