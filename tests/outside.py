@@ -22,7 +22,18 @@ if os.environ.get("ROWS_ONLY"):
 if os.environ.get("POOL"):
     scanning.POOL_BYTES, scanning.TASK_FILES = 0, 2
 """
-COMMAND = f"{ROWS_ONLY}\nfrom aiscorr.cli import main\nif __name__ == '__main__':\n    main(sys.argv[1:])\n"
+#: A process counts the memory of the one that started it until its own program begins; so each tells its own peak.
+PEAK = """
+import atexit, resource
+def tell():
+    own = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    with open(f"{__file__}.{os.getpid()}", "w") as file:
+        file.write(str(max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)))
+"""
+COMMAND = (
+    f"{ROWS_ONLY}\n{PEAK}\nfrom aiscorr.cli import main\n"
+    "if __name__ == '__main__':\n    atexit.register(tell)\n    main(sys.argv[1:])\n"
+)
 
 
 @dataclass(frozen=True)
@@ -59,14 +70,16 @@ def started(
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:
-    """Waits for a process; its memory is what the kernel counted, those of its own processes included."""
+    """Waits for a process; its memory is what it tells at its end, those of its own processes included."""
     assert process.stdout is not None and process.stderr is not None
     out, err = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
-    return Ended(process.returncode, out, err, usage.ru_maxrss / 1024)
+    told = Path(f"{list(map(str, process.args))[1]}.{process.pid}")  # type: ignore[arg-type]
+    peak = int(told.read_text()) if told.exists() else usage.ru_maxrss
+    return Ended(process.returncode, out, err, peak / 1024)
 
 
 def aiscorr(
