@@ -262,7 +262,8 @@ class WorkerFile:
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
         return {
             **self._place(segment),
-            "local_ns": self._stored(self.state.stamp_ns),
+            "local_ns": self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
+            "zone_offset_s": self.state.stamp_zone_s,
             "stamp_source": "own",
             "severity": "error",
             "pattern": "torchrun_failure_entry",
