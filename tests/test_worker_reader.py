@@ -9,8 +9,6 @@ import pytest
 from lines import Reading, Row, events, read_worker
 from timed_lines import text_of
 
-from aiscorr.parse.stamps import iso_ns
-
 TRACEBACK = """Traceback (most recent call last):
   File "/w/train.py", line 9, in main
     step(batch)
@@ -117,29 +115,6 @@ def test_a_stamped_line_ends_a_traceback() -> None:
     """A traceback without its exception ends where a stamped line begins, and that line is read."""
     found = read_worker(TRACEBACK + RETRY.format("2026-11-20 22:14:51,102", 1))
     assert told(found, "line_no", "rank") == [(6, 1)]
-
-
-def test_a_traceback_behind_a_collectors_stamps() -> None:
-    """The stamp that `kubectl logs --timestamps` puts before each line leaves the frames indented."""
-    lines = (
-        "Traceback (most recent call last):",
-        '  File "/srv/train.py", line 9, in <module>',
-        "    main()",
-        "KeyError: 'pt'",
-    )
-    text = "".join(f"2026-03-07T14:15:59.52073{number}571Z {line}\n" for number, line in enumerate(lines))
-    row = read_worker(text).only("python_exception")
-    assert (row["exception"], row["block_line_no"], row["line_no"]) == ("KeyError", 1, 4)
-
-
-def test_a_failure_table_behind_a_collectors_stamps() -> None:
-    """An entry of torchrun's table has the time of the stamp before its line, and that stamp's zone."""
-    table = ("Root Cause (first observed failure):", "[0]:", "  host      : gpu-1", "  rank      : 5 (local_rank: 1)")
-    lines = (*table, "  exitcode  : -9 (pid: 77)", "=====")
-    text = "".join(f"2026-03-07T14:15:5{number}.000000000Z {line}\n" for number, line in enumerate(lines))
-    row = read_worker(text).only("torchrun_failure_entry")
-    assert (row["rank"], row["exit_code"], row["zone_offset_s"]) == (5, -9, 0)
-    assert row["local_ns"] == iso_ns("2026-03-07 14:15:54")
 
 
 def test_a_traceback_at_the_end_of_the_file() -> None:

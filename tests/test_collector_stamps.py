@@ -1,0 +1,30 @@
+"""Records of several lines behind the stamps that a log collector puts before each line."""
+
+from __future__ import annotations
+
+from lines import read_worker
+
+from aiscorr.parse.stamps import iso_ns
+
+
+def test_a_traceback_behind_a_collectors_stamps() -> None:
+    """The stamp that `kubectl logs --timestamps` puts before each line leaves the frames indented."""
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/srv/train.py", line 9, in <module>',
+        "    main()",
+        "KeyError: 'pt'",
+    )
+    text = "".join(f"2026-03-07T14:15:59.52073{number}571Z {line}\n" for number, line in enumerate(lines))
+    row = read_worker(text).only("python_exception")
+    assert (row["exception"], row["block_line_no"], row["line_no"]) == ("KeyError", 1, 4)
+
+
+def test_a_failure_table_behind_a_collectors_stamps() -> None:
+    """An entry of torchrun's table has the time of the stamp before its line, and that stamp's zone."""
+    table = ("Root Cause (first observed failure):", "[0]:", "  host      : gpu-1", "  rank      : 5 (local_rank: 1)")
+    lines = (*table, "  exitcode  : -9 (pid: 77)", "=====")
+    text = "".join(f"2026-03-07T14:15:5{number}.000000000Z {line}\n" for number, line in enumerate(lines))
+    row = read_worker(text).only("torchrun_failure_entry")
+    assert (row["rank"], row["exit_code"], row["zone_offset_s"]) == (5, -9, 0)
+    assert row["local_ns"] == iso_ns("2026-03-07 14:15:54")
