@@ -19,6 +19,7 @@ from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
 from aiscorr.parse.values import Value, capture_json
+from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import AIS_LINE
 
@@ -343,14 +344,5 @@ class AisFile:
         self._summary.last_ns = max(moment, self._summary.last_ns or moment)
 
     def _reject(self, segment: Segment, reason: str) -> None:
-        self._summary.reject_count += 1
-        self._sink.add(
-            "rejected_line",
-            {
-                "file_id": self._summary.file_id,
-                "line_no": segment.line_no,
-                "byte_offset": segment.line_offset,
-                "reason": reason,
-                "text": segment.text.decode("utf-8", "replace")[:512],
-            },
-        )
+        text = segment.text.decode("utf-8", "replace")
+        add_reject(self._summary, self._sink, reason, text, line_no=segment.line_no, byte_offset=segment.line_offset)

@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
+from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.values import Value
+from aiscorr.parse.whole import sum_up
 
 _NAME = re.compile(r"(?:^|/)trace-(.+)-(\d{1,4})-(\d{1,8})\.\w+$")
 _CODE = re.compile(
@@ -39,13 +40,12 @@ class _Count:
     clock: bytes | None
 
 
-def read_trace(summary: FileSummary, stream: ByteStream, sink: PartSink, content: ContentSum) -> None:
+def read_trace(summary: FileSummary, stream: ByteStream, sink: PartSink) -> None:
     """Counts the lines of a trace of any size."""
     counts: dict[_Place, _Count] = {}
     last: dict[tuple[bytes | None, bool], _Count] = {}
-    line_no = offset = 0
-    for line in _lines(stream, content):
-        line_no += 1
+    blocks, line_no = BlockReader(stream), 0
+    for line_no, offset, line in _lines(blocks):
         found = _place_of(line)
         if found is not None:
             place, clock = found
@@ -56,22 +56,28 @@ def read_trace(summary: FileSummary, stream: ByteStream, sink: PartSink, content
                 entry.count, entry.line_no, entry.byte_offset = entry.count + 1, line_no, offset
                 entry.text, entry.clock = line, clock
                 last[place[0], place[1] is None] = entry
-        offset += len(line) + 1
     summary.line_count = line_no
+    sum_up(summary, blocks.content)
     if len(counts) >= _MAX_PLACES:
         summary.problem = f"more than {_MAX_PLACES} places in the source: the others are not counted"
     _add_counts(summary, sink, counts, {id(entry) for entry in last.values()})
 
 
-def _lines(stream: ByteStream, content: ContentSum) -> Iterator[bytes]:
-    buffer, rest = bytearray(1 << 20), b""
-    with memoryview(buffer) as view:
-        while count := int(stream.readinto(view) or 0):
-            content.add(view[:count])
-            *whole, rest = (rest + bytes(view[:count])).split(b"\n")
-            yield from whole
-    if rest:
-        yield rest
+def _lines(blocks: BlockReader) -> Iterator[tuple[int, int, bytes]]:
+    """Number, place and text of each line; of one that is too long for a block, its beginning."""
+    line_no, goes_on = 0, False
+    for block in blocks:
+        offset = block.offset
+        pieces = bytes(block.data[: block.size]).split(b"\n")
+        if not pieces[-1]:
+            pieces.pop()
+        for piece in pieces:
+            if not goes_on:
+                line_no += 1
+                yield line_no, offset, piece
+            goes_on = False
+            offset += len(piece) + 1
+        goes_on = block.is_cut and block.data[block.size - 1 : block.size] != b"\n"
 
 
 def _place_of(line: bytes) -> tuple[_Place, bytes | None] | None:

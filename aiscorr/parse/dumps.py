@@ -5,49 +5,23 @@ from __future__ import annotations
 import json
 import re
 
-from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.call_trace import read_trace
 from aiscorr.parse.stack_reader import read_json_stacks, read_text_stacks, reject
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import last_name
+from aiscorr.parse.whole import read_whole
 
-_LIMIT_BYTES = 64 * 1024 * 1024
 _TRACE = "Trace of Python calls"
-
-
-def read_all(stream: ByteStream, content: ContentSum, limit: int = _LIMIT_BYTES) -> tuple[bytes, bool]:
-    """The bytes of a small source and whether it was cut at the limit."""
-    parts: list[bytes] = []
-    size = 0
-    buffer = bytearray(1 << 20)
-    with memoryview(buffer) as view:
-        while size < limit:
-            count = int(stream.readinto(view) or 0)
-            if count == 0:
-                return b"".join(parts), False
-            content.add(view[:count])
-            parts.append(bytes(view[:count]))
-            size += count
-    return b"".join(parts), True
 
 
 def read_dump(summary: FileSummary, stream: ByteStream, sink: PartSink, reason: str) -> None:
     """Reads a stack dump, a call trace or an error.json."""
-    content = ContentSum()
     if reason == _TRACE:
-        read_trace(summary, stream, sink, content)
-        summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
-        summary.byte_count = content.byte_count
+        read_trace(summary, stream, sink)
         return
-    data, is_cut = read_all(stream, content)
-    summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
-    summary.byte_count = content.byte_count
-    if is_cut:
-        summary.problem = "larger than 64 MiB: only its beginning was read"
-    summary.line_count = data.count(b"\n") + (0 if data.endswith(b"\n") or not data else 1)
-    text = data.decode("utf-8", "replace")
+    text = read_whole(summary, stream).decode("utf-8", "replace")
     if summary.kind == "worker_log":
         _read_error_json(summary, text, sink)
         return

@@ -20,6 +20,7 @@ from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
 from aiscorr.parse.node_status import read_node_status
 from aiscorr.parse.path_hints import ais_hints, job_of, worker_hints
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
+from aiscorr.parse.whole import sum_up
 from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
@@ -120,7 +121,7 @@ class FileReader:
             summary.state = "unknown"
             content = ContentSum()
             content.add(memoryview(head))
-            _sum_up(summary, content)
+            sum_up(summary, content)
         if summary.kind == "unknown":
             summary.state = "unknown"
         return summary
@@ -234,7 +235,7 @@ class FileReader:
         if place is not None:
             summary.resume_offset, summary.resume_state = place.mark.byte_count, place.dump(summary.kind_reason)
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
-        _sum_up(summary, blocks.content)
+        sum_up(summary, blocks.content)
         if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:
             _settle_date(summary, reader, summary.ref.modified_ns or self._now_ns)
 
@@ -283,11 +284,6 @@ _counts_of = attrgetter(*_COUNTS)
 
 def _place(summary: FileSummary, reader: AisFile | WorkerFile, mark: SumMark) -> _Place:
     return _Place(mark, reader.state.copy(), _counts_of(summary))
-
-
-def _sum_up(summary: FileSummary, content: ContentSum) -> None:
-    summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
-    summary.byte_count = content.byte_count
 
 
 def _settle_date(summary: FileSummary, reader: AisFile, modified_ns: int) -> None:

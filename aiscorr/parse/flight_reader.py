@@ -10,10 +10,10 @@ import re
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.dumps import read_all
 from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, collector_paused, load_dump
 from aiscorr.parse.flight_recorder import MAX_ENTRIES, FlightDump, parse_dump
 from aiscorr.parse.flight_text import ranks_as_json
+from aiscorr.parse.whole import add_reject, read_all
 
 _DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|fr|dump))?$", re.IGNORECASE)
@@ -121,7 +121,5 @@ def _add_groups(summary: FileSummary, sink: PartSink, dump: FlightDump) -> None:
 
 
 def _reject(summary: FileSummary, sink: PartSink, reason: str, data: bytes) -> None:
-    summary.reject_count += 1
     summary.problem = reason
-    text = data[:128].decode("utf-8", "backslashreplace")
-    sink.add("rejected_line", {"file_id": summary.file_id, "line_no": 1, "reason": reason, "text": text})
+    add_reject(summary, sink, reason, data[:128].decode("utf-8", "backslashreplace"), byte_offset=None)

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.dumps import read_all
 from aiscorr.parse.redact import redact
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import Value
+from aiscorr.parse.whole import add_reject, read_whole
 
 #: How the first line of a pull's record begins.
 RECORD_HEAD = b'{"aiscorr_pull"'
@@ -38,13 +37,8 @@ class _Answer:
 
 def read_node_status(summary: FileSummary, stream: ByteStream, sink: PartSink) -> None:
     """Reads a source of kind node_status; a saved answer states no time, so its file's is taken."""
-    content = ContentSum()
-    data, is_cut = read_all(stream, content)
-    summary.content_hash, summary.head_hash = content.identity(), content.head_hash()
-    summary.byte_count, summary.is_utc = content.byte_count, True
-    summary.line_count = data.count(b"\n") + (0 if data.endswith(b"\n") or not data else 1)
-    if is_cut:
-        summary.problem = "larger than 64 MiB: only its beginning was read"
+    data = read_whole(summary, stream)
+    summary.is_utc = True
     if data.lstrip().startswith(RECORD_HEAD):
         summary.date_method = "stamp"
         _read_record(summary, data, sink)
@@ -173,15 +167,6 @@ def _endpoint(snode: dict[str, Any], net: str) -> str | None:
 
 
 def _reject(summary: FileSummary, sink: PartSink, line_no: int, reason: str, text: bytes) -> None:
-    summary.reject_count += 1
     if summary.problem is None:
         summary.problem = reason
-    shown = redact(text[:512].decode("utf-8", "replace"))
-    row: dict[str, Value] = {
-        "file_id": summary.file_id,
-        "line_no": line_no,
-        "byte_offset": None,
-        "reason": reason,
-        "text": shown,
-    }
-    sink.add("rejected_line", row)
+    add_reject(summary, sink, reason, text[:512].decode("utf-8", "replace"), line_no=line_no, byte_offset=None)

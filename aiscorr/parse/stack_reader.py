@@ -12,6 +12,7 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.stack_text import Frame, ProcessStack, StackText, Thread, telling
 from aiscorr.parse.stamps import iso_ns
 from aiscorr.parse.values import Value
+from aiscorr.parse.whole import add_reject
 
 #: A frame's name in py-spy's JSON; variables have a name too, but no file after it.
 _FRAME_NAME = re.compile(r'"name"\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,\s*"filename"\s*:')
@@ -154,16 +155,5 @@ def _frames_of(thread: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def reject(summary: FileSummary, sink: PartSink, reason: str, text: str, place: tuple[int, int] = (1, 0)) -> None:
     """A line, or by default the whole file, that gave no rows, with the reason."""
-    summary.reject_count += 1
     summary.problem = reason
-    line_no, byte_offset = place
-    sink.add(
-        "rejected_line",
-        {
-            "file_id": summary.file_id,
-            "line_no": line_no,
-            "byte_offset": byte_offset,
-            "reason": reason,
-            "text": text[:512],
-        },
-    )
+    add_reject(summary, sink, reason, text, line_no=place[0], byte_offset=place[1])
