@@ -13,6 +13,7 @@ from typing import Any
 
 from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
+from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.values import CONVERTERS, Value, default_converter
 from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
@@ -161,12 +162,7 @@ class Pattern:
 
     def may_match(self, line: bytes) -> bool:
         """Whether the line holds one of the literals; True where case does not count, which is not looked at."""
-        if self.regex.flags & _IGNORECASE:
-            return True
-        for literal in self.literals:  # noqa: SIM110 (any() takes three times as long)
-            if literal in line:
-                return True
-        return False
+        return bool(self.regex.flags & _IGNORECASE) or holds_one(line, self.literals)
 
     def values(self, match: re.Match[bytes]) -> dict[str, Value]:
         """The captured groups of a match, converted; empty groups are left out."""

@@ -14,6 +14,7 @@ from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
@@ -51,7 +52,7 @@ class StepPatterns:
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
         for pattern in self.patterns:
-            if not _holds(line, pattern.literals):
+            if not holds_one(line, pattern.literals):
                 continue
             match = pattern.regex.search(line)
             if match is None:
@@ -118,10 +119,10 @@ class StepLines:
         counts: Counter[Value] = Counter()
         seen = 0
         for line in lines:
-            if not _holds(line.text, self._wanted):
+            if not holds_one(line.text, self._wanted):
                 continue
             for piece in reversed(line.text.split(b"\r")):
-                if not _holds(piece, self._wanted):
+                if not holds_one(piece, self._wanted):
                     continue
                 seen += 1
                 is_wanted = seen <= DENSE_LINES or seen % SPARSE == 0
@@ -194,13 +195,6 @@ class StepLines:
             "text": clean.decode("utf-8", "replace")[:_TEXT_CHARACTERS],
             **values,
         }
-
-
-def _holds(text: bytes, literals: tuple[bytes, ...]) -> bool:
-    for literal in literals:  # noqa: SIM110 (any() takes three times as long here, once for each line)
-        if literal in text:
-            return True
-    return False
 
 
 def _piece_at(block: Block, place: int) -> _Piece:
