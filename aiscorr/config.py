@@ -120,7 +120,7 @@ def byte_count(text: str, where: str) -> int:
 def _pull_settings(values: Mapping[str, Any], environment: Mapping[str, str], base: Path, path: Path) -> PullSettings:
     """The environment goes before [pull]; the names of variables are those of AIStore's own clients."""
     where = f"{path} [pull]"
-    _check_keys(values, _PULL_KEYS, where)
+    check_keys(values, _PULL_KEYS, where)
     given = {
         key: str(base / Path(values[key]).expanduser())
         for key in ("out", "token_file", "ca", "cert", "key")
@@ -211,11 +211,12 @@ def _read(path: Path, *, is_named: bool) -> dict[str, Any]:
         values = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"not a valid configuration file: {error}", where=str(path), try_this="correct it") from None
-    _check_keys(values, _KEYS, str(path))
+    check_keys(values, _KEYS, str(path))
     return values
 
 
-def _check_keys(values: Mapping[str, Any], keys: Mapping[str, Any], where: str) -> None:
+def check_keys(values: Mapping[str, Any], keys: Mapping[str, Any], where: str) -> None:
+    """Raises UsageError for a key that is not among the keys, and for a value that is not of its type there."""
     for key, value in values.items():
         if key not in keys:
             near = difflib.get_close_matches(key, keys, n=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import os
 import re
@@ -12,17 +11,20 @@ from datetime import time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from aiscorr.config import check_zone
+from aiscorr.config import check_keys, check_zone
 from aiscorr.errors import UsageError
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
-_KEYS = ("timezone", "nightly", "every", "grace", "wait", "recent", "reports", "cluster", "jobs", "notify")
-_CLUSTER_KEYS = ("name", "logs", "endpoint", "timezone")
-_TARGET_KEYS = ("name", "kind", "url", "url_file", "command", "confidence")
+_KEYS = {
+    "timezone": str, "nightly": str, "every": str, "grace": str, "wait": str, "recent": str, "reports": str,
+    "cluster": object, "jobs": object, "notify": object,
+}  # fmt: skip
+_CLUSTER_KEYS = {"name": str, "logs": object, "endpoint": str, "timezone": str}
+_TARGET_KEYS = {"name": str, "kind": str, "url": str, "url_file": str, "command": object, "confidence": object}
 _KINDS = ("webhook", "slack", "alertmanager", "command")
-_JOB_KEYS = ("path", "timezone", "job")
+_JOB_KEYS = {"path": str, "timezone": str, "job": str}
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,8 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
             where=where,
             try_this="aiscorr serve --example config >> aiscorr.toml, then name your folders in it",
         )
-    _check_keys(values, _KEYS, f"{where} [serve]")
-    zone = str(values.get("timezone", "UTC"))
+    check_keys(values, _KEYS, f"{where} [serve]")
+    zone = values.get("timezone", "UTC")
     check_zone(zone, f"{where} [serve] timezone")
     every = values.get("every")
     plan = ServePlan(
@@ -123,7 +125,7 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         grace=duration(values.get("grace", "6h"), f"{where} [serve] grace"),
         wait=duration(values.get("wait", "15m"), f"{where} [serve] wait"),
         recent=duration(values.get("recent", "14d"), f"{where} [serve] recent"),
-        reports=os.path.abspath(os.path.join(base, str(values.get("reports", "reports")))),
+        reports=os.path.abspath(os.path.join(base, values.get("reports", "reports"))),
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
         targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
@@ -144,32 +146,32 @@ def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str
 
 def _cluster(raw: Mapping[str, Any], base: str, where: str) -> ClusterLogs:
     where = f"{where} [[serve.cluster]]"
-    _check_keys(raw, _CLUSTER_KEYS, where)
-    logs, endpoint = raw.get("logs", []), _text(raw, "endpoint", where)
+    check_keys(raw, _CLUSTER_KEYS, where)
+    logs, endpoint = raw.get("logs", []), raw.get("endpoint")
     paths = [logs] if isinstance(logs, str) else logs
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths) or not (paths or endpoint):
         raise UsageError(
             "'logs' names no folder, and there is no 'endpoint'", where=where, try_this='logs = ["/var/log/ais"]'
         )
     folders = tuple(os.path.abspath(os.path.join(base, path)) for path in paths)
-    return ClusterLogs(_text(raw, "name", where), folders, _zone(raw, where), endpoint)
+    return ClusterLogs(raw.get("name"), folders, _zone(raw, where), endpoint)
 
 
 def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:
     where = f"{where} [[serve.jobs]]"
-    _check_keys(raw, _JOB_KEYS, where)
-    path = _text(raw, "path", where)
+    check_keys(raw, _JOB_KEYS, where)
+    path = raw.get("path")
     if not path:
         raise UsageError("'path' is missing", where=where, try_this='path = "/logs/{job_id}/error-*.out"')
     if path.count("{job_id}") > 1:
         raise UsageError("{job_id} may stand once in a path", where=where, try_this="put * in the other place")
-    return JobLogs(os.path.abspath(os.path.join(base, path)), _text(raw, "job", where), _zone(raw, where))
+    return JobLogs(os.path.abspath(os.path.join(base, path)), raw.get("job"), _zone(raw, where))
 
 
 def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
     where = f"{where} [[serve.notify]]"
-    _check_keys(raw, _TARGET_KEYS, where)
-    kind, url, url_file = _text(raw, "kind", where), _text(raw, "url", where), _text(raw, "url_file", where)
+    check_keys(raw, _TARGET_KEYS, where)
+    kind, url, url_file = raw.get("kind"), raw.get("url"), raw.get("url_file")
     command, confidence = raw.get("command", []), raw.get("confidence", 0.7)
     if kind not in _KINDS:
         raise UsageError(f"kind = {kind!r} is not known", where=where, try_this="one of: " + ", ".join(_KINDS))
@@ -186,7 +188,7 @@ def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
     path = os.path.abspath(os.path.join(base, url_file)) if url_file else None
     if path is not None:
         _check_secret(path, where)
-    return Target(_text(raw, "name", where) or str(kind), str(kind), float(confidence), url, path, tuple(command))
+    return Target(raw.get("name") or str(kind), str(kind), float(confidence), url, path, tuple(command))
 
 
 def _check_secret(path: str, where: str) -> None:
@@ -198,15 +200,8 @@ def _check_secret(path: str, where: str) -> None:
         raise UsageError(f"{path} can be read by others", where=where, try_this=f"chmod 600 {path}")
 
 
-def _text(raw: Mapping[str, Any], key: str, where: str) -> str | None:
-    value = raw.get(key)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"{key!r} must be a text, not {value!r}", where=where, try_this="correct it")
-    return value
-
-
 def _zone(raw: Mapping[str, Any], where: str) -> str | None:
-    zone = _text(raw, "timezone", where)
+    zone = raw.get("timezone")
     if zone is not None:
         check_zone(zone, where)
     return zone
@@ -217,12 +212,3 @@ def _time_of_day(value: object, where: str) -> time:
     if match is None:
         raise UsageError(f"{value!r} is no time of day", where=where, try_this="such as 02:30")
     return time(int(match.group(1)), int(match.group(2)))
-
-
-def _check_keys(raw: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for key in raw:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise UsageError(
-                f"unknown key {key!r}", where=where, try_this=near[0] if near else "one of: " + ", ".join(known)
-            )
