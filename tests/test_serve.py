@@ -201,6 +201,31 @@ def test_a_live_cluster_is_pulled(home: Path, httpserver: HTTPServer) -> None:
     assert made.outcome == "partial" and any(node.node_id in problem for problem in made.problems)
 
 
+def test_a_fault_behind_a_pull_leaves_a_row(
+    home: Path, httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes wrong when room is made in the spool is a problem of the run, which reads its other sources."""
+
+    def fail(*_: object) -> tuple[int, int]:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(nightly, "make_room", fail)
+    cluster = fake_cluster(httpserver)
+    (home / "aiscorr.toml").write_text(CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n')
+    arrive(home, 1)
+    made = work(home)
+    cluster.is_over.set()
+    assert made.outcome == "partial" and made.problems == (f"{cluster.url}: PermissionError: not yours",)
+    assert len(made.reports) == 1 and last_runs(ledger_path(str(home / "aiscorr.duckdb"))) == [made]
+
+
+def test_stopped_before_it_pulls(home: Path) -> None:
+    """A run that is told to stop before its only source, a cluster, is asked has not read everything."""
+    (home / "aiscorr.toml").write_text('[[serve.cluster]]\nendpoint = "http://127.0.0.1:9"\n')
+    plan, settings = setting(home)
+    assert run_once(plan, settings, "nightly", now=lambda: NOW, should_stop=lambda: True).outcome == "stopped"
+
+
 def test_stopped_before_it_reads(home: Path) -> None:
     """A run that is told to stop says so, and the next one reads all."""
     plan, settings = setting(home)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from aiscorr import pipeline
 from aiscorr.config import Settings, ingest_options
@@ -52,14 +53,13 @@ def run_once(
     """Reads what is new and writes the reports it leads to; the run is in the ledger when this returns."""
     started = now()
     done = _Progress()
-    for cluster in plan.clusters:
-        if cluster.endpoint and not should_stop():
-            _pull(cluster, settings, now, should_stop, done)
-    for paths, options in _sources(plan, settings):
+    steps = [partial(_pull, cluster, settings, now) for cluster in plan.clusters if cluster.endpoint]
+    steps += [partial(_ingest, paths, options, settings, now) for paths, options in _sources(plan, settings)]
+    for step in steps:
         if should_stop():
             done.is_stopped = True
             break
-        _ingest(paths, options, settings, now(), should_stop, done)
+        step(should_stop, done)
     if not done.is_stopped:
         _report(plan, settings, now(), done)
     run = ServiceRun(
@@ -88,14 +88,13 @@ def _pull(
     try:
         connection, _ = connect(cluster.endpoint, settings.pull, f"[[serve.cluster]] {cluster.endpoint}")
         summary = pull(connection, spool_options(settings, settings.pull), should_stop=should_stop)
+        done.problems += [f"{result.node.node_id}: {part}: {reason}" for result, part, reason in summary.gaps]
+        done.is_stopped = done.is_stopped or summary.is_stopped
+        options = replace(ingest_options(settings), cluster=cluster.name or summary.cluster_id or None)
+        _ingest([summary.folder], options, settings, now, should_stop, done)
+        make_room(summary, settings, settings.pull, now())
     except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
         done.problems.append(f"{cluster.endpoint}: {_said(error)}")
-        return
-    done.problems += [f"{result.node.node_id}: {part}: {reason}" for result, part, reason in summary.gaps]
-    done.is_stopped = done.is_stopped or summary.is_stopped
-    options = replace(ingest_options(settings), cluster=cluster.name or summary.cluster_id or None)
-    _ingest([summary.folder], options, settings, now(), should_stop, done)
-    make_room(summary, settings, settings.pull, now())
 
 
 def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], IngestOptions]]:
@@ -123,7 +122,7 @@ def _ingest(
     paths: list[str],
     options: IngestOptions,
     settings: Settings,
-    now: datetime,
+    now: Callable[[], datetime],
     should_stop: Callable[[], bool],
     done: _Progress,
 ) -> None:
@@ -132,7 +131,7 @@ def _ingest(
             paths,
             settings.db_path,
             options,
-            now=now,
+            now=now(),
             memory_limit=settings.memory_limit,
             threads=settings.thread_count,
             should_stop=should_stop,
