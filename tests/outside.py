@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -77,7 +78,8 @@ def ended(process: subprocess.Popen[str]) -> Ended:
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
-    told = Path(f"{list(map(str, process.args))[1]}.{process.pid}")  # type: ignore[arg-type]
+    assert isinstance(process.args, list)  # as `started` gives them: the interpreter, then the script
+    told = Path(f"{process.args[1]}.{process.pid}")
     peak = int(told.read_text()) if told.exists() else usage.ru_maxrss
     return Ended(process.returncode, out, err, peak / 1024)
 
@@ -91,6 +93,11 @@ def aiscorr(
 ) -> Ended:
     """Runs `aiscorr ARGUMENTS` to its end."""
     return ended(started(folder, *arguments, pool=pool, analysed=analysed, prepare=prepare))
+
+
+def files_end_at(limit: int) -> Callable[[], None]:
+    """What a process does first to have a disk on which no file holds more than so many bytes."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
 
 def left_behind(folder: Path) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import gzip
 import io
-import resource
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import Command
-from outside import aiscorr, left_behind
+from outside import aiscorr, files_end_at, left_behind
 from packing import LOG, noise, tar_of, written, zip_of
 from scenes import FIXTURES, column, read_in, rows
 from stored_rows import files, leave_analysis_out, stored
@@ -240,8 +240,8 @@ def test_a_reader_with_a_fault_costs_one_file(
     written(tmp_path / "a.log"), written(tmp_path / "b.log", LOG * 2)
     feed = scanning.FileReader.read
 
-    def faulty(self: scanning.FileReader, ref: discover.SourceRef, *rest: object) -> object:
-        summary = feed(self, ref, *rest)  # type: ignore[arg-type]
+    def faulty(self: scanning.FileReader, ref: discover.SourceRef, *rest: Any) -> object:
+        summary = feed(self, ref, *rest)
         if ref.path.endswith("a.log"):
             raise ZeroDivisionError("oh")
         return summary
@@ -283,8 +283,18 @@ def test_a_full_disk(limit: int, pool: bool, tmp_path: Path) -> None:
         leave_analysis_out(patch)
         read_in(db, written(tmp_path / "rank0.log"))
     before = db.read_bytes()
-    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # noqa: E731
-    done = aiscorr(tmp_path, "--db", db, "ingest", logs, "--jobs", "2", pool=pool, analysed=limit > 10**6, prepare=full)
+    done = aiscorr(
+        tmp_path,
+        "--db",
+        db,
+        "ingest",
+        logs,
+        "--jobs",
+        "2",
+        pool=pool,
+        analysed=limit > 10**6,
+        prepare=files_end_at(limit),
+    )
     assert (done.code, done.out) == (1, ""), done.err
     assert done.err.startswith("error: ") and "Traceback" not in done.err and "  try: free " in done.err
     assert db.read_bytes() == before and left_behind(tmp_path) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import signal
 import threading
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from commands import Command
-from outside import aiscorr, ended, left_behind, started
+from outside import aiscorr, ended, files_end_at, left_behind, started
 from packing import LOG, written
 from scenes import FIXTURES, column, read_in, rows, truth_of
 from truths import differences, failures_of
@@ -52,8 +51,7 @@ def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_p
     """A disk that ends while views are stored leaves the old database whole; with more space all goes in."""
     before, limit = analysed.read_bytes(), analysed.stat().st_size + beyond
     wanted = rows(analysed, VERDICTS)
-    full = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))  # noqa: E731
-    done = aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True, prepare=full)
+    done = aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True, prepare=files_end_at(limit))
     assert (done.code, done.out) == (1, ""), done.err
     assert done.err.startswith("error: the d") and "Traceback" not in done.err and "  try: free " in done.err
     assert analysed.read_bytes() == before and left_behind(tmp_path) == []
