@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from aiscorr.disk import replace_file, sync
 from aiscorr.errors import AiscorrError
 from aiscorr.model import WORK_PREFIX
 from aiscorr.pull.cluster import GapError
@@ -84,9 +85,9 @@ class Spool:
         replaced = path.stat().st_size if path.exists() else 0
         if modified_ns:
             os.utime(part, ns=(modified_ns, modified_ns))
-        _sync(part)
+        sync(part)
         os.replace(part, path)
-        _sync(path.parent)
+        sync(path.parent)
         self.give_back(replaced)
 
     def append(self, part: Path, start: int, path: Path) -> int:
@@ -151,16 +152,4 @@ def read_state(path: Path) -> dict[str, Any]:
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
     """Writes a small JSON object, whole or not at all."""
-    part = path.with_name(f"{_PART}{path.name}")
-    part.write_text(json.dumps(state, indent=1, sort_keys=True), "utf-8")
-    _sync(part)
-    os.replace(part, path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    replace_file(path, json.dumps(state, indent=1, sort_keys=True), part=path.with_name(f"{_PART}{path.name}"))

@@ -12,12 +12,12 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from aiscorr.serve.files import replace_file
 from aiscorr.serve.reports import reported
+from aiscorr.serve.state import read_state, write_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,7 +50,8 @@ def notify(
     connection: duckdb.DuckDBPyConnection, targets: Iterable[Target], folder: str, *, since: datetime
 ) -> list[str]:
     """Tells every target what it does not know; returns what could not be delivered, a sentence each."""
-    state = _read_state(folder)
+    path = os.path.join(folder, _STATE)
+    state = read_state(path, Told)
     problems: list[str] = []
     written = reported(folder)
     failures = [f for f in _records(connection, int(since.timestamp()) * 1_000_000_000) if f["failure_id"] in written]
@@ -61,7 +62,7 @@ def notify(
             if told is None:
                 continue
             state[key] = told
-            _write_state(folder, state)
+            write_state(path, state)
             if not told.is_delivered:
                 then = f"given up after {told.tries} tries" if told.tries >= _TRIES else "tried again at the next run"
                 problems.append(f"{target.name}: {failure['failure_id']}: {told.error}; {then}")
@@ -152,16 +153,3 @@ def _records(connection: duckdb.DuckDBPyConnection, since_ns: int) -> list[dict[
     result = connection.execute(_FAILURES, {"since": since_ns})
     names = [column[0] for column in result.description or []]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def _read_state(folder: str) -> dict[str, Told]:
-    try:
-        with open(os.path.join(folder, _STATE), encoding="utf-8") as file:
-            return {key: Told(**values) for key, values in json.load(file).items()}
-    except FileNotFoundError:
-        return {}
-
-
-def _write_state(folder: str, state: dict[str, Told]) -> None:
-    values = {key: asdict(told) for key, told in sorted(state.items())}
-    replace_file(os.path.join(folder, _STATE), json.dumps(values, indent=1) + "\n")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from aiscorr.disk import replace_file
 from aiscorr.report import render
 from aiscorr.report.build import build_report, with_checks
 from aiscorr.report.citation import check, citations
-from aiscorr.serve.files import replace_file
+from aiscorr.serve.state import read_state, write_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,7 +49,7 @@ def write_reports(
 ) -> list[str]:
     """Writes what is new or says something else; returns the ids of those failures, partial ones marked so."""
     os.makedirs(folder, exist_ok=True)
-    state = _read_state(folder)
+    state = _read(folder)
     written: list[str] = []
     since = int((now - recent).timestamp()) * 1_000_000_000
     for failure_id, missing in connection.execute(_RECENT, {"since": since}).fetchall():
@@ -64,14 +65,14 @@ def write_reports(
         _write(folder, failure_id, with_checks(report, check(citations(report))))
         state[failure_id] = replace(known, fingerprint=fingerprint, is_partial=bool(missing))
         written.append(f"{failure_id} (partial: {missing} worker logs have not come)" if missing else failure_id)
-        _write_state(folder, state)
-    _write_state(folder, state)
+        write_state(os.path.join(folder, _STATE), state)
+    write_state(os.path.join(folder, _STATE), state)
     return written
 
 
 def reported(folder: str) -> set[str]:
     """The failures that have a report, be it a partial one."""
-    return {failure_id for failure_id, written in _read_state(folder).items() if written.fingerprint is not None}
+    return {failure_id for failure_id, written in _read(folder).items() if written.fingerprint is not None}
 
 
 def fingerprint_of(report: Report) -> str:
@@ -88,14 +89,8 @@ def _write(folder: str, failure_id: str, report: Report) -> None:
     replace_file(f"{name}.json", render.render_json(report))
 
 
-def _read_state(folder: str) -> dict[str, Written]:
+def _read(folder: str) -> dict[str, Written]:
     try:
-        with open(os.path.join(folder, _STATE), encoding="utf-8") as file:
-            return {failure_id: Written(**values) for failure_id, values in json.load(file).items()}
+        return read_state(os.path.join(folder, _STATE), Written)
     except (OSError, ValueError, TypeError, AttributeError):
         return {}  # the reports are written once more
-
-
-def _write_state(folder: str, state: dict[str, Written]) -> None:
-    values = {failure_id: asdict(written) for failure_id, written in sorted(state.items())}
-    replace_file(os.path.join(folder, _STATE), json.dumps(values, indent=1) + "\n")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.disk import sync
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
 from aiscorr.tables import TABLES
 
@@ -206,7 +207,7 @@ def writing(
                     connection.execute("checkpoint")
             finally:
                 connection.close()
-            _sync(copy)
+            sync(copy)
             os.replace(copy, path)
             _remove(f"{path}.wal")
         except OSError as error:
@@ -248,14 +249,6 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
     for table in TABLES:
         connection.execute(table.create_statement())
     connection.execute("commit")
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _remove(path: str) -> None:
