@@ -65,7 +65,7 @@ every as (
     select l.failure_id, 9, case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end, a.advice, case when a.activity = 'unknown' then 'nothing tells what rank ' || l.culprit_rank::varchar || ' was doing' else 'rank ' || l.culprit_rank::varchar || ' was last seen ' || a.meaning end
     from lead as l
     join activity as a on a.activity = coalesce(l.activity, 'unknown')
-    where l.culprit_rank is not null and l.crash_pattern is null and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined')
+    where l.culprit_rank is not null and l.crash_pattern is null and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined') and not (l.failure_class = 'data_loading_stall' and a.activity = 'storage_wait')
     union all
     select l.failure_id, 10, case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end, 'Look at ' || c.look_at || '.', 'class ' || l.failure_class
     from lead as l join failure_class as c on c.failure_class = l.failure_class
