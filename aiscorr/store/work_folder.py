@@ -9,8 +9,8 @@ import contextlib
 import errno
 import fcntl
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 
@@ -25,27 +25,28 @@ def work_folder(db_path: str) -> Iterator[str]:
     """A folder of this process's own, gone when the block ends. Raises DatabaseError where none can be made."""
     base = os.path.dirname(os.path.realpath(db_path))
     remove_stale(base)
-    try:
-        folder, lock = _make(base)
-    except OSError as error:
-        raise DatabaseError(
-            f"the folder of the database cannot be written: {error.strerror}",
-            where=db_path,
-            try_this="name another file with --db",
-        ) from None
-    try:
-        with lock:
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = _make(base, stack)
+        except OSError as error:
+            raise DatabaseError(
+                f"the folder of the database cannot be written: {error.strerror}",
+                where=db_path,
+                try_this="name another file with --db",
+            ) from None
+        yield folder
 
 
-def _make(base: str) -> tuple[str, IO[str]]:
+def _make(base: str, stack: contextlib.ExitStack) -> str:
+    """A new folder whose lock is held. The stack knows how to remove it before it is there: Ctrl-C may come between."""
     for _ in range(20):
-        folder = tempfile.mkdtemp(prefix=WORK_PREFIX, dir=base)
+        folder = os.path.join(base, f"{WORK_PREFIX}{secrets.token_hex(8)}")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        os.mkdir(folder, 0o700)
         lock = _take(folder)
         if lock is not None:
-            return folder, lock
+            stack.enter_context(lock)
+            return folder
         shutil.rmtree(folder, ignore_errors=True)  # another ingest took the new folder for a stale one
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
