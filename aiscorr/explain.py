@@ -136,6 +136,7 @@ def _pattern_text(pattern: Pattern, kind: str) -> str:
         ("means", pattern.means),
         ("look at", pattern.look_at),
         ("do", pattern.fix),
+        ("done by", pattern.fix_by),
         ("severity", pattern.severity),
         ("tier", pattern.tier),
         ("role", pattern.role),

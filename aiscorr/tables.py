@@ -324,6 +324,7 @@ PATTERN_INFO = Table(
         ("means", "VARCHAR", "what it means"),
         ("look_at", "VARCHAR", "where to look next"),
         ("fix", "VARCHAR", "what to do"),
+        ("fix_by", "VARCHAR", "who does it: storage, client or training, where the class does not tell"),
         ("source", "VARCHAR", "where the fact is from"),
         ("severity", "VARCHAR", "error, warning or info"),
         ("tier", "VARCHAR", "process, training, data_io, collective, launcher, gpu, network, storage, membership, …"),

@@ -29,7 +29,7 @@ every as (
     from lead
     where storage_verdict = 'innocent' and is_storage_seen
     union all
-    select l.failure_id, 3, case when l.crash_class in ('storage_io', 'data_loading_stall', 'network') then 'client' else 'training' end, p.fix, 'the first error of rank ' || l.culprit_rank::varchar || ': ' || p.title
+    select l.failure_id, 3, coalesce(case when l.storage_verdict <> 'innocent' or p.fix_by <> 'storage' then p.fix_by end, case when l.crash_class in ('storage_io', 'data_loading_stall', 'network') then 'client' else 'training' end), p.fix, 'the first error of rank ' || l.culprit_rank::varchar || ': ' || p.title
     from lead as l
     join pattern as p on p.pattern = l.crash_pattern and p.format = 'worker'
     where l.culprit_rank is not null and p.fix is not null

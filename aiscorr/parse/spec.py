@@ -66,12 +66,14 @@ FAILURE_CLASSES = (
     "undetermined",
 )
 
+RECIPIENTS = ("storage", "client", "training")
 _TEXT_KEYS = ("title", "means", "look_at", "fix", "source")
 _KEYS = {
     *_TEXT_KEYS,
     "severity",
     "tier",
     "role",
+    "fix_by",
     "failure_class",
     "activity",
     "chain_step",
@@ -134,6 +136,7 @@ class Pattern:
     regex_text: bytes
     named_converters: Mapping[str, str]
     constant: Mapping[str, Value] = field(default_factory=dict)
+    fix_by: str | None = None
     failure_class: str | None = None
     activity: str | None = None
     chain_step: str | None = None
@@ -299,6 +302,7 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
         regex_text=raw["regex"].encode(),
         named_converters=dict(raw.get("convert", {})),
         constant=dict(raw.get("constant", {})),
+        fix_by=_one_of(raw, "fix_by", RECIPIENTS, path),
         failure_class=_one_of(raw, "failure_class", FAILURE_CLASSES, path),
         activity=raw.get("activity"),
         chain_step=raw.get("chain_step"),
