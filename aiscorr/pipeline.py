@@ -287,8 +287,8 @@ def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for kind in FORMAT_TABLES:
         for pattern in pattern_set(kind, options.pattern_folders):
-            names = ("title", "means", "look_at", "fix", "fix_by", "source", "severity", "tier", "role",
-                     "failure_class", "activity", "chain_step", "node_effect", "subject", "rank_effect", "marks")  # fmt: skip
+            names = ("title", "means", "look_at", "fix", "fix_by", "source", "severity", "tier", "role", "activity",
+                     "failure_class", "chain_step", "node_effect", "subject", "rank_effect", "marks")  # fmt: skip
             rows.append({"pattern": pattern.name, "format": kind, **{name: getattr(pattern, name) for name in names}})
     return rows
 

@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: stack_process
--- note: Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out. tree_no is the order in the tree: classes that differ only at the end stand next to each other, and shared_depth is how many calls a class has in common with the one before it. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; moved_ranks stood elsewhere when their stack was taken before.
+-- note: activity is that of the failure (a rank that waits for its DataLoader worker does what that does) or, without one, of the stack alone. Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out. tree_no is the order in the tree: classes that differ only at the end stand next to each other, and shared_depth is how many calls a class has in common with the one before it. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; moved_ranks stood elsewhere when their stack was taken before, still_ranks at the same place.
 create or replace view stack_class as
 with dump as (
     select *
@@ -13,7 +13,7 @@ with dump as (
     qualify row_number() over (partition by job_id, rank, moment_no order by len(calls) desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
-    select n.job_id, n.rank, n.file_id, n.line_no, n.calls, coalesce(b.places <> n.places, false) as is_moved
+    select n.job_id, n.rank, n.file_id, n.line_no, n.calls, n.activity, coalesce(b.places <> n.places, false) as is_moved, coalesce(b.places = n.places, false) as is_still
     from dump as n
     left join dump as b on b.job_id = n.job_id and b.rank = n.rank and b.moment_no = 2
     where n.moment_no = 1
@@ -23,8 +23,9 @@ class as (
         s.job_id, s.calls,
         list(s.rank order by s.rank) as ranks,
         list(s.rank order by s.rank) filter (where s.is_moved) as moved_ranks,
+        list(s.rank order by s.rank) filter (where s.is_still) as still_ranks,
         count(*) as rank_count,
-        mode(a.activity order by a.activity) as activity,
+        mode(coalesce(a.activity, s.activity) order by coalesce(a.activity, s.activity)) as activity,
         arg_min(s.file_id, (s.rank, s.file_id, s.line_no)) as file_id,
         arg_min(s.line_no, (s.rank, s.file_id, s.line_no)) as line_no
     from stack as s
@@ -62,6 +63,7 @@ select
     calls[len(calls)] as innermost,
     activity,
     coalesce(moved_ranks, []) as moved_ranks,
+    coalesce(still_ranks, []) as still_ranks,
     array_to_string(calls, ' > ') as path,
     file_id,
     line_no

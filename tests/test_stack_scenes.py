@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reports import as_json, report_of
 from scenes import Library, read_in, rows
 from truths import Json, failures_of
 
@@ -232,3 +233,22 @@ def test_one_file_of_all(tmp_path: Path, judge: Callable[..., Json]) -> None:
     assert said(failure) == ([6], "data_loading_stall", "undetermined")
     found = rows(tmp_path / "stacks.duckdb", "select kind, count(*) from stack_process group by kind order by kind")
     assert found == [("launcher", 8), ("trainer", 8)]
+
+
+def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
+    """Stacks of a job that hangs now give no failure, but the rank that stands apart, and whether it moved since."""
+    job = Job(tmp_path, silent=range(8))
+    job.stacks({6: (*MODULE, *GET)})
+    db = str(tmp_path / "stacks.duckdb")
+    read_in(db, job.folder)
+    report = as_json(report_of(db))
+    assert report["failures"] == []
+    assert [(item["ranks"], item["is_moved"]) for item in report["standing_apart"]] == [([6], False)]
+    statement = report["standing_apart"][0]["statement"]
+    assert statement == "Rank 6 stands in readinto (socket.py) while 7 ranks wait in all_reduce (distributed_c10d.py)"
+    job.stacks({6: SAVE}, folder="stacks_later")
+    read_in(db, job.folder)
+    assert [item["is_moved"] for item in as_json(report_of(db))["standing_apart"]] == [True]
+    job.stacks({6: SAVE}, folder="stacks_third")
+    read_in(db, job.folder)
+    assert [item["is_still"] for item in as_json(report_of(db))["standing_apart"]] == [True]

@@ -20,7 +20,8 @@ _TIMELINE_WEIGHT = 2
 def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetime) -> doc.Report:
     """The report of `latest`, `all`, a failure id or a job id. Raises UsageError for a name that fits nothing."""
     failures = tuple(_failure(connection, failure_id) for failure_id in failure_ids(connection, which))
-    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures)
+    apart = _all(connection, doc.StandingApart, _APART, None) if which in ("latest", "all") else ()
+    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart)
 
 
 def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
@@ -43,8 +44,8 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
     return found
 
 
-def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str) -> list[dict[str, Any]]:
-    result = connection.execute(sql, {"id": failure_id})
+def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str | None) -> list[dict[str, Any]]:
+    result = connection.execute(sql, None if failure_id is None else {"id": failure_id})
     names = [column[0] for column in result.description or []]
     return [
         {name: tuple(value) if isinstance(value, list) else value for name, value in zip(names, row, strict=True)}
@@ -52,7 +53,7 @@ def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str) -
     ]
 
 
-def _all(connection: duckdb.DuckDBPyConnection, kind: type[_T], sql: str, failure_id: str) -> tuple[_T, ...]:
+def _all(connection: duckdb.DuckDBPyConnection, kind: type[_T], sql: str, failure_id: str | None) -> tuple[_T, ...]:
     return tuple(kind(**record) for record in _records(connection, sql, failure_id))
 
 
@@ -270,4 +271,10 @@ order by u.who desc, file_count desc, k.method, k.timezone
 _RULE = """
 select finding, state, failure_class, statement from finding where failure_id = $id
 order by case state when 'fired' then 1 when 'blind' then 2 else 3 end, score desc, finding
+"""
+
+_APART = """
+select job_id, ranks, is_still, is_moved, statement, path, line_no
+from standing_apart
+order by is_still desc, is_moved, job_id, class_no
 """

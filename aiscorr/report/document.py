@@ -335,13 +335,27 @@ class FailureReport:
 
 
 @dataclass(frozen=True)
+class StandingApart:
+    """Ranks whose stacks stand apart while others wait in a collective, in a job without a known failure."""
+
+    job_id: str
+    ranks: tuple[int, ...]
+    is_still: bool
+    is_moved: bool
+    statement: str
+    path: str
+    line_no: int
+
+
+@dataclass(frozen=True)
 class Report:
-    """Failures, the newest first, or none."""
+    """Failures, the newest first, or none; and jobs that may hang now."""
 
     schema: str
     generated_at: datetime
     aiscorr_version: str
     failures: tuple[FailureReport, ...]
+    standing_apart: tuple[StandingApart, ...] = ()
 
 
 def to_json(value: object) -> object:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
 NO_FAILURE = "No failure was found in the logs at hand."
+_ONE_LOOK = (
+    "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
+    " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
+)
 
 
 def render_json(report: doc.Report) -> str:
@@ -28,7 +32,7 @@ def render_json(report: doc.Report) -> str:
 def render_markdown(report: doc.Report) -> str:
     """The report as Markdown."""
     if not report.failures:
-        return f"{NO_FAILURE}\n"
+        return f"{NO_FAILURE}\n{_apart(report)}"
     parts: list[str] = []
     for failure in map(_printable, report.failures):
         places = Places(_paths(failure))
@@ -38,7 +42,7 @@ def render_markdown(report: doc.Report) -> str:
         for title, blocks in _laid_out(failure, places):
             parts.append(f"## {title}\n")
             parts += [_markdown(block) for block in blocks]
-    parts.append(_foot(report))
+    parts += [_apart(report), _foot(report)] if report.standing_apart else [_foot(report)]
     return "\n".join(parts)
 
 
@@ -47,7 +51,7 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
     from rich.console import Console
 
     if not report.failures:
-        return f"{NO_FAILURE}\n"
+        return f"{NO_FAILURE}\n{_apart(report)}"
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -70,6 +74,8 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
             for block in blocks:
                 console.print(_rich(block), soft_wrap=isinstance(block, Command))
         console.print()
+    if report.standing_apart:
+        console.print(f"{_apart(report)}\n", soft_wrap=True, end="")
     console.print(_foot(report), style="dim", end="")
     return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
 
@@ -109,6 +115,17 @@ def _paths(failure: doc.FailureReport) -> Iterable[str]:
     yield from (item.path or "" for item in placed)
     for cause in failure.root_causes:
         yield from (line.path for line in (*cause.supports, *cause.contradicts))
+
+
+def _apart(report: doc.Report) -> str:
+    """Jobs that may hang now, as lines that are good Markdown too; nothing where there are none."""
+    if not report.standing_apart:
+        return ""
+    lines = ["", "A job may hang now:", ""]
+    for item in map(_printable, report.standing_apart):
+        lines += [f"- job {item.job_id}: {item.statement}", f"  {item.path}:{item.line_no}"]
+    is_sure = all(item.is_still for item in report.standing_apart)
+    return "\n".join(lines + ([""] if is_sure else ["", _ONE_LOOK, ""]))
 
 
 def _foot(report: doc.Report) -> str:
