@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.errors import UsageError
 from aiscorr.serve.reports import reported
 from aiscorr.serve.state import read_state, write_state
 
@@ -81,7 +82,7 @@ def _tell(target: Target, failure: dict[str, Any], told: Told | None) -> Told | 
     tries = told.tries if told is not None and told.verdict == verdict else 0
     try:
         _send(target, failure, is_change=was_told)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+    except (OSError, subprocess.SubprocessError, ValueError, UsageError) as error:
         return Told(verdict, False, tries + 1, _said(error))
     return Told(verdict, True)
 
@@ -146,6 +147,8 @@ def _said(error: Exception) -> str:
         return f"exit code {error.returncode}: {(error.stderr or '').strip()[:200]}"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"no end within {_TIMEOUT_S} s"
+    if isinstance(error, UsageError):
+        return error.what
     return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else "the address is not valid"
 
 
