@@ -16,7 +16,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from aiscorr.errors import AiscorrError, QueryError
+from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError, QueryError
 from aiscorr.query import QUERY_SETTINGS, Rows, failed, fetch, single_statement, start, write_text
 from aiscorr.store.database import reading
 
@@ -61,7 +61,9 @@ def _answered(question: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         return {"limit": "memory"}, b""
     except AiscorrError as error:
         limit = "memory" if "Out of Memory" in error.what or "bad_alloc" in error.what else None
-        return {"what": error.what, "where": error.where, "try": error.try_this, "limit": limit}, b""
+        is_database = isinstance(error, DatabaseError | DatabaseBusyError)
+        head = {"what": error.what, "where": error.where, "try": error.try_this, "limit": limit}
+        return head | {"is_database": is_database}, b""
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, question: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

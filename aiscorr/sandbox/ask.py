@@ -90,7 +90,8 @@ class Sandbox:
         if head.get("limit"):
             raise self._reached(head["limit"])
         if "what" in head:
-            raise QueryError(head["what"], where=head["where"], try_this=head["try"])
+            kind = DatabaseError if head["is_database"] else QueryError
+            raise kind(head["what"], where=head["where"], try_this=head["try"])
         return Answer(
             question.form, tuple(head["columns"]), tuple(head["types"]), head["row_count"], row_limit,
             head["is_complete"], body,

@@ -11,6 +11,7 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,6 +69,19 @@ def notify(
                 then = f"given up after {told.tries} tries" if told.tries >= _TRIES else "tried again at the next run"
                 problems.append(f"{target.name}: {failure['failure_id']}: {told.error}; {then}")
     return problems
+
+
+def delivery_counts(folder: str) -> Counter[tuple[str, str]]:
+    """How many failures each target was told of (delivered), is to be told of again (waiting) or not (given_up)."""
+    try:
+        state = read_state(os.path.join(folder, _STATE), Told)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return Counter()
+
+    def of(told: Told) -> str:
+        return "delivered" if told.is_delivered else "given_up" if told.tries >= _TRIES else "waiting"
+
+    return Counter((key.partition("\t")[0], of(told)) for key, told in state.items())
 
 
 def _tell(target: Target, failure: dict[str, Any], told: Told | None) -> Told | None:

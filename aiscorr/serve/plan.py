@@ -123,7 +123,7 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         grace=duration(values.get("grace", "6h"), f"{where} [serve] grace"),
         wait=duration(values.get("wait", "15m"), f"{where} [serve] wait"),
         recent=duration(values.get("recent", "14d"), f"{where} [serve] recent"),
-        reports=os.path.abspath(os.path.join(base, values.get("reports", "reports"))),
+        reports=reports_folder(values, base),
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
         targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
@@ -133,6 +133,11 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
             "no source is named", where=f"{where} [serve]", try_this="add [[serve.cluster]] or [[serve.jobs]]"
         )
     return plan
+
+
+def reports_folder(values: Mapping[str, Any], base: str) -> str:
+    """Where the reports of a `[serve]` table go."""
+    return os.path.abspath(os.path.join(base, values.get("reports", "reports")))
 
 
 def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
