@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from scenes import REPO, Library
+from waiting import statements_of, wait_for
 
 from aiscorr.errors import DatabaseError, QueryError
 from aiscorr.query import named_queries
@@ -206,27 +207,6 @@ def test_every_named_query_is_answered(sandbox: Sandbox) -> None:
     assert row == {"c": None}, "what is not given is null"
 
 
-def children() -> list[int]:
-    """The processes of statements that this process has started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"aiscorr.sandbox" in (path / "cmdline").read_bytes():
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_for(found: Callable[[], object], seconds: float = 30) -> None:
-    """Until it holds."""
-    end = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
-
-
 LONG = "select count(*) from range(100000000000) as secret_name, range(1000000)"
 
 
@@ -249,12 +229,12 @@ def test_nothing_is_told_to_the_machine(db: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AISCORR_HTTP_TOKEN", "s3cret")
     sandbox, said = Sandbox(db, Limits(seconds=60)), list[str]()
     thread = asking(sandbox, said)
-    wait_for(children)
-    (child,) = children()
+    wait_for(statements_of)
+    (child,) = statements_of()
     shown = Path(f"/proc/{child}/cmdline").read_bytes() + Path(f"/proc/{child}/environ").read_bytes()
     sandbox.close()
     thread.join()
-    assert said == ["count"] and children() == []
+    assert said == ["count"] and statements_of() == []
     assert b"aiscorr.sandbox" in shown and b"secret_name" not in shown and b"s3cret" not in shown
 
 
@@ -262,7 +242,7 @@ def test_so_many_at_a_time(db: str) -> None:
     """One statement more than may run together is refused at once, and answered when there is room again."""
     sandbox, said = Sandbox(db, Limits(seconds=4, at_a_time=1)), list[str]()
     thread = asking(sandbox, said)
-    wait_for(children)
+    wait_for(statements_of)
     with pytest.raises(LimitError) as error:
         sandbox.ask(Question("select 1"))
     assert error.value.limit == "count"
@@ -278,22 +258,10 @@ def test_the_kernel_ends_what_nobody_waits_for(db: str, tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONPATH": str(REPO)}
     parent = subprocess.Popen([sys.executable, "-c", program], env=environment)
-    found: list[Path] = []
-
-    def is_started() -> bool:
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                if int((path / "stat").read_text().rpartition(")")[2].split()[1]) == parent.pid:
-                    found.append(path)
-            except OSError:
-                continue
-        return bool(found) or parent.poll() is not None
-
-    wait_for(is_started)
+    (child,) = wait_for(lambda: statements_of(parent.pid))
     parent.send_signal(signal.SIGKILL)
     parent.wait()
-    assert found
-    wait_for(lambda: not found[0].exists())
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
 
 
 def test_no_database(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def serve(
         click.echo(run_line(run))
         return {"ok": 0, "partial": 3, "failed": 1, "stopped": 130}[run.outcome]
     service = Service(plan, settings, work, context.say)
-    stop_on_signals(service.stop)
     with _listening(context, listen, is_wanted="http" in settings.serve):
+        stop_on_signals(service.stop)
         service.run()
     return 0
 
@@ -71,8 +71,8 @@ def _only_http(context: Context, listen: str | None) -> int:
     from aiscorr.serve.service import stop_on_signals
 
     stop = threading.Event()
-    stop_on_signals(stop.set)
     with _listening(context, listen, is_wanted=True):
+        stop_on_signals(stop.set)
         stop.wait()
     return 0
 
