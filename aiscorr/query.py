@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TEXT_FORMATS = ("table", "csv", "json", "jsonl", "markdown")
 BINARY_FORMATS = ("parquet", "arrow")
 FORMATS = TEXT_FORMATS + BINARY_FORMATS
+#: Times are shown in UTC, and no variable of Python is taken for a table.
+QUERY_SETTINGS = ("set TimeZone = 'UTC'", "set python_enable_replacements = false")
 _NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
 _PIVOT = re.compile(r"\s*pivot\b", re.IGNORECASE)
@@ -82,19 +84,19 @@ def named_query(name: str, folders: Iterable[str] = ()) -> NamedQuery:
     return known[name]
 
 
-def single_statement(sql: str) -> duckdb.Statement:
+def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> duckdb.Statement:
     """The one statement of the text. Raises QueryError for none, several, or a syntax error."""
     import duckdb
 
     try:
         sql.encode()
-        statements = duckdb.extract_statements(sql)
+        statements = connection.extract_statements(sql)
     except UnicodeEncodeError:
         raise QueryError(
             "the statement is not UTF-8", where=ascii(sql.strip()[:80]), try_this="convert it, with iconv for example"
         ) from None
     except duckdb.Error as error:
-        raise _failed(sql, error) from None
+        raise failed(sql, error) from None
     if len(statements) != 1:
         raise QueryError(
             f"expected one statement, found {len(statements)}",
@@ -117,18 +119,23 @@ def parameters_of(statement: duckdb.Statement, given: dict[str, str]) -> dict[st
 
 def run(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]) -> duckdb.DuckDBPyRelation | None:
     """Starts one statement; its rows are made when they are fetched. None for one without rows. Raises QueryError."""
+    for setting in QUERY_SETTINGS:
+        connection.execute(setting)
+    return start(connection, sql, given)
+
+
+def start(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]) -> duckdb.DuckDBPyRelation | None:
+    """As `run`, over a connection that has the settings of queries already, or cannot be set any more."""
     import duckdb
 
     if _PIVOT.match(sql):
         sql, given = _with_values(sql, given), {}
-    statement = single_statement(sql)
+    statement = single_statement(sql, connection)
     values = parameters_of(statement, given)
     try:
-        connection.execute("set TimeZone = 'UTC'")
-        connection.execute("set python_enable_replacements = false")
         return connection.sql(statement, params=values) if values else connection.sql(statement)
     except duckdb.Error as error:
-        raise _failed(sql, error) from None
+        raise failed(sql, error) from None
 
 
 def _with_values(sql: str, given: dict[str, str]) -> str:
@@ -143,7 +150,8 @@ def _with_values(sql: str, given: dict[str, str]) -> str:
     return _PARAMETER.sub(lambda match: quoted.get(match[1], "null"), sql)
 
 
-def _failed(sql: str, error: Exception) -> QueryError:
+def failed(sql: str, error: Exception) -> QueryError:
+    """What the user is told of a statement that DuckDB refused or gave up."""
     text = str(error)
     hint = "aiscorr query --list shows the views, --describe VIEW their columns"
     if "read-only" in text:
@@ -165,7 +173,7 @@ def fetch(result: duckdb.DuckDBPyRelation | None, sql: str) -> Rows:
             result = result.project(", ".join(cells))
         return Rows(columns, result.fetchall())
     except duckdb.Error as error:
-        raise _failed(sql, error) from None
+        raise failed(sql, error) from None
 
 
 def _plain_time(kind: str) -> str:
@@ -208,7 +216,7 @@ def write_binary(result: duckdb.DuckDBPyRelation | None, sql: str, form: str, ta
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise _failed(sql, error) from None
+        raise failed(sql, error) from None
 
 
 def json_text(value: object, indent: int | None = None) -> str:

@@ -102,8 +102,7 @@ def test_usage_errors(case: str, run: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("report", "--format", "pdf"), "--format markdown, then pandoc"),
-        (("report", "--format", "html"), "--format markdown, then pandoc"),
+        (("report", "--format", "pdf"), "--format html, and print it to a file"),
     ],
 )
 def test_what_is_not_there_yet(arguments: tuple[str, ...], words: str, run: Command) -> None:

@@ -46,7 +46,7 @@ PUBLIC = [
     "reject",
     "ingest_run",
 ]
-VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "demo", "collect"]
+VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "mcp", "demo", "collect"]
 
 
 @lru_cache(maxsize=1)

@@ -122,7 +122,7 @@ def test_a_later_try_delivers(home: Path, receiver: Receiver) -> None:
         ('kind = "slack"\nurl = "https://x"\nurl_file = "y"', "slack needs url or url_file"),
         ('kind = "command"\nurl = "https://x"', "command needs command"),
         ('kind = "slack"\nurl = "ftp://x"', "must begin with http"),
-        ('kind = "slack"\nurl_file = "aiscorr.toml"', "can be read by others"),
+        ('kind = "slack"\nurl_file = "aiscorr.toml"', "others than its owner may read or change the address"),
         ('kind = "slack"\nurl_file = "none"', "cannot be read"),
         ('kind = "slack"\nurl = "https://x"\nconfidence = 7', "from 0 to 1"),
     ],

@@ -349,19 +349,6 @@ def test_no_failure() -> None:
     assert json.loads(render_json(report))["failures"] == []
 
 
-def test_a_job_that_may_hang() -> None:
-    """Where stacks stand apart and no failure is known, the report says who stands where, and how to make sure."""
-    apart = doc.StandingApart(
-        "j\x1b[2J", (2,), False, False, "Rank 2 stands in read while 3 ranks wait", "/logs/r2", 15
-    )
-    report = doc.Report(doc.SCHEMA, NOW, "1", (), (apart,))
-    for text in (render_text(report, width=80, color=True), render_markdown(report)):
-        assert text.startswith("No failure was found in the logs at hand.\n\nA job may hang now:\n\n- job j")
-        assert "Rank 2 stands in read while 3 ranks wait\n  /logs/r2:15\n" in text
-        assert "aiscorr collect stacks" in text and controls(text) == set()
-    assert json.loads(render_json(report))["standing_apart"][0]["ranks"] == [2]
-
-
 def test_words_of_the_report(report: doc.Report) -> None:
     """The glossary explains the words of this report, and no others."""
     for failure in report.failures:

@@ -17,6 +17,7 @@ from aiscorr.cli.pulling import pull
 from aiscorr.cli.querying import query
 from aiscorr.cli.reporting import demo, explain, report, verify
 from aiscorr.cli.serving import serve
+from aiscorr.cli.tooling import mcp
 from aiscorr.errors import AiscorrError
 
 
@@ -55,7 +56,7 @@ def cli(context: click.Context, db: str | None, config: str | None, verbose: int
     context.obj = Context(db, config or os.environ.get("AISCORR_CONFIG"), -1 if quiet else verbose)
 
 
-for _command in (ingest, pull, query, report, verify, explain, collect, serve, demo):
+for _command in (ingest, pull, query, report, verify, explain, collect, serve, mcp, demo):
     cli.add_command(_command)
 
 

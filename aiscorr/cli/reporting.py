@@ -35,9 +35,9 @@ def report(
     color: bool | None,
 ) -> int:
     """The incident report of a failure: latest, an id, a job id, or all."""
-    if form in ("html", "pdf"):
+    if form == "pdf":
         raise UsageError(
-            f"--format {form} is not there yet", where="aiscorr report", try_this="--format markdown, then pandoc"
+            "--format pdf is not there yet", where="aiscorr report", try_this="--format html, and print it to a file"
         )
     is_terminal = output is None and sys.stdout.isatty()
     text = _report(
@@ -69,6 +69,10 @@ def _report(
         return render.render_json(document)
     if form == "markdown":
         return render.render_markdown(document)
+    if form == "html":
+        from aiscorr.report.html import render_html
+
+        return render_html(document)
     columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
     return render.render_text(document, width=columns, color=color)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiscorr.errors import UsageError
+from aiscorr.secret import read_secret
 
 if TYPE_CHECKING:
     from aistore.sdk import Client
     from aistore.sdk.retry_config import RetryConfig
 
-#: Others may not read or write a token; the group may read it, as Kubernetes mounts secrets for a group.
-_TOKEN_MODE = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
 _TRIES = 2
 _PAUSE_S = 0.5
 
@@ -62,19 +60,7 @@ def read_token(path: str) -> str:
 
     Raises UsageError where others may read the file, or no token is in it.
     """
-    try:
-        with open(path, encoding="utf-8") as handle:
-            mode = stat.S_IMODE(os.fstat(handle.fileno()).st_mode)
-            text = handle.read(1 << 16).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise UsageError(f"the token cannot be read: {said}", where=path, try_this="check the path") from None
-    if mode & _TOKEN_MODE:
-        raise UsageError(
-            f"others than its owner may read or change the token (mode {mode:04o})",
-            where=path,
-            try_this=f"chmod 600 {path}, and a new token if others were at it",
-        )
+    text = read_secret(path, "token")
     if text.startswith("{"):
         try:
             text = str(json.loads(text).get("token") or "")

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
-from aiscorr.query import json_text, printable
+from aiscorr.query import json_text
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Places, Steps, Table
-from aiscorr.report.sections import sections
+from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
+from aiscorr.report.layout import NO_FAILURE, foot, laid_out, standing_apart
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-_T = TypeVar("_T")
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
-NO_FAILURE = "No failure was found in the logs at hand."
-_ONE_LOOK = (
-    "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
-    " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
-)
 
 
 def render_json(report: doc.Report) -> str:
@@ -31,18 +23,18 @@ def render_json(report: doc.Report) -> str:
 
 def render_markdown(report: doc.Report) -> str:
     """The report as Markdown."""
+    apart = [_markdown(block) for block in standing_apart(report)]
     if not report.failures:
-        return f"{NO_FAILURE}\n{_apart(report)}"
+        return "\n".join([f"{NO_FAILURE}\n", *apart])
     parts: list[str] = []
-    for failure in map(_printable, report.failures):
-        places = Places(_paths(failure))
+    for failure in map(laid_out, report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
-        if places.root:
-            parts.append(f"Paths are below {_code(places.root)}.\n")
-        for title, blocks in _laid_out(failure, places):
+        if failure.root:
+            parts.append(f"Paths are below {_code(failure.root)}.\n")
+        for title, blocks in failure.sections:
             parts.append(f"## {title}\n")
             parts += [_markdown(block) for block in blocks]
-    parts += [_apart(report), _foot(report)] if report.standing_apart else [_foot(report)]
+    parts += [*apart, foot(report) + "\n"]
     return "\n".join(parts)
 
 
@@ -50,8 +42,6 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
     """The report as text of the given width in columns; ANSI colours where `color`."""
     from rich.console import Console
 
-    if not report.failures:
-        return f"{NO_FAILURE}\n{_apart(report)}"
     buffer = io.StringIO()
     console = Console(
         file=buffer,
@@ -63,73 +53,24 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    for failure in map(_printable, report.failures):
-        places = Places(_paths(failure))
+    for failure in map(laid_out, report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
-        if places.root:
-            console.print(f"Paths are below {places.root}", style="dim", soft_wrap=True)
-        for title, blocks in _laid_out(failure, places):
+        if failure.root:
+            console.print(f"Paths are below {failure.root}", style="dim", soft_wrap=True)
+        for title, blocks in failure.sections:
             console.print()
             _heading(console, title, "-", width)
             for block in blocks:
                 console.print(_rich(block), soft_wrap=isinstance(block, Command))
         console.print()
-    if report.standing_apart:
-        console.print(f"{_apart(report)}\n", soft_wrap=True, end="")
-    console.print(_foot(report), style="dim", end="")
+    apart = standing_apart(report)
+    if not report.failures:
+        console.print(NO_FAILURE + ("\n" if apart else ""))
+    for block in apart:
+        console.print(_rich(block))
+    if report.failures:
+        console.print(foot(report) + "\n", style="dim", end="")
     return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
-
-
-def _printable(value: _T) -> _T:
-    """The same with control characters of logs and file names shown by their codes: a terminal must not obey them."""
-    if isinstance(value, str):
-        return cast(_T, printable(value))
-    if isinstance(value, tuple):
-        return cast(_T, tuple(map(_printable, value)))
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: _printable(getattr(value, field.name)) for field in fields(value)})
-    return value
-
-
-def _laid_out(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str, list[Block]]]:
-    for section in sections():
-        blocks = section.blocks(failure, places)
-        if blocks:
-            yield section.title, blocks
-        elif section.empty:
-            yield section.title, [Paragraph(section.empty, "dim")]
-
-
-def _paths(failure: doc.FailureReport) -> Iterable[str]:
-    placed: tuple[doc.Placed, ...] = (
-        *failure.timeline,
-        *failure.key_files,
-        *failure.ruled_out,
-        *failure.ranks,
-        *failure.triage,
-        *failure.worker_files,
-        *failure.counter_deltas,
-        *failure.clocks,
-        *(step for chain in failure.chains for step in chain.steps),
-    )
-    yield from (item.path or "" for item in placed)
-    for cause in failure.root_causes:
-        yield from (line.path for line in (*cause.supports, *cause.contradicts))
-
-
-def _apart(report: doc.Report) -> str:
-    """Jobs that may hang now, as lines that are good Markdown too; nothing where there are none."""
-    if not report.standing_apart:
-        return ""
-    lines = ["", "A job may hang now:", ""]
-    for item in map(_printable, report.standing_apart):
-        lines += [f"- job {item.job_id}: {item.statement}", f"  {item.path}:{item.line_no}"]
-    is_sure = all(item.is_still for item in report.standing_apart)
-    return "\n".join(lines + ([""] if is_sure else ["", _ONE_LOOK, ""]))
-
-
-def _foot(report: doc.Report) -> str:
-    return f"aiscorr {report.aiscorr_version}, {report.generated_at:%Y-%m-%d %H:%M:%S} UTC\n"
 
 
 def _heading(console: Console, title: str, line: str, width: int) -> None:

@@ -67,6 +67,20 @@ def last_runs(path: str, count: int = _LAST) -> list[ServiceRun]:
     return list(runs)
 
 
+def runs_since(path: str, offset: int) -> tuple[list[ServiceRun], int, bool]:
+    """The runs whose lines stand behind `offset`, where the next one begins, and whether the file was made anew."""
+    try:
+        with open(path, "rb") as file:
+            is_anew = os.fstat(file.fileno()).st_size < offset
+            file.seek(0 if is_anew else offset)
+            text = file.read()
+    except FileNotFoundError:
+        return [], 0, offset > 0
+    whole = text[: text.rfind(b"\n") + 1]
+    runs = [_run(line) for line in whole.decode("utf-8", "replace").splitlines()]
+    return [run for run in runs if run is not None], (0 if is_anew else offset) + len(whole), is_anew
+
+
 def _run(line: str) -> ServiceRun | None:
     try:
         values = json.loads(line)

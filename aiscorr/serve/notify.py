@@ -11,11 +11,13 @@ import os
 import subprocess
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.errors import UsageError
 from aiscorr.serve.reports import reported
 from aiscorr.serve.state import read_state, write_state
 
@@ -69,6 +71,19 @@ def notify(
     return problems
 
 
+def delivery_counts(folder: str) -> Counter[tuple[str, str]]:
+    """How many failures each target was told of (delivered), is to be told of again (waiting) or not (given_up)."""
+    try:
+        state = read_state(os.path.join(folder, _STATE), Told)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return Counter()
+
+    def of(told: Told) -> str:
+        return "delivered" if told.is_delivered else "given_up" if told.tries >= _TRIES else "waiting"
+
+    return Counter((key.partition("\t")[0], of(told)) for key, told in state.items())
+
+
 def _tell(target: Target, failure: dict[str, Any], told: Told | None) -> Told | None:
     """Tells one target of one failure; None where there is nothing to tell."""
     verdict = f"{failure['storage_verdict']} {failure['failure_class']}"
@@ -81,7 +96,7 @@ def _tell(target: Target, failure: dict[str, Any], told: Told | None) -> Told | 
     tries = told.tries if told is not None and told.verdict == verdict else 0
     try:
         _send(target, failure, is_change=was_told)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+    except (OSError, subprocess.SubprocessError, ValueError, UsageError) as error:
         return Told(verdict, False, tries + 1, _said(error))
     return Told(verdict, True)
 
@@ -146,6 +161,8 @@ def _said(error: Exception) -> str:
         return f"exit code {error.returncode}: {(error.stderr or '').strip()[:200]}"
     if isinstance(error, subprocess.TimeoutExpired):
         return f"no end within {_TIMEOUT_S} s"
+    if isinstance(error, UsageError):
+        return error.what
     return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else "the address is not valid"
 
 

@@ -13,13 +13,14 @@ from zoneinfo import ZoneInfo
 
 from aiscorr.config import check_keys, check_zone
 from aiscorr.errors import UsageError
+from aiscorr.secret import read_secret
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _KEYS = {
     "timezone": str, "nightly": str, "every": str, "grace": str, "wait": str, "recent": str, "reports": str,
-    "cluster": object, "jobs": object, "notify": object,
+    "cluster": object, "jobs": object, "notify": object, "http": dict,
 }  # fmt: skip
 _CLUSTER_KEYS = {"name": str, "logs": object, "endpoint": str, "timezone": str}
 _TARGET_KEYS = {"name": str, "kind": str, "url": str, "url_file": str, "command": object, "confidence": object}
@@ -70,11 +71,8 @@ class Target:
     command: tuple[str, ...] = ()
 
     def address(self) -> str:
-        """The address; raises ValueError where the file does not hold one."""
-        if self.url is not None:
-            return self.url
-        with open(self.url_file or "", encoding="utf-8") as file:
-            return file.read().strip()
+        """The address. Raises UsageError where its file can no longer be read, or others can read it."""
+        return self.url if self.url is not None else read_secret(self.url_file or "", "address")
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         grace=duration(values.get("grace", "6h"), f"{where} [serve] grace"),
         wait=duration(values.get("wait", "15m"), f"{where} [serve] wait"),
         recent=duration(values.get("recent", "14d"), f"{where} [serve] recent"),
-        reports=os.path.abspath(os.path.join(base, values.get("reports", "reports"))),
+        reports=reports_folder(values, base),
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
         targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
@@ -135,6 +133,11 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
             "no source is named", where=f"{where} [serve]", try_this="add [[serve.cluster]] or [[serve.jobs]]"
         )
     return plan
+
+
+def reports_folder(values: Mapping[str, Any], base: str) -> str:
+    """Where the reports of a `[serve]` table go."""
+    return os.path.abspath(os.path.join(base, values.get("reports", "reports")))
 
 
 def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
@@ -187,17 +190,8 @@ def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
         raise UsageError("'url' must begin with http:// or https://", where=where, try_this="correct it")
     path = os.path.abspath(os.path.join(base, url_file)) if url_file else None
     if path is not None:
-        _check_secret(path, where)
+        read_secret(path, "address", f"{where} url_file")
     return Target(raw.get("name") or str(kind), str(kind), float(confidence), url, path, tuple(command))
-
-
-def _check_secret(path: str, where: str) -> None:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", where=where, try_this="check url_file") from None
-    if mode & 0o077:
-        raise UsageError(f"{path} can be read by others", where=where, try_this=f"chmod 600 {path}")
 
 
 def _zone(raw: Mapping[str, Any], where: str) -> str | None:

@@ -75,6 +75,13 @@ def reported(folder: str) -> set[str]:
     return {failure_id for failure_id, written in _read(folder).items() if written.fingerprint is not None}
 
 
+def report_counts(folder: str) -> tuple[int, int]:
+    """How many reports are whole, and how many partial."""
+    written = [item for item in _read(folder).values() if item.fingerprint is not None]
+    partial = sum(item.is_partial for item in written)
+    return len(written) - partial, partial
+
+
 def fingerprint_of(report: Report) -> str:
     """A sum over all that a report says but the time it was made at."""
     values = json.loads(render.render_json(report))

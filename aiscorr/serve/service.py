@@ -100,10 +100,10 @@ class Service:
             self._busy.release()
 
 
-def stop_on_signals(service: Service) -> None:
+def stop_on_signals(stop: Callable[[], None]) -> None:
     """SIGTERM and SIGINT end the service cleanly."""
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: service.stop())
+        signal.signal(number, lambda _number, _frame: stop())
 
 
 def run_line(run: ServiceRun) -> str:

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.disk import sync
@@ -66,10 +66,17 @@ def _busy_error(path: str, error: Exception) -> DatabaseBusyError:
 def _connect(path: str, *, read_only: bool, config: dict[str, Any], wait_s: float) -> duckdb.DuckDBPyConnection:
     import duckdb
 
+    return _opened(path, lambda: duckdb.connect(path, read_only=read_only, config=config), wait_s)
+
+
+def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> duckdb.DuckDBPyConnection:
+    """What `opener` gives, tried again for a while where another process holds the file."""
+    import duckdb
+
     end = time.monotonic() + wait_s
     while True:
         try:
-            return duckdb.connect(path, read_only=read_only, config=config)
+            return opener()
         except duckdb.IOException as error:
             if not _is_busy(error):
                 raise _broken(path, error) from None
@@ -125,15 +132,57 @@ def reading(
     path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection for one statement or one report; closed when the block ends."""
+    check_there(path)
+    connection = _connect(path, read_only=True, config=base_config(memory_limit, threads), wait_s=wait_s)
+    with _checked(connection, path):
+        yield connection
+
+
+@contextlib.contextmanager
+def reading_newest(
+    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """As `reading`, for a process that reads in several threads while one of them, or another process, publishes.
+
+    Connections of one process to one path share what the first of them opened, as long as any of them is open: they
+    would not see what was published since. Here each has a DuckDB of its own, to which the file is attached.
+    """
+    check_there(path)
+    connection = _opened(path, lambda: _attached(path, memory_limit, threads), wait_s)
+    with _checked(connection, path):
+        yield connection
+
+
+def check_there(path: str) -> None:
+    """Raises DatabaseError where no database is."""
     if not os.path.exists(path):
         raise DatabaseError(
             "there is no database yet", where=path, try_this="aiscorr ingest PATH…, or name the file with --db"
         )
-    connection = _connect(path, read_only=True, config=base_config(memory_limit, threads), wait_s=wait_s)
+
+
+def _attached(path: str, memory_limit: str, threads: int | None) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    config = base_config(memory_limit, threads) | {"storage_compatibility_version": "latest"}
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        quoted = path.replace("'", "''")
+        connection.execute(f"attach '{quoted}' as aiscorr_file (read_only)")
+        connection.execute("use aiscorr_file")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[None]:
+    """Closes the connection at the end; what it is connected to was made by this version of the schema."""
     try:
         with _interruptible():
             check_schema(connection, path)
-            yield connection
+            yield
     finally:
         connection.close()
 

@@ -1,0 +1,87 @@
+"""What every form of a report starts from: the sections of a failure as blocks, its paths shortened, nothing unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar, cast
+
+from aiscorr.query import printable
+from aiscorr.report import document as doc
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
+from aiscorr.report.sections import sections
+
+_T = TypeVar("_T")
+NO_FAILURE = "No failure was found in the logs at hand."
+_ONE_LOOK = (
+    "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
+    " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
+)
+
+
+@dataclass(frozen=True)
+class LaidOut:
+    """One failure: its sections with their titles, and the folder that its paths are below, empty for none."""
+
+    failure_id: str
+    root: str
+    sections: tuple[tuple[str, list[Block]], ...]
+
+
+def laid_out(failure: doc.FailureReport) -> LaidOut:
+    """The sections of a failure in their order; an empty one says why, or is left out."""
+    shown = _printable(failure)
+    places = Places(_paths(shown))
+    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places)))
+
+
+def standing_apart(report: doc.Report) -> list[Block]:
+    """Jobs that may hang now; nothing where there are none."""
+    shown = _printable(report.standing_apart)
+    if not shown:
+        return []
+    items = tuple((f"job {item.job_id}: {item.statement}", f"{item.path}:{item.line_no}") for item in shown)
+    blocks: list[Block] = [Paragraph("A job may hang now:", "open"), Bullets(items)]
+    return blocks if all(item.is_still for item in shown) else [*blocks, Paragraph(_ONE_LOOK, "dim")]
+
+
+def foot(report: doc.Report) -> str:
+    """What made the report, and when."""
+    return f"aiscorr {report.aiscorr_version}, {report.generated_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _printable(value: _T) -> _T:
+    """The same with control characters of logs and file names shown by their codes: a terminal must not obey them."""
+    if isinstance(value, str):
+        return cast(_T, printable(value))
+    if isinstance(value, tuple):
+        return cast(_T, tuple(map(_printable, value)))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _printable(getattr(value, field.name)) for field in fields(value)})
+    return value
+
+
+def _sections(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str, list[Block]]]:
+    for section in sections():
+        blocks = section.blocks(failure, places)
+        if blocks:
+            yield section.title, blocks
+        elif section.empty:
+            yield section.title, [Paragraph(section.empty, "dim")]
+
+
+def _paths(failure: doc.FailureReport) -> Iterable[str]:
+    placed: tuple[doc.Placed, ...] = (
+        *failure.timeline,
+        *failure.key_files,
+        *failure.ruled_out,
+        *failure.ranks,
+        *failure.triage,
+        *failure.worker_files,
+        *failure.counter_deltas,
+        *failure.clocks,
+        *(step for chain in failure.chains for step in chain.steps),
+    )
+    yield from (item.path or "" for item in placed)
+    for cause in failure.root_causes:
+        yield from (line.path for line in (*cause.supports, *cause.contradicts))

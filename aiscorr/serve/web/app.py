@@ -1,0 +1,61 @@
+"""The addresses of the server, each with what answers it, behind the access check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from aiscorr.errors import AiscorrError
+from aiscorr.serve.web import api, pages
+from aiscorr.serve.web.access import Access
+from aiscorr.serve.web.answers import NotFoundError, Site, answering, error_answer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from aiscorr.serve.web.settings import HttpSettings
+
+_PROGRAMS = (
+    ("/livez", api.livez, ("GET",)),
+    ("/readyz", api.readyz, ("GET",)),
+    ("/metrics", api.metrics, ("GET",)),
+    ("/api/failures", api.failures, ("GET",)),
+    ("/api/failures/{failure:path}", api.failure, ("GET",)),
+    ("/api/queries", api.queries, ("GET",)),
+    ("/api/queries/{name}", api.named_query, ("GET",)),
+    ("/api/query", api.query, ("GET", "POST")),
+)
+_PAGES = (
+    ("/", pages.home),
+    ("/style.css", pages.sheet),
+    ("/failures", pages.failures),
+    ("/failures/{failure:path}", pages.failure),
+    ("/runs", pages.runs),
+    ("/queries", pages.queries),
+    ("/queries/{name}", pages.named_query),
+)
+
+
+def app(site: Site, settings: HttpSettings) -> Access:
+    """The whole application."""
+    routes = [
+        Route(path, answering(site, endpoint, error_answer), methods=list(methods))
+        for path, endpoint, methods in _PROGRAMS
+    ]
+    routes += [Route(path, answering(site, endpoint, pages.refused), methods=["GET"]) for path, endpoint in _PAGES]
+    made = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
+    return Access(made, settings.token, settings.host)
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    """An address or a method that nothing answers."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    what = "there is nothing here" if status == 404 else f"{request.method} is not answered here"
+    said = (NotFoundError if status == 404 else AiscorrError)(what, try_this="/, /failures, /queries, /api/failures")
+    answer = error_answer(said) if request.url.path.startswith("/api/") else pages.refused(said)
+    answer.status_code = status
+    return answer

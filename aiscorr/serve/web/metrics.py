@@ -1,0 +1,170 @@
+"""What a scrape is told, in the text format of Prometheus: runs, lag, failures by class, rows, errors, reports.
+
+Written out here and not with a library, whose registry is one for the whole process and counts what happens in it;
+these values are read from the database, the ledger and the reports each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from aiscorr import __version__
+from aiscorr.errors import AiscorrError
+from aiscorr.serve.ledger import ServiceRun, runs_since
+from aiscorr.serve.notify import delivery_counts
+from aiscorr.serve.reports import report_counts
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from aiscorr.serve.reader import Reader
+
+_LAG = """
+select kind, coalesce(cluster, '') as cluster, epoch_ns(max(last_at)) / 1e9
+from source_file where kind in ('ais_log', 'worker_log') and last_at is not null group by all order by all
+"""
+_FAILURES = """
+select failure_class, storage_verdict, count(*) from failure group by all order by all
+"""
+_ROWS = "select table_name, estimated_size from duckdb_tables() where not starts_with(table_name, 'stored_') order by 1"
+_INGESTS = "select outcome, count(*) from ingest_run group by all order by all"
+_PROBLEMS = "select kind, count(*) from source_file where problem is not null group by all order by all"
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric: its name without `aiscorr_`, kind, meaning, and values by labels."""
+
+    name: str
+    kind: str
+    meaning: str
+    values: tuple[tuple[Labels, float], ...]
+
+    def text(self) -> str:
+        """The metric in the text format."""
+        name = f"aiscorr_{self.name}"
+        lines = [f"# HELP {name} {self.meaning}", f"# TYPE {name} {self.kind}"]
+        for labels, value in self.values:
+            shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
+            lines.append(f"{name}{{{shown}}} {_number(value)}" if shown else f"{name} {_number(value)}")
+        return "\n".join(lines) + "\n"
+
+
+class RunCounts:
+    """Counts the runs of the ledger by kind and outcome; a scrape reads only the lines that are new."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._guard = threading.Lock()
+        self._offset = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._last: ServiceRun | None = None
+
+    def read(self) -> tuple[Mapping[tuple[str, str], int], ServiceRun | None]:
+        """The counts, and the last run."""
+        with self._guard:
+            runs, offset, is_anew = runs_since(self._path, self._offset)
+            if is_anew:
+                self._counts.clear()
+                self._last = None
+            self._offset = offset
+            for run in runs:
+                self._counts[run.kind, run.outcome] += 1
+                self._last = run
+            return dict(self._counts), self._last
+
+
+def metrics_text(reader: Reader, counts: RunCounts, reports: str, now: datetime | None = None) -> str:
+    """All metrics; those of a database that cannot be read are left out, and `aiscorr_up` is 0."""
+    now = now or datetime.now(UTC)
+    found = [Metric("info", "gauge", "The version that runs.", (((("version", __version__),), 1),))]
+    found += _runs(counts, now)
+    found += _written(reports)
+    try:
+        with reader.connection() as connection:
+            found += [Metric("up", "gauge", "Whether the database can be read.", (((), 1),))]
+            found += _database(connection, now)
+    except AiscorrError:
+        found = [metric for metric in found if metric.name != "up"]
+        found.append(Metric("up", "gauge", "Whether the database can be read.", (((), 0),)))
+    with contextlib.suppress(OSError):
+        size = os.stat(reader.settings.db_path).st_size
+        found.append(Metric("database_bytes", "gauge", "Size of the database file.", (((), size),)))
+    return "".join(metric.text() for metric in found)
+
+
+def _runs(counts: RunCounts, now: datetime) -> Iterator[Metric]:
+    by_kind, last = counts.read()
+    yield Metric(
+        "runs_total", "counter", "Runs of the service in its ledger.",
+        tuple(((("kind", kind), ("outcome", outcome)), count) for (kind, outcome), count in sorted(by_kind.items())),
+    )  # fmt: skip
+    if last is None:
+        return
+    began, ended = last.began.timestamp(), datetime.fromisoformat(last.ended_at).timestamp()
+    kind: Labels = (("kind", last.kind), ("outcome", last.outcome))
+    yield Metric("last_run_start_timestamp_seconds", "gauge", "When the last run began.", ((kind, began),))
+    yield Metric("last_run_end_timestamp_seconds", "gauge", "When the last run ended.", ((kind, ended),))
+    yield Metric("last_run_age_seconds", "gauge", "Time since the last run ended.", (((), now.timestamp() - ended),))
+    yield Metric("last_run_problems", "gauge", "What went wrong in the last run.", (((), len(last.problems)),))
+
+
+def _database(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[Metric]:
+    def rows(sql: str) -> list[tuple[str, ...]]:
+        return connection.execute(sql).fetchall()
+
+    yield Metric(
+        "lag_seconds", "gauge", "Time since the newest line that is stored, by kind of log and cluster.",
+        tuple(((("kind", row[0]), ("cluster", row[1])), now.timestamp() - float(row[2])) for row in rows(_LAG)),
+    )  # fmt: skip
+    yield Metric(
+        "failures", "gauge", "Failures known, by class and by what is said of storage.",
+        tuple(
+            ((("failure_class", name), ("storage_verdict", verdict)), float(count))
+            for name, verdict, count in rows(_FAILURES)
+        ),
+    )  # fmt: skip
+    stored = rows(_ROWS)
+    yield Metric("rows", "gauge", "Rows stored, by table.", _by("table", stored))
+    rejects = [row for row in stored if row[0] == "rejected_line"]
+    yield Metric(
+        "rejects", "gauge", "Lines that could not be understood.", tuple(((), float(row[1])) for row in rejects)
+    )
+    yield Metric("ingests_total", "counter", "Ingests into the database, by outcome.", _by("outcome", rows(_INGESTS)))
+    yield Metric("files_with_problem", "gauge", "Files not read, or not to the end.", _by("kind", rows(_PROBLEMS)))
+
+
+def _written(reports: str) -> Iterator[Metric]:
+    whole, partial = report_counts(reports)
+    yield Metric(
+        "reports", "gauge", "Reports written; partial ones lack worker logs.",
+        (((("state", "whole"),), whole), ((("state", "partial"),), partial)),
+    )  # fmt: skip
+    yield Metric(
+        "notifications", "gauge", "Failures that a target was told of, is to be told of again, or was not told of.",
+        tuple(
+            ((("target", target), ("state", state)), count)
+            for (target, state), count in sorted(delivery_counts(reports).items())
+        ),
+    )  # fmt: skip
+
+
+def _by(label: str, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Labels, float], ...]:
+    return tuple((((label, str(row[0])),), float(row[1])) for row in rows)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.3f}"

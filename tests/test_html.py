@@ -1,0 +1,85 @@
+"""Reports as HTML: everything the other forms say, well formed, and nothing a log says becomes markup."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from commands import Command
+from html_page import Parsed
+from reports import report_of, with_text
+from scenes import Library, scenario_names
+
+from aiscorr.report.blocks import PLACE_MARK
+from aiscorr.report.html import render_html
+from aiscorr.report.layout import laid_out
+
+SCENARIO = "target_killed_short_batch"
+TAGS = {
+    "html", "head", "meta", "title", "style", "body", "h1", "h2", "nav", "a", "p", "code", "section", "dl", "dt", "dd",
+    "ul", "ol", "li", "b", "br", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "pre", "footer",
+}  # fmt: skip
+ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "class", "id", "href"}
+#: How a block is laid out; not what it says.
+UNSEEN = {"tone", "numeric", "wide"}
+HOSTILE = """<script>alert(1)</script><img src=x onerror="alert(1)"> ' & </title></style>"""
+
+
+def squeezed(text: str) -> str:
+    """The text without white space."""
+    return "".join(text.split())
+
+
+def texts(value: object) -> list[str]:
+    """Every text that the sections of a report show."""
+    if isinstance(value, str):
+        return value.split(PLACE_MARK)
+    if is_dataclass(value) and not isinstance(value, type):
+        return [
+            text for field in fields(value) if field.name not in UNSEEN for text in texts(getattr(value, field.name))
+        ]
+    if isinstance(value, tuple | list):
+        return [text for item in value for text in texts(item)]
+    return []
+
+
+@pytest.mark.parametrize("name", scenario_names()[:6])
+def test_report_is_well_formed_and_whole(name: str, library: Library) -> None:
+    """Tags fit together, links lead to sections that are there once, and what the report says is in it."""
+    report = report_of(library.database(name))
+    parsed = Parsed(render_html(report))
+    assert parsed.wrong == [] and parsed.tags <= TAGS and parsed.attributes <= ATTRIBUTES
+    assert sorted(parsed.links) == sorted(f"#{name}" for name in parsed.ids) and len(set(parsed.ids)) == len(parsed.ids)
+    seen = squeezed(parsed.text)
+    said = texts([laid_out(failure) for failure in report.failures])
+    assert len(said) > 50 and [text for text in said if squeezed(text) not in seen] == []
+
+
+def test_text_of_a_log_is_no_markup(library: Library) -> None:
+    """Whatever stands in a log, a name or a path, the page has the same tags as ever and shows it as text."""
+    report = report_of(library.database(SCENARIO))
+    hostile = report
+    for old in ("AZq6Oo53", "AISBatchLoaderError", "4184269", "pool3", "workers/"):
+        hostile = with_text(hostile, old, HOSTILE)
+    assert hostile != report
+    parsed, plain = Parsed(render_html(hostile)), Parsed(render_html(report))
+    assert (parsed.wrong, parsed.tags, parsed.attributes) == (plain.wrong, plain.tags, plain.attributes)
+    assert squeezed("<script>alert(1)</script>") in squeezed(parsed.text)
+
+
+def test_nothing_is_fetched(library: Library) -> None:
+    """A report names no address that a browser would load, and forbids every other."""
+    html = render_html(report_of(library.database(SCENARIO)))
+    assert "default-src 'none'" in html
+    assert [word for word in ("src=", "@import", "url(", "<link") if word in html] == []
+
+
+def test_command(run: Command, library: Library, tmp_path: Path) -> None:
+    """`report --format html` writes the page, also where there is no failure."""
+    done = run("--db", library.database(SCENARIO), "report", "--format", "html")
+    assert done.code == 0 and done.out.startswith("<!doctype html>") and "Storage failed this job" in done.out
+    (tmp_path / "empty").mkdir()
+    assert run("ingest", tmp_path / "empty").code == 0
+    done = run("report", "--format", "html")
+    assert done.code == 0 and "No failure was found" in done.out
