@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from reports import NOW
+from scenes import NOW
 
 from aiscorr.report import document as doc
 from aiscorr.report.html import render_html
