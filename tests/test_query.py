@@ -73,7 +73,14 @@ def test_named_query_on_nothing(name: str, run: Command, empty: str) -> None:
 def test_most_named_queries_find_something(db: str, run: Command) -> None:
     """An incident gives rows to the queries that are about incidents."""
     quiet = {name for name in QUERIES if not run("--db", db, "query", f"@{name}", "--format", "jsonl").out}
-    about_others = {"collectives", "stacks", "stack_tree", "traces", "trace_counts"}  # of dumps, which it has none of
+    about_others = {
+        "collectives",
+        "hanging",
+        "stacks",
+        "stack_tree",
+        "traces",
+        "trace_counts",
+    }  # of dumps, which it has none of
     expected = {"changes", "missing_ranks", "not_finite", "rank_targets", "rejects", "retries", "silence"}
     assert quiet <= expected | about_others
 
