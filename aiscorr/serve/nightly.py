@@ -13,6 +13,7 @@ from aiscorr.config import Settings, ingest_options
 from aiscorr.errors import AiscorrError
 from aiscorr.model import IngestOptions, IngestSummary
 from aiscorr.pull.gather import pull
+from aiscorr.retention import remove_old
 from aiscorr.serve.fetch import connect, make_room, spool_options
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.notify import notify
@@ -30,6 +31,7 @@ class _Progress:
     failures: list[str] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    removed_count: int = 0
     is_stopped: bool = False
 
     def add(self, summary: IngestSummary) -> None:
@@ -62,6 +64,8 @@ def run_once(
         step(should_stop, done)
     if not done.is_stopped:
         _report(plan, settings, now(), done)
+    if kind != "interval" and not done.is_stopped and not should_stop():
+        _remove_old(plan, settings, now(), done)
     run = ServiceRun(
         kind=kind,
         started_at=started.isoformat(),
@@ -72,6 +76,7 @@ def run_once(
         failures=tuple(done.failures),
         reports=tuple(done.reports),
         problems=tuple(done.problems),
+        removed_count=done.removed_count,
     )
     add_run(ledger_path(settings.db_path), run)
     return run
@@ -151,6 +156,19 @@ def _report(plan: ServePlan, settings: Settings, now: datetime, done: _Progress)
             done.problems += notify(connection, plan.targets, plan.reports, since=now - plan.recent)
     except Exception as error:  # as above
         done.problems.append(f"{plan.reports}: reports: {_said(error)}")
+
+
+def _remove_old(plan: ServePlan, settings: Settings, now: datetime, done: _Progress) -> None:
+    """Makes room by age, once a night: what failures need is kept."""
+    try:
+        removed = remove_old(
+            settings.db_path, plan.retention, now=now, memory_limit=settings.memory_limit, threads=settings.thread_count
+        )
+    except Exception as error:  # as above
+        done.problems.append(f"{settings.db_path}: removing what is old: {_said(error)}")
+        return
+    done.removed_count += removed.row_count
+    done.problems += [removed.problem] if removed.problem else []
 
 
 def _said(error: Exception) -> str:

@@ -6,23 +6,25 @@ import glob
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from aiscorr.config import check_keys, check_zone
 from aiscorr.errors import UsageError
+from aiscorr.model import Retention
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _KEYS = {
     "timezone": str, "nightly": str, "every": str, "grace": str, "wait": str, "recent": str, "reports": str,
-    "cluster": object, "jobs": object, "notify": object,
+    "cluster": object, "jobs": object, "notify": object, "retention": dict,
 }  # fmt: skip
 _CLUSTER_KEYS = {"name": str, "logs": object, "endpoint": str, "timezone": str}
 _TARGET_KEYS = {"name": str, "kind": str, "url": str, "url_file": str, "command": object, "confidence": object}
+_RETENTION_KEYS = {"counters": str, "events": str, "failures": str}
 _KINDS = ("webhook", "slack", "alertmanager", "command")
 _JOB_KEYS = {"path": str, "timezone": str, "job": str}
 
@@ -96,6 +98,7 @@ class ServePlan:
     clusters: tuple[ClusterLogs, ...]
     jobs: tuple[JobLogs, ...]
     targets: tuple[Target, ...] = ()
+    retention: Retention = field(default_factory=Retention)
 
 
 def duration(text: object, where: str) -> timedelta:
@@ -129,12 +132,27 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
         targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
+        retention=_retention(values.get("retention", {}), f"{where} [serve.retention]"),
     )
     if not plan.clusters and not plan.jobs:
         raise UsageError(
             "no source is named", where=f"{where} [serve]", try_this="add [[serve.cluster]] or [[serve.jobs]]"
         )
     return plan
+
+
+def _retention(raw: Mapping[str, Any], where: str) -> Retention:
+    """How long rows are kept: counters no longer than events, events no longer than failures."""
+    check_keys(raw, _RETENTION_KEYS, where)
+    ages = {key: duration(text, f"{where} {key}") for key, text in raw.items()}
+    events, failures = (ages.get(key, timedelta.max) for key in ("events", "failures"))
+    if not ages.get("counters", events) <= events <= failures:
+        raise UsageError(
+            "counters may not be kept longer than events, nor events longer than failures (what is not named is kept)",
+            where=where,
+            try_this='counters = "30d", events = "90d", failures = "400d"',
+        )
+    return Retention(**ages)
 
 
 def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
