@@ -25,6 +25,8 @@ _KEYS = {
 _CLUSTER_KEYS = {"name": str, "logs": object, "endpoint": str, "timezone": str}
 _TARGET_KEYS = {"name": str, "kind": str, "url": str, "url_file": str, "command": object, "confidence": object}
 _RETENTION_KEYS = {"counters": str, "events": str, "failures": str}
+_REMOTE = re.compile(r"([^/:]+|[^/]*\[[^/]*\]):(.*)", re.DOTALL)
+_HOST = re.compile(r"[A-Za-z0-9_.@%\[][A-Za-z0-9_.@%:\[\]-]*")
 _KINDS = ("webhook", "slack", "alertmanager", "command")
 _JOB_KEYS = {"path": str, "timezone": str, "job": str}
 
@@ -41,11 +43,12 @@ class ClusterLogs:
 
 @dataclass(frozen=True)
 class JobLogs:
-    """Worker logs: a glob in which `{job_id}` may stand for the job's id."""
+    """Worker logs: a glob in which `{job_id}` may stand for the job's id. `host`: where they lie, None: here."""
 
     template: str
     job_id: str | None
     timezone: str | None
+    host: str | None = None
 
     @property
     def has_job_id(self) -> bool:
@@ -183,7 +186,17 @@ def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:
         raise UsageError("'path' is missing", where=where, try_this='path = "/logs/{job_id}/error-*.out"')
     if path.count("{job_id}") > 1:
         raise UsageError("{job_id} may stand once in a path", where=where, try_this="put * in the other place")
-    return JobLogs(os.path.abspath(os.path.join(base, path)), raw.get("job"), _zone(raw, where))
+    remote = _REMOTE.fullmatch(path)
+    if remote is None:
+        return JobLogs(os.path.abspath(os.path.join(base, path)), raw.get("job"), _zone(raw, where))
+    host, template = remote.groups()
+    if not template.startswith("/") or _HOST.fullmatch(host) is None or set("[]") & set(template):
+        raise UsageError(
+            f"{path!r} is no path of another host: user@host:/path from the root on, no wildcards but *, ?, **",
+            where=where,
+            try_this='path = "me@login1:/logs/error-{job_id}-*.out"',
+        )
+    return JobLogs(os.path.normpath(template), raw.get("job"), _zone(raw, where), host)
 
 
 def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
