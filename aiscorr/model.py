@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 #: Of the folders beside a database that ingests work in; they hold no logs.
@@ -66,6 +67,18 @@ class IngestOptions:
     job_count: int = 1
     pattern_folders: tuple[str, ...] = ()
     format_folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Retention:
+    """How long rows are kept, by the time they tell; None: for ever.
+
+    `counters` and `events` are those that no kept failure needs; `failures` go with all that they cite.
+    """
+
+    counters: timedelta | None = None
+    events: timedelta | None = None
+    failures: timedelta | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from aiscorr.cluster_tables import NODE_SNAPSHOT, NODE_SNAPSHOT_COUNTER, PULL_MISS
 from aiscorr.flight_tables import FLIGHT_COLLECTIVE, FLIGHT_DUMP, FLIGHT_GROUP
+from aiscorr.retention_tables import RETENTION_LOG, ROW_REMOVAL
 from aiscorr.stack_tables import STACK_FRAME, TRACE_CALL
 from aiscorr.table import Column, Table
 from aiscorr.table import columns as _columns
@@ -374,6 +375,7 @@ FILE_TABLES: tuple[Table, ...] = (
     PULL_MISS,
     CLOCK_MARK,
     REJECTED_LINE,
+    ROW_REMOVAL,
 )
 
 TABLES: tuple[Table, ...] = (
@@ -383,6 +385,7 @@ TABLES: tuple[Table, ...] = (
     ARCHIVE_SEEN,
     FAILURE_NAME,
     CONCLUSION,
+    RETENTION_LOG,
     PATTERN_INFO,
     VIEW_STATE,
     CHANGED_TABLE,

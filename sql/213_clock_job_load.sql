@@ -1,6 +1,6 @@
 -- The clock of a job told by the moment AIStore's targets stopped serving it: between its last step and its death.
 -- grain: one row a job for which exactly one quarter-hour offset fits
--- reads: worker_file, worker_tail, job_storage, stats_line, counter_sample, clock_ais, ais_file, threshold
+-- reads: worker_file, worker_tail, job_storage, stats_line, counter_sample, clock_ais, ais_file, row_removal, threshold
 -- stored: yes
 -- empty without: counter_sample
 -- note: getbatch.n where the cluster served batches, else get.n. The last interval in which it grew, with later statistics lines in which it did not, must lie between the job's last step and its end. An offset of zero that fits is taken; another one only if no second one fits and the cluster's logs lie beside the job's.
@@ -21,6 +21,7 @@ reading as (
     join ais_file as f on f.file_id = l.file_id and f.node_role = 'target'
     join clock_ais as k on k.file_id = l.file_id
     left join counter_sample as c on c.file_id = l.file_id and c.line_no = l.line_no and c.name in ('getbatch.n', 'get.n')
+    where not exists (select 1 from row_removal as r where r.table_name = 'counter_sample' and r.file_id = l.file_id and l.local_ns >= r.low_ns and l.local_ns < r.high_ns)
     group by f.cluster, l.file_id, l.process_no, l.line_no, l.local_ns - k.shift_ns
 ),
 chosen as (

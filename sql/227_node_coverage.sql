@@ -1,9 +1,9 @@
 -- A span of time for which the logs of a node are at hand.
 -- grain: one row a span of a node
--- reads: ais_file, ais_event, stats_line, clock
+-- reads: ais_file, ais_event, stats_line, clock, aged_out
 -- public: yes
 -- stored: yes
--- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every hour), make one span. A downloaded log can lack its last minute: nlog flushes late.
+-- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every hour), make one span. A downloaded log can lack its last minute: nlog flushes late. A stretch whose events were removed because they were old is not covered.
 create or replace view node_coverage as
 with line as (
     select cluster, node_id, file_id, utc_ns
@@ -14,10 +14,15 @@ with line as (
     join ais_file as f on f.file_id = s.file_id
     join clock as k on k.file_id = s.file_id
 ),
+gone as (
+    select file_id, started_ns as low_ns, max(ended_ns) as high_ns from aged_out where table_name in ('ais_line', 'stats_line') group by file_id, started_ns
+),
 span as (
-    select cluster, node_id, file_id, min(utc_ns) as first_ns, max(utc_ns) as last_ns
-    from line
-    group by cluster, node_id, file_id
+    select l.cluster, l.node_id, l.file_id, min(l.utc_ns) as first_ns, max(l.utc_ns) as last_ns
+    from line as l
+    asof left join gone as g on g.file_id = l.file_id and l.utc_ns >= g.low_ns
+    where g.high_ns is null or l.utc_ns >= g.high_ns
+    group by l.cluster, l.node_id, l.file_id, g.low_ns
 ),
 marked as (
     select
@@ -37,7 +42,7 @@ select
     make_timestamp_ns(max(last_ns)) as ended_at,
     min(first_ns) as started_ns,
     max(last_ns) as ended_ns,
-    count(*) as file_count,
+    count(distinct file_id) as file_count,
     arg_min(file_id, (first_ns, file_id)) as file_id,
     1 as line_no
 from numbered

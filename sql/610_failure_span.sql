@@ -3,7 +3,7 @@
 -- reads: failure, job_cluster, stats_reading
 -- stored: yes
 -- empty without: failure
--- note: covered_ratio is the share of the span that lies between two statistics lines of one run; what a node counted between its last line and a kill is lost.
+-- note: covered_ratio is the share of the span that lies between two statistics lines of one run whose counters are at hand; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (
     select
@@ -28,7 +28,7 @@ covered as (
         s.failure_id, s.span, r.cluster, r.node_id,
         sum(least(r.utc_ns, s.end_ns) - greatest(coalesce(r.previous_ns, r.started_ns), s.start_ns)) as covered_ns
     from span as s
-    join stats_reading as r on r.cluster = s.cluster and r.is_first_copy
+    join stats_reading as r on r.cluster = s.cluster and r.is_first_copy and r.is_counted
         and r.utc_ns > s.start_ns and coalesce(r.previous_ns, r.started_ns) < s.end_ns
     group by s.failure_id, s.span, r.cluster, r.node_id
 )

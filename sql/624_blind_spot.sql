@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot
+-- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, fr_blind_spot
@@ -60,6 +60,8 @@ every as (
     union all
     select failure_id, 5, what, why, command from stack_blind_spot
     union all
+    select failure_id, 7, what, why, command from aged_blind_spot
+    union all
     select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window', 'a stretch between its statistics lines is missing (kill, restart or cut log), so counts there are a lower bound', 'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
     from base as b
     join failure_node as n on n.failure_id = b.failure_id
@@ -73,8 +75,6 @@ every as (
     group by b.failure_id
     union all
     select failure_id, 9, 'whether the fabric works at all', 'the logs show that nobody finished, not why', 'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on half of the nodes'
-    from base
-    where failure_class = 'gpu_fabric'
+    from base where failure_class = 'gpu_fabric'
 )
-select failure_id, position, what, why, command
-from every
+select failure_id, position, what, why, command from every

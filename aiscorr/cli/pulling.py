@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def _ingest(
     click.echo(summary_text(done, context), nl=False)
     if done.outcome == "stopped":
         return 130
-    count, size = make_room(summary, settings, chosen, datetime.now(UTC))
+    count, size = make_room(os.path.dirname(summary.folder), settings, chosen, datetime.now(UTC))
     if count:
         click.echo(f"removed from the spool: {count} files that are in the database, {size / 1e6:,.1f} MB")
     return 3 if done.outcome == "partial" else 0

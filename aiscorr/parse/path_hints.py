@@ -139,6 +139,11 @@ def job_of(path: str, templates: Iterable[str]) -> str | None:
     return None
 
 
+def fits(path: str, template: str) -> bool:
+    """Whether a path is one of those that a glob, perhaps with `{job_id}`, stands for."""
+    return _template(template).fullmatch(path) is not None
+
+
 @lru_cache(maxsize=64)
 def _template(template: str) -> re.Pattern[str]:
     parts = re.split(r"(\{job_id\}|\*\*/|\*|\?)", template)

@@ -255,8 +255,11 @@ with used as (
     where f.failure_id = $id
     union all
     select a.file_id, 'AIStore logs' as who
-    from failure as f join ais_file as a on a.cluster = f.cluster
-    where f.failure_id = $id
+    from failure as f
+    join ais_file as a on a.cluster = f.cluster
+    join source_file as s on s.file_id = a.file_id
+    where f.failure_id = $id and s.first_at <= f.window_ended_at + interval 1 day
+        and s.last_at >= f.window_started_at - interval 1 day
 )
 select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s, min(k.confidence)::double as confidence,
     count(*)::integer as file_count,

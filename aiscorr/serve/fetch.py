@@ -10,7 +10,7 @@ from aiscorr.config import PullSettings, Settings
 from aiscorr.errors import UsageError
 from aiscorr.pull.clean import clean
 from aiscorr.pull.connection import Connection, check_endpoint, check_tls, read_token
-from aiscorr.pull.gather import PullSummary, SpoolOptions
+from aiscorr.pull.gather import SpoolOptions
 from aiscorr.pull.spool import SpoolBusyError
 
 
@@ -47,11 +47,16 @@ def spool_options(settings: Settings, chosen: PullSettings) -> SpoolOptions:
     return SpoolOptions(folder, chosen.max_spool, chosen.node_count)
 
 
-def make_room(summary: PullSummary, settings: Settings, chosen: PullSettings, now: datetime) -> tuple[int, int]:
-    """Removes old files of the spool that the database holds; how many, and their bytes."""
+def remote_folder(settings: Settings) -> str:
+    """Where copies of worker logs of other hosts go: beside the database."""
+    return f"{os.path.splitext(os.path.realpath(settings.db_path))[0]}-remote"
+
+
+def make_room(folder: str, settings: Settings, chosen: PullSettings, now: datetime) -> tuple[int, int]:
+    """Removes old files of a spool that the database holds; how many, and their bytes."""
     with contextlib.suppress(SpoolBusyError):  # the pull that has begun meanwhile will make room
         return clean(
-            os.path.dirname(summary.folder), settings.db_path,
+            folder, settings.db_path,
             keep_days=chosen.keep_days, max_bytes=chosen.max_spool, now=now,
         )  # fmt: skip
     return 0, 0

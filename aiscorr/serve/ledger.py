@@ -17,7 +17,10 @@ _LAST = 1000
 
 @dataclass(frozen=True)
 class ServiceRun:
-    """One run. Times are ISO 8601 with zone; `problems`: what went wrong, a sentence each."""
+    """One run. Times are ISO 8601 with zone; `problems`: what went wrong, a sentence each.
+
+    `removed_count`: rows that were too old to be kept.
+    """
 
     kind: str
     started_at: str
@@ -28,6 +31,7 @@ class ServiceRun:
     failures: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    removed_count: int = 0
 
     @property
     def began(self) -> datetime:

@@ -13,10 +13,13 @@ from aiscorr.config import Settings, ingest_options
 from aiscorr.errors import AiscorrError
 from aiscorr.model import IngestOptions, IngestSummary
 from aiscorr.pull.gather import pull
-from aiscorr.serve.fetch import connect, make_room, spool_options
+from aiscorr.pull.remote import Place, fetch
+from aiscorr.pull.ssh import CONNECT_S, Limits
+from aiscorr.retention import remove_old
+from aiscorr.serve.fetch import connect, make_room, remote_folder, spool_options
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.notify import notify
-from aiscorr.serve.plan import ClusterLogs, ServePlan
+from aiscorr.serve.plan import ClusterLogs, JobLogs, ServePlan
 from aiscorr.serve.reports import write_reports
 from aiscorr.store.database import reading
 
@@ -30,6 +33,7 @@ class _Progress:
     failures: list[str] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    removed_count: int = 0
     is_stopped: bool = False
 
     def add(self, summary: IngestSummary) -> None:
@@ -55,6 +59,7 @@ def run_once(
     done = _Progress()
     steps = [partial(_pull, cluster, settings, now) for cluster in plan.clusters if cluster.endpoint]
     steps += [partial(_ingest, paths, options, settings, now) for paths, options in _sources(plan, settings)]
+    steps += [partial(_fetch, jobs, plan, settings, now) for jobs in plan.jobs if jobs.host is not None]
     for step in steps:
         if should_stop():
             done.is_stopped = True
@@ -62,6 +67,8 @@ def run_once(
         step(should_stop, done)
     if not done.is_stopped:
         _report(plan, settings, now(), done)
+    if kind != "interval" and not done.is_stopped and not should_stop():
+        _remove_old(plan, settings, now(), done)
     run = ServiceRun(
         kind=kind,
         started_at=started.isoformat(),
@@ -72,6 +79,7 @@ def run_once(
         failures=tuple(done.failures),
         reports=tuple(done.reports),
         problems=tuple(done.problems),
+        removed_count=done.removed_count,
     )
     add_run(ledger_path(settings.db_path), run)
     return run
@@ -92,7 +100,7 @@ def _pull(
         done.is_stopped = done.is_stopped or summary.is_stopped
         options = replace(ingest_options(settings), cluster=cluster.name or summary.cluster_id or None)
         _ingest([summary.folder], options, settings, now, should_stop, done)
-        make_room(summary, settings, settings.pull, now())
+        make_room(os.path.dirname(summary.folder), settings, settings.pull, now())
     except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
         done.problems.append(f"{cluster.endpoint}: {_said(error)}")
 
@@ -106,16 +114,40 @@ def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], Inges
         if cluster.paths:
             found.append((list(cluster.paths), options))
     for jobs in plan.jobs:
-        options = replace(
-            common,
-            job_id=jobs.job_id,
-            job_templates=(jobs.template,) if jobs.has_job_id else (),
-            timezone=jobs.timezone or common.timezone,
-        )
-        files = jobs.files()
+        files = jobs.files() if jobs.host is None else []
         if files:
-            found.append((files, options))
+            found.append((files, _job_options(jobs, common)))
     return found
+
+
+def _job_options(jobs: JobLogs, common: IngestOptions) -> IngestOptions:
+    templates = (jobs.template,) if jobs.has_job_id else ()
+    return replace(common, job_id=jobs.job_id, job_templates=templates, timezone=jobs.timezone or common.timezone)
+
+
+def _fetch(
+    jobs: JobLogs,
+    plan: ServePlan,
+    settings: Settings,
+    now: Callable[[], datetime],
+    should_stop: Callable[[], bool],
+    done: _Progress,
+) -> None:
+    """Brings copies of another host's worker logs up to date and reads them; what was not had is a problem."""
+    place, folder = Place(jobs.host or "", jobs.template), remote_folder(settings)
+    limits = Limits(settings.pull.read_s + CONNECT_S, settings.pull.node_s, should_stop)
+    since_ns = int((now() - plan.recent).timestamp()) * 1_000_000_000
+    try:
+        fetched = fetch(place, folder, limits, max_bytes=settings.pull.max_spool, since_ns=since_ns)
+        done.problems += fetched.problems
+        done.is_stopped = done.is_stopped or should_stop()
+        here = replace(jobs, template=place.template_in(folder), host=None)
+        files = here.files()
+        if files:
+            _ingest(files, _job_options(here, ingest_options(settings)), settings, now, should_stop, done)
+            make_room(folder, settings, settings.pull, now())
+    except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
+        done.problems.append(f"{place.host}:{place.template}: {_said(error)}")
 
 
 def _ingest(
@@ -151,6 +183,19 @@ def _report(plan: ServePlan, settings: Settings, now: datetime, done: _Progress)
             done.problems += notify(connection, plan.targets, plan.reports, since=now - plan.recent)
     except Exception as error:  # as above
         done.problems.append(f"{plan.reports}: reports: {_said(error)}")
+
+
+def _remove_old(plan: ServePlan, settings: Settings, now: datetime, done: _Progress) -> None:
+    """Makes room by age, once a night: what failures need is kept."""
+    try:
+        removed = remove_old(
+            settings.db_path, plan.retention, now=now, memory_limit=settings.memory_limit, threads=settings.thread_count
+        )
+    except Exception as error:  # as above
+        done.problems.append(f"{settings.db_path}: removing what is old: {_said(error)}")
+        return
+    done.removed_count += removed.row_count
+    done.problems += [removed.problem] if removed.problem else []
 
 
 def _said(error: Exception) -> str:

@@ -6,13 +6,14 @@ import glob
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from aiscorr.config import check_keys, check_zone
 from aiscorr.errors import UsageError
+from aiscorr.model import Retention
 from aiscorr.secret import read_secret
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -20,10 +21,13 @@ _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _KEYS = {
     "timezone": str, "nightly": str, "every": str, "grace": str, "wait": str, "recent": str, "reports": str,
-    "cluster": object, "jobs": object, "notify": object, "http": dict,
+    "cluster": object, "jobs": object, "notify": object, "http": dict, "retention": dict,
 }  # fmt: skip
 _CLUSTER_KEYS = {"name": str, "logs": object, "endpoint": str, "timezone": str}
 _TARGET_KEYS = {"name": str, "kind": str, "url": str, "url_file": str, "command": object, "confidence": object}
+_RETENTION_KEYS = {"counters": str, "events": str, "failures": str}
+_REMOTE = re.compile(r"([^/:]+|[^/]*\[[^/]*\]):(.*)", re.DOTALL)
+_HOST = re.compile(r"[A-Za-z0-9_.@%\[][A-Za-z0-9_.@%:\[\]-]*")
 _KINDS = ("webhook", "slack", "alertmanager", "command")
 _JOB_KEYS = {"path": str, "timezone": str, "job": str}
 
@@ -40,11 +44,12 @@ class ClusterLogs:
 
 @dataclass(frozen=True)
 class JobLogs:
-    """Worker logs: a glob in which `{job_id}` may stand for the job's id."""
+    """Worker logs: a glob in which `{job_id}` may stand for the job's id. `host`: where they lie, None: here."""
 
     template: str
     job_id: str | None
     timezone: str | None
+    host: str | None = None
 
     @property
     def has_job_id(self) -> bool:
@@ -94,6 +99,7 @@ class ServePlan:
     clusters: tuple[ClusterLogs, ...]
     jobs: tuple[JobLogs, ...]
     targets: tuple[Target, ...] = ()
+    retention: Retention = field(default_factory=Retention)
 
 
 def duration(text: object, where: str) -> timedelta:
@@ -127,6 +133,7 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
         clusters=tuple(_cluster(raw, base, where) for raw in _tables(values, "cluster", where)),
         jobs=tuple(_job(raw, base, where) for raw in _tables(values, "jobs", where)),
         targets=tuple(_target(raw, base, where) for raw in _tables(values, "notify", where)),
+        retention=_retention(values.get("retention", {}), f"{where} [serve.retention]"),
     )
     if not plan.clusters and not plan.jobs:
         raise UsageError(
@@ -138,6 +145,20 @@ def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> Ser
 def reports_folder(values: Mapping[str, Any], base: str) -> str:
     """Where the reports of a `[serve]` table go."""
     return os.path.abspath(os.path.join(base, values.get("reports", "reports")))
+
+
+def _retention(raw: Mapping[str, Any], where: str) -> Retention:
+    """How long rows are kept: counters no longer than events, events no longer than failures."""
+    check_keys(raw, _RETENTION_KEYS, where)
+    ages = {key: duration(text, f"{where} {key}") for key, text in raw.items()}
+    events, failures = (ages.get(key, timedelta.max) for key in ("events", "failures"))
+    if not ages.get("counters", events) <= events <= failures:
+        raise UsageError(
+            "counters may not be kept longer than events, nor events longer than failures (what is not named is kept)",
+            where=where,
+            try_this='counters = "30d", events = "90d", failures = "400d"',
+        )
+    return Retention(**ages)
 
 
 def _tables(values: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
@@ -168,7 +189,17 @@ def _job(raw: Mapping[str, Any], base: str, where: str) -> JobLogs:
         raise UsageError("'path' is missing", where=where, try_this='path = "/logs/{job_id}/error-*.out"')
     if path.count("{job_id}") > 1:
         raise UsageError("{job_id} may stand once in a path", where=where, try_this="put * in the other place")
-    return JobLogs(os.path.abspath(os.path.join(base, path)), raw.get("job"), _zone(raw, where))
+    remote = _REMOTE.fullmatch(path)
+    if remote is None:
+        return JobLogs(os.path.abspath(os.path.join(base, path)), raw.get("job"), _zone(raw, where))
+    host, template = remote.groups()
+    if not template.startswith("/") or _HOST.fullmatch(host) is None or set("[]") & set(template):
+        raise UsageError(
+            f"{path!r} is no path of another host: user@host:/path from the root on, no wildcards but *, ?, **",
+            where=where,
+            try_this='path = "me@login1:/logs/error-{job_id}-*.out"',
+        )
+    return JobLogs(os.path.normpath(template), raw.get("job"), _zone(raw, where), host)
 
 
 def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:

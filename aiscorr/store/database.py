@@ -29,6 +29,7 @@ _FICLONE = 0x40049409
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1
+_WORTH_PACKING = 16 << 20
 
 
 def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
@@ -46,7 +47,8 @@ def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
 
 def own_files(path: str) -> frozenset[str]:
     """The database and what DuckDB or aiscorr keep beside it."""
-    return frozenset(f"{path}{end}" for end in ("", ".wal", ".lock", ".writing", ".writing.wal"))
+    ends = ("", ".wal", ".lock", ".writing", ".writing.wal", ".writing.small", ".writing.small.wal")
+    return frozenset(f"{path}{end}" for end in ends)
 
 
 def _is_busy(error: Exception) -> bool:
@@ -230,35 +232,60 @@ def _copy(source: str, target: str) -> None:
             shutil.copyfileobj(old, new, 1 << 22)
 
 
+def _copy_with_log(path: str, copy: str) -> None:
+    _copy(path, copy)
+    if os.path.exists(f"{path}.wal"):
+        _copy(f"{path}.wal", f"{copy}.wal")
+
+
+def _publish(copy: str, path: str) -> None:
+    sync(copy)
+    os.replace(copy, path)
+    _remove(f"{path}.wal")
+
+
+@contextlib.contextmanager
+def _changing(copy: str, config: dict[str, Any], is_packed: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to write with, closed when the block ends, and the file packed where that is worth it."""
+    connection = _connect(copy, read_only=False, config=config, wait_s=0)
+    try:
+        with _interruptible():
+            _prepare(connection)
+            yield connection
+            connection.execute("checkpoint")
+            is_roomy = is_packed and _is_roomy(connection)
+    finally:
+        connection.close()
+    if is_roomy:
+        _pack(copy, config)
+
+
 @contextlib.contextmanager
 def writing(
-    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+    path: str,
+    *,
+    memory_limit: str = "1GB",
+    threads: int | None = None,
+    wait_s: float = 5.0,
+    is_packed: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that replaces the database when the block ends well.
 
-    When it ends with an error the copy is thrown away and the database is as it was.
+    When it ends with an error the copy is thrown away and the database is as it was. `is_packed`: where much of the
+    copy has become free it is written once more without that; DuckDB uses free space again but gives none back.
     """
     path = os.path.realpath(path)
+    config = base_config(memory_limit, threads)
     copy = f"{path}.writing"
     with _locked(path, wait_s):
         _remove(copy)
         try:
             if os.path.exists(path):
                 with reading(path, memory_limit=memory_limit, threads=threads, wait_s=wait_s):
-                    _copy(path, copy)
-                    if os.path.exists(f"{path}.wal"):
-                        _copy(f"{path}.wal", f"{copy}.wal")
-            connection = _connect(copy, read_only=False, config=base_config(memory_limit, threads), wait_s=0)
-            try:
-                with _interruptible():
-                    _prepare(connection)
-                    yield connection
-                    connection.execute("checkpoint")
-            finally:
-                connection.close()
-            sync(copy)
-            os.replace(copy, path)
-            _remove(f"{path}.wal")
+                    _copy_with_log(path, copy)
+            with _changing(copy, config, is_packed) as connection:
+                yield connection
+            _publish(copy, path)
         except OSError as error:
             raise DatabaseError(
                 f"the database cannot be written: {error.strerror}",
@@ -269,6 +296,30 @@ def writing(
             raise _write_error(path, error) from error
         finally:
             _remove(copy)
+
+
+def _is_roomy(connection: duckdb.DuckDBPyConnection) -> bool:
+    """More than a third of the file is free, and enough to be worth writing it again."""
+    size = connection.execute("select block_size, total_blocks, free_blocks from pragma_database_size()").fetchall()
+    block_bytes, count, free = size[0]
+    return bool(free * 3 > count and free * block_bytes > _WORTH_PACKING)
+
+
+def _pack(path: str, config: dict[str, Any]) -> None:
+    """Writes a closed database anew, without what is free in it."""
+    import duckdb
+
+    small = f"{path}.small"
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        old, new = (name.replace("'", "''") for name in (path, small))
+        connection.execute(f"attach '{old}' as old_file (read_only)")
+        connection.execute(f"attach '{new}' as new_file (storage_version 'v1.5.0')")
+        connection.execute("copy from database old_file to new_file")
+        connection.execute("checkpoint new_file")
+    finally:
+        connection.close()
+    os.replace(small, path)
 
 
 def _write_error(path: str, error: Exception) -> Exception:
@@ -301,7 +352,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _remove(path: str) -> None:
-    for name in (path, f"{path}.wal"):
+    for name in (path, f"{path}.wal", f"{path}.small", f"{path}.small.wal"):
         with contextlib.suppress(FileNotFoundError):
             os.remove(name)
     shutil.rmtree(f"{path}.tmp", ignore_errors=True)
