@@ -1,0 +1,30 @@
+"""The inner loops of reading in C, where they were built; `module` is None elsewhere, and Python does the same, slower.
+
+`hatch_build.py` builds them. AISCORR_NO_NATIVE=1 leaves them out, when it is set then or when the program runs.
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+
+#: As in module.c: what was built from other sources is not used.
+VERSION = 1
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("AISCORR_NO_NATIVE"):
+        return None
+    try:
+        from aiscorr.native import _native
+    except ImportError:
+        return None
+    return _native if getattr(_native, "VERSION", 0) == VERSION else None
+
+
+module: ModuleType | None = _load()
+
+
+def describe() -> str:
+    """Whether logs are read by the compiled part, in a few words."""
+    return "compiled reader" if module is not None else "reader in Python only (slower; no C compiler at installation?)"
