@@ -28,7 +28,7 @@ TEXT_LIMIT = 4096
 _COLUMNS = frozenset(AIS_LINE.column_names)
 #: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
 _FIXED = (
-    Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), r"[EW] [012]\d:[0-5]\d:[0-5]\d\."),
+    Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), "[EW] [012]"),
     Expression(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]", (b" {",), r"\d\d \{[a-zA-Z]"),
     Expression(rb"(?:Started up|Rotated) at \d{4}/", (b"Started up at ", b"Rotated at ")),
     Expression(rb"[tp]\[[\w-]{4,}\], Version ", (b"], Version ",)),
