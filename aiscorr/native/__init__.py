@@ -25,6 +25,11 @@ def _load() -> ModuleType | None:
 module: ModuleType | None = _load()
 
 
+def count_newlines(data: bytes | bytearray, start: int, end: int) -> int:
+    """The newlines between two places."""
+    return data.count(b"\n", start, end) if module is None else int(module.count_newlines(data, start, end))
+
+
 def describe() -> str:
     """Whether logs are read by the compiled part, in a few words."""
     return "compiled reader" if module is not None else "reader in Python only (slower; no C compiler at installation?)"

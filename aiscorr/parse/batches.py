@@ -1,4 +1,4 @@
-"""Rows collected and written out as parts, in Parquet or Arrow's format; memory stays bounded by the flush limit."""
+"""Rows collected and written out as parts in Arrow's file format; memory stays bounded by the flush limit."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _array(column: Column, values: list[Value]) -> pa.Array:
 
 
 class PartSink:
-    """Writes batches of all file tables as parts `<table>-<label>-<n>.parquet` or `.arrow` into a folder."""
+    """Writes batches of all file tables as parts `<table>-<label>-<n>.arrow` into a folder."""
 
     def __init__(self, folder: str, label: str) -> None:
         self._folder = folder
@@ -105,21 +105,14 @@ class PartSink:
             self.write(table_name, batch.take())
 
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:
-        """Rows that are Arrow already; where columns hold runs, which Parquet has no form for, in Arrow's format."""
+        """Rows that are Arrow already."""
         import pyarrow as pa
 
         self._number += 1
-        path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}")
-        if any(pa.types.is_run_end_encoded(of_type) for of_type in rows.schema.types):
-            path += ".arrow"
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema, options=options) as writer:
-                writer.write_batch(rows)
-        else:
-            import pyarrow.parquet as pq
-
-            path += ".parquet"
-            pq.write_table(pa.Table.from_batches([rows]), path, compression="lz4", write_statistics=False)
+        path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}.arrow")
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema, options=options) as writer:
+            writer.write_batch(rows)
         self.paths.append((table_name, path))
 
     def flush(self) -> None:

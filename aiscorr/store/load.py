@@ -72,7 +72,7 @@ def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileS
 def load_parts(
     connection: duckdb.DuckDBPyConnection, parts: Iterable[tuple[str, str]], file_ids: dict[int, int]
 ) -> None:
-    """Inserts parts (Parquet or Arrow); provisional file ids become final, rows of files not in the map are dropped."""
+    """Inserts parts of a scan; provisional file ids become final, rows of files not in the map are dropped."""
     connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
     if file_ids:
         connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
@@ -82,10 +82,7 @@ def load_parts(
         into = f"insert into {table_name} (file_id, {', '.join(others)})"
         what = f"select m.final, {', '.join('p.' + name for name in others)}"
         how = "join file_id_map as m on p.file_id = m.provisional"
-        if path.endswith(".parquet"):
-            connection.execute(f"{into} {what} from read_parquet(?) as p {how}", [path])
-        else:
-            _insert_arrow(connection, path, f"{into} {what} from incoming_rows as p {how}")
+        _insert_arrow(connection, path, f"{into} {what} from incoming_rows as p {how}")
         _changed(connection, tables[table_name])
         os.remove(path)
 
