@@ -143,6 +143,18 @@ def test_hits_outside_of_the_block_are_refused(
         compiled.Walk(Segment, b"abc\n", size, hits, 1, 0)
 
 
+def test_rows_become_columns(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows become the same columns with and without it; what is no row is refused."""
+    rows: list[dict[str, object]] = [{"a": 1, "b": None}, {"a": None, "c": "x", "d": 0}, {}]
+    names = ("a", "b", "c", "d", "e")
+    expected = [[1, None, None], None, [None, "x", None], [None, 0, None], None]
+    assert native.columns(rows, names) == expected
+    monkeypatch.setattr(native, "module", None)
+    assert native.columns(rows, names) == expected
+    with pytest.raises(TypeError, match="dictionaries"):
+        compiled.columns([{}, 3], names)
+
+
 def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
     """What is no place for columns is not written to, and pairs that are none are not taken."""
     walk = compiled.Walk(Segment, b"abc\n", 4, [(2, 0)], 1, 0)

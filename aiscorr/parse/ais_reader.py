@@ -19,7 +19,7 @@ from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
-from aiscorr.parse.values import Value, capture_json
+from aiscorr.parse.values import Value, capture_json, character_count
 from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import AIS_LINE
@@ -177,7 +177,7 @@ class AisFile:
         row.update(
             severity=record.severity,
             source_loc=record.source_loc,
-            message_start=len(line[: record.message_start].decode("utf-8", "replace")),
+            message_start=character_count(line, record.message_start),
         )
         row.update(ais_ids(message, self._self_id()))
         self._merge(row, values)

@@ -33,6 +33,7 @@ _STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", 
 _SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
 _HOST_WORDS = ("tp://", "tps://", "dial tcp ", "host='")
 _PEER_WORDS = (" t[", " p[", "shared-dm --> ", "reconnecting to ", "connectivity to ", "tid=", " not present", "name=")
+_ID_WORDS = (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
 _ARROWS = ("<=", "=>")
 _NODE_WORDS = ("t[", "p[")
 _STATUS_ERROR = re.compile(r"\b([45]\d\d) (?:Client|Server) Error")
@@ -157,6 +158,4 @@ def client_ids(message: str) -> dict[str, Value]:
 
 def may_hold_ids(line: bytes) -> bool:
     """Whether client_ids may find something in a line."""
-    return any(
-        word in line for word in (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
-    )
+    return holds_one(line, _ID_WORDS)
