@@ -43,8 +43,10 @@ class ContentSum:
         """The next bytes of the stream."""
         self._crc = crc32(part, self._crc)
         self.byte_count += len(part)
-        if not self._known_head and len(self._head) < END_BYTES:
+        if not self._known_head:
             self._head += bytes(part[: END_BYTES - len(self._head)])
+            if len(self._head) >= END_BYTES:
+                self._known_head = short_hash(self._head)
         if len(part) >= END_BYTES:
             self._tail = bytes(part[-END_BYTES:])
         else:

@@ -1,4 +1,4 @@
-"""Scans sources in this process or in several: files in, Parquet parts and summaries out.
+"""Scans sources in this process or in several: files in, Arrow parts and summaries out.
 
 Knows sources and parse, nothing of the store. A task is a list of files that one process reads one
 after the other into its own parts.
@@ -46,7 +46,7 @@ class ScanItem:
 
 @dataclass
 class ScanResult:
-    """What a task gave: summaries, Parquet parts by table, what could not be read."""
+    """What a task gave: summaries, Arrow parts by table, what could not be read."""
 
     summaries: list[FileSummary] = field(default_factory=list)
     parts: list[tuple[str, str]] = field(default_factory=list)

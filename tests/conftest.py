@@ -81,3 +81,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     before = signal.getsignal(signal.SIGINT)
     yield command_in(capsys.readouterr)
     assert signal.getsignal(signal.SIGINT) is before, "a command left its own handler of Ctrl-C behind"
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def either_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The test runs with the compiled part of the readers, where it was built, and without it."""
+    from aiscorr import native
+
+    if request.param == "plain":
+        monkeypatch.setattr(native, "module", None)
+    elif native.module is None:
+        pytest.skip("the compiled part was not built here: no C compiler, or AISCORR_NO_NATIVE is set")
+    return str(request.param)

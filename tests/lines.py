@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from aiscorr import native
 from aiscorr.model import FileSummary, IngestOptions, SourceRef
 from aiscorr.parse.ais_reader import AisLogReader
 from aiscorr.parse.ais_state import AisState
@@ -87,7 +88,7 @@ def read_text(
 ) -> Reading:
     """Reads a text as a file of that path and that time."""
     chosen = options or IngestOptions()
-    reader, sink = _reader_of(chosen)
+    reader, sink = _reader_of(chosen, native.module is not None)
     sink.tables = {}
     source = stream or io.BytesIO(as_bytes(text))
     summary = reader.read(SourceRef(path, path, modified_ns=modified_ns), source, 1)  # type: ignore[arg-type]
@@ -96,7 +97,7 @@ def read_text(
 
 
 @lru_cache(maxsize=8)
-def _reader_of(options: IngestOptions) -> tuple[FileReader, RowSink]:
+def _reader_of(options: IngestOptions, _is_compiled: bool) -> tuple[FileReader, RowSink]:
     sink = RowSink()
     return FileReader(sink, options, now_ns=NOW_NS), sink
 
@@ -129,15 +130,16 @@ class PieceStream(io.RawIOBase):
         return len(piece)
 
 
-_readers: dict[str, AisLogReader | WorkerLogReader] = {}
+_readers: dict[tuple[str, bool], AisLogReader | WorkerLogReader] = {}
 
 
 def read_pieces(kind: str, data: bytes, sizes: Sequence[int]) -> Reading:
     """Reads bytes with the reader of a kind, cut into blocks at about these sizes."""
     sink = RowSink()
-    if kind not in _readers:
-        _readers[kind] = AisLogReader(sink) if kind == "ais" else WorkerLogReader(sink)
-    reader = _readers[kind]
+    key = kind, native.module is not None
+    if key not in _readers:
+        _readers[key] = AisLogReader(sink) if kind == "ais" else WorkerLogReader(sink)
+    reader = _readers[key]
     reader.sink = sink
     summary = FileSummary(SourceRef("/x/some.log", "/x/some.log"), 1)
     if isinstance(reader, AisLogReader):

@@ -10,6 +10,8 @@ from lines import AIS_HEADER, Row, events, read_ais, read_text
 from aiscorr.model import IngestOptions
 from aiscorr.parse.ais_counters import stats_body
 
+pytestmark = pytest.mark.usefixtures("either_reader")
+
 LINE = "W 23:04:52.80190{} shared_dm:350 t[UrJt8102] trouble {}\n"
 STATS = "I 23:05:00.000001 {}\n"
 COUNTERS = {

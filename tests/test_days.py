@@ -11,6 +11,8 @@ from timed_lines import MODERATE, ais, header, marker, marks, text_of, times, wa
 
 from aiscorr.parse.stamps import DAY_NS, iso_ns
 
+pytestmark = pytest.mark.usefixtures("either_reader")
+
 
 @pytest.mark.parametrize(
     ("start", "clocks", "expected"),

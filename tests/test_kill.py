@@ -123,7 +123,7 @@ def test_ctrl_c_twice(tmp_path: Path) -> None:
 
 def test_work_folders_of_the_dead_are_removed(tmp_path: Path) -> None:
     """A work folder nobody holds is removed; one in use, and a user's folder of such a name, are not."""
-    written(tmp_path / ".aiscorr-dead" / "ais_line-1-1.parquet")
+    written(tmp_path / ".aiscorr-dead" / "ais_line-1-1.arrow")
     written(tmp_path / ".aiscorr-mine" / "notes.txt")
     (tmp_path / ".aiscorr-begun").mkdir()
     with work_folder(str(tmp_path / "x.duckdb")) as folder:

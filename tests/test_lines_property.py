@@ -23,6 +23,8 @@ from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.spec import pattern_set
 from aiscorr.tables import FILE_TABLES
 
+pytestmark = pytest.mark.usefixtures("either_reader")
+
 EXAMPLES = settings(
     max_examples=120, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )

@@ -9,6 +9,8 @@ from lines import Reading, Row, read_worker
 
 from aiscorr.parse.step_lines import FIRST_LINES, STRIDE_BYTES
 
+pytestmark = pytest.mark.usefixtures("either_reader")
+
 
 def nemo(step: int, second: int = 0, rank: int = 0, step_s: float = 0.5) -> str:
     """A NeMo line."""

@@ -9,6 +9,8 @@ import pytest
 from lines import Reading, Row, events, read_worker
 from timed_lines import text_of
 
+pytestmark = pytest.mark.usefixtures("either_reader")
+
 TRACEBACK = """Traceback (most recent call last):
   File "/w/train.py", line 9, in main
     step(batch)

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import io
 import re
-from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from aiscorr import native
 from aiscorr.parse.batches import PartSink
+from aiscorr.tables import STATS_LINE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from aiscorr.native._native import Stats
+
 _FLUSH_BYTES = 16 * 1024 * 1024
+#: Lines, pairs and names of them; as many as there are in so many bytes.
+_FLUSH_VALUES = 600_000
 _PAIR = re.compile(rb"[!-+\--9;-~]+:-?[0-9]{1,18}")
 PAIRS = re.compile(rb"(?:[!-+\--9;-~]++:-?[0-9]{1,18}+(?:,(?=.)|\Z))++", re.DOTALL)
 
@@ -52,8 +57,26 @@ def good_pairs(body: bytes) -> tuple[bytes, bool]:
     return b",".join(pair for pair in body.split(b",") if _PAIR.fullmatch(pair)), False
 
 
-class CounterBatch:
-    """Gathers statistics bodies of any number of files and writes counter_sample parts."""
+class CounterBatch(Protocol):
+    """Gathers statistics lines of any number of files and writes parts of stats_line and counter_sample."""
+
+    def add(self, body: bytes, place: StatsPlace, byte_offset: int, *, is_whole: bool) -> int:
+        """One line and its good pairs; returns how many there are."""
+
+    def flush_where_full(self) -> None:
+        """Writes what was gathered where it is much; called after each block."""
+
+    def flush(self) -> None:
+        """Writes what was gathered."""
+
+
+def counter_batch(sink: PartSink) -> CounterBatch:
+    """The fastest there is here."""
+    return PlainCounters(sink) if native.module is None else CompiledCounters(sink)
+
+
+class PlainCounters:
+    """A CounterBatch in Python: bodies are split by Arrow, many at once."""
 
     def __init__(self, sink: PartSink) -> None:
         self._sink = sink
@@ -62,37 +85,94 @@ class CounterBatch:
         self._counts: list[int] = []
         self._size = 0
 
-    def add(self, body: bytes, place: StatsPlace) -> int:
-        """The good pairs of one line; returns how many there are."""
-        count = body.count(b",") + 1
-        self._bodies.append(body)
-        self._places.append(place)
-        self._counts.append(count)
-        self._size += len(body)
-        if self._size >= _FLUSH_BYTES:
-            self.flush()
+    def add(self, body: bytes, place: StatsPlace, byte_offset: int, *, is_whole: bool) -> int:
+        """As CounterBatch."""
+        count = body.count(b",") + 1 if body else 0
+        row = {**place._asdict(), "byte_offset": byte_offset, "name_count": count, "is_complete": is_whole}
+        self._sink.add("stats_line", row)
+        if body:
+            self._bodies.append(body)
+            self._places.append(place)
+            self._counts.append(count)
+            self._size += len(body)
         return count
 
+    def flush_where_full(self) -> None:
+        """As CounterBatch."""
+        if self._size >= _FLUSH_BYTES:
+            self.flush()
+
     def flush(self) -> None:
-        """Splits and writes what was gathered."""
+        """As CounterBatch."""
         if self._bodies:
-            self._write(*_split(self._bodies))
+            import pyarrow as pa
+
+            lines = {
+                name: pa.array(values, of_type)
+                for (name, of_type), values in zip(_place_types().items(), zip(*self._places, strict=True), strict=True)
+            }
+            _write(self._sink, lines, pa.array(self._counts, pa.int32()), *_split(self._bodies))
         self._bodies, self._places, self._counts, self._size = [], [], [], 0
 
-    def _write(self, names: pa.Array, values: pa.Array) -> None:
+
+class CompiledCounters:
+    """A CounterBatch that the compiled part fills; what `stats` takes itself is written with the rest."""
+
+    def __init__(self, sink: PartSink) -> None:
+        self._sink = sink
+        self.stats: Stats = native.module.Stats()  # type: ignore[union-attr]
+
+    def add(self, body: bytes, place: StatsPlace, byte_offset: int, *, is_whole: bool) -> int:
+        """As CounterBatch."""
+        return self.stats.add(body, *place, byte_offset, is_whole)
+
+    def flush_where_full(self) -> None:
+        """As CounterBatch."""
+        if len(self.stats) >= _FLUSH_VALUES:
+            self.flush()
+
+    def flush(self) -> None:
+        """As CounterBatch."""
         import pyarrow as pa
 
-        indices = array("i")
-        for number, count in enumerate(self._counts):
-            indices.extend(array("i", (number,)) * count)
-        chosen = pa.Array.from_buffers(pa.int32(), len(indices), [None, pa.py_buffer(indices)])
-        types = (pa.int32(), pa.int64(), pa.int32(), pa.int64())
-        columns = {
-            name: pa.array(values, of_type)
-            for name, values, of_type in zip(StatsPlace._fields, zip(*self._places, strict=True), types, strict=True)
-        }
-        rows = {name: column.take(chosen) for name, column in columns.items()}
-        self._sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
+        if not len(self.stats):
+            return
+        raw = self.stats.take()
+        types = {**_place_types(), "byte_offset": pa.int64(), "name_count": pa.int32(), "is_complete": pa.int8()}
+        lines = {name: _column(raw[name], of_type) for name, of_type in types.items()}
+        rows = {**lines, "is_complete": lines["is_complete"].cast(pa.bool_())}
+        if not len(lines["line_no"]):
+            return
+        self._sink.write("stats_line", pa.RecordBatch.from_pydict({n: rows[n] for n in STATS_LINE.column_names}))
+        names = pa.DictionaryArray.from_arrays(_column(raw["name"], pa.int32()), pa.array(raw["names"], pa.string()))
+        _write(self._sink, lines, lines["name_count"], names, _column(raw["value"], pa.int64()))
+
+
+def _place_types() -> dict[str, pa.DataType]:
+    """The Arrow types of a StatsPlace."""
+    import pyarrow as pa
+
+    return dict(zip(StatsPlace._fields, (pa.int32(), pa.int64(), pa.int32(), pa.int64()), strict=True))
+
+
+def _column(raw: object, of_type: pa.DataType) -> pa.Array:
+    """The array whose values these bytes are."""
+    import pyarrow as pa
+
+    buffer = pa.py_buffer(raw)
+    return pa.Array.from_buffers(of_type, buffer.size // of_type.byte_width, [None, buffer])
+
+
+def _write(sink: PartSink, lines: dict[str, pa.Array], counts: pa.Array, names: pa.Array, values: pa.Array) -> None:
+    """Writes the pairs of lines; what is of the line stands there once for all of its pairs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    has_pairs = pc.greater(counts, 0)
+    ends = pc.cumulative_sum(counts.filter(has_pairs))
+    rows = {name: pa.RunEndEncodedArray.from_arrays(ends, lines[name].filter(has_pairs)) for name in StatsPlace._fields}
+    if len(values):
+        sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
 
 
 def _split(bodies: list[bytes]) -> tuple[pa.Array, pa.Array]:

@@ -9,7 +9,8 @@ import re
 
 from aiscorr.model import FileSummary
 from aiscorr.parse import ais_record as rec
-from aiscorr.parse.ais_counters import PAIRS, CounterBatch, StatsPlace, good_pairs, stats_body
+from aiscorr.parse.ais_bulk import whole_lines
+from aiscorr.parse.ais_counters import PAIRS, StatsPlace, counter_batch, good_pairs, stats_body
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
@@ -18,7 +19,7 @@ from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
-from aiscorr.parse.values import Value, capture_json
+from aiscorr.parse.values import Value, capture_json, character_count
 from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import AIS_LINE
@@ -27,7 +28,7 @@ TEXT_LIMIT = 4096
 _COLUMNS = frozenset(AIS_LINE.column_names)
 #: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
 _FIXED = (
-    Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), r"[EW] [012]\d:[0-5]\d:[0-5]\d\."),
+    Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), "[EW] [012]"),
     Expression(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]", (b" {",), r"\d\d \{[a-zA-Z]"),
     Expression(rb"(?:Started up|Rotated) at \d{4}/", (b"Started up at ", b"Rotated at ")),
     Expression(rb"[tp]\[[\w-]{4,}\], Version ", (b"], Version ",)),
@@ -43,7 +44,7 @@ class AisLogReader:
 
     def __init__(self, sink: PartSink, pattern_folders: tuple[str, ...] = ()) -> None:
         self.sink = sink
-        self.counters = CounterBatch(sink)
+        self.counters = counter_batch(sink)
         self.patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
         expressions = [*_FIXED, *(Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns)]
         self.prefilter: Prefilter = build_prefilter(expressions)
@@ -69,6 +70,7 @@ class AisFile:
         self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
         self._pending: dict[str, Value] | None = None
         self._follow = 0
+        self._whole_lines = whole_lines(reader.counters, summary, state) if zone is None else None
 
     @property
     def is_between_records(self) -> bool:
@@ -77,12 +79,13 @@ class AisFile:
 
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
-        for segment in self._walker.walk(block):
+        for segment in self._walker.walk(block, self._whole_lines):
             if segment.is_clipped or len(segment.text) >= TEXT_LIMIT * 8:
                 self._reject(segment, "line longer than 64 KiB: searched in windows")
             self._take(segment)
             self._walker.wants_every_line = self._pending is not None
         self.state.line_no = self._walker.line_no
+        self._reader.counters.flush_where_full()
 
     def finish(self, *, ends_with_newline: bool = True) -> None:
         """The end of the file: writes what is open and fills the summary."""
@@ -174,7 +177,7 @@ class AisFile:
         row.update(
             severity=record.severity,
             source_loc=record.source_loc,
-            message_start=len(line[: record.message_start].decode("utf-8", "replace")),
+            message_start=character_count(line, record.message_start),
         )
         row.update(ais_ids(message, self._self_id()))
         self._merge(row, values)
@@ -211,23 +214,10 @@ class AisFile:
 
     def _add_stats(self, segment: Segment, body: bytes, moment: int, *, is_whole: bool) -> None:
         """A statistics line and its good pairs."""
-        file_id, process_no, stored = self._summary.file_id, self.state.process_no, self._stored(moment)
-        place = StatsPlace(file_id, segment.line_no, process_no, stored)
-        count = self._reader.counters.add(body, place) if body else 0
+        place = StatsPlace(self._summary.file_id, segment.line_no, self.state.process_no, self._stored(moment))
+        count = self._reader.counters.add(body, place, segment.line_offset, is_whole=is_whole)
         self._summary.counter_count += count
         self._summary.event_count += 1
-        self._sink.add(
-            "stats_line",
-            {
-                "file_id": file_id,
-                "line_no": segment.line_no,
-                "byte_offset": segment.line_offset,
-                "process_no": process_no,
-                "local_ns": stored,
-                "name_count": count,
-                "is_complete": is_whole,
-            },
-        )
 
     def _take_marker(self, segment: Segment, record: rec.AisRecord, moment: int, line: bytes) -> int:
         """Takes day and zone from an hourly marker; returns the marker's own moment."""

@@ -8,16 +8,19 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 
 from aiscorr.model import FileSummary
+from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
 
+#: Where an id is from, words of which one stands in every match, and the regex.
 _SELF_IDS = (
-    ("title", re.compile(rb"Node ([tp])\[([\w-]+)\], Version")),
-    ("start_line", re.compile(rb"(?:loaded|generated) tid (t)\[([\w-]+)\]")),
-    ("start_line", re.compile(rb"Initialized (p)\[([\w-]+)\]")),
-    ("start_line", re.compile(rb"memory: ()([\w-]+)\.gmm\[")),
-    ("self_mention", re.compile(rb"\((?:stack: \[)?([tp])\[([\w-]+)\]: \w+\.go:\d+")),
+    ("title", (b"], Version",), re.compile(rb"Node ([tp])\[([\w-]+)\], Version")),
+    ("start_line", (b"ed tid t[",), re.compile(rb"(?:loaded|generated) tid (t)\[([\w-]+)\]")),
+    ("start_line", (b"Initialized p[",), re.compile(rb"Initialized (p)\[([\w-]+)\]")),
+    ("start_line", (b".gmm[",), re.compile(rb"memory: ()([\w-]+)\.gmm\[")),
+    ("self_mention", (b".go:",), re.compile(rb"\((?:stack: \[)?([tp])\[([\w-]+)\]: \w+\.go:\d+")),
     (
         "self_mention",
+        (b"t[", b"p["),
         re.compile(rb"^([tp])\[([\w-]+)\](?:\[g\d+,v\d+\]|:| run: | open shared-dm| starting rebalance| CPU util)"),
     ),
 )
@@ -99,20 +102,20 @@ class AisState:
 
     def note_identity(self, text: bytes) -> None:
         """Takes the writer's id, role, cluster, version and pod from a line, where it tells them."""
-        for source, regex in _SELF_IDS:
-            match = regex.search(text)
+        for source, words, regex in _SELF_IDS:
+            match = regex.search(text) if holds_one(text, words) else None
             if match is not None:
                 key = f"{match.group(1).decode()}:{match.group(2).decode()}"
                 counts = self.ids.setdefault(source, {})
                 counts[key] = counts.get(key, 0) + 1
-        uuid = _UUID.search(text)
+        uuid = _UUID.search(text) if b"Smap v" in text else None
         if uuid is not None:
             name = uuid.group(1).decode()
             self.uuids[name] = self.uuids.get(name, 0) + 1
-        version = _VERSION.search(text)
+        version = _VERSION.search(text) if b"Version " in text else None
         if version is not None:
             self.facts["version"] = version.group(1).decode()
-        pod = _POD.search(text)
+        pod = _POD.search(text) if b"Pod info" in text else None
         if pod is not None:
             self.facts["pod"] = pod.group(1).decode()
 

@@ -1,10 +1,12 @@
-"""Rows collected and written out as Parquet parts; memory stays bounded by the flush limit."""
+"""Rows collected and written out as parts in Arrow's file format; memory stays bounded by the flush limit."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aiscorr import native
 from aiscorr.arrow_types import arrow_type
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import Value
@@ -40,7 +42,7 @@ class RowBatch:
     def extend(self, values: dict[str, list[Value]], count: int) -> None:
         """Rows given by column, all of one length; columns that are not given are null."""
         self._pack_rows()
-        self._pack([values.get(name) or [None] * count for name in self.table.column_names], count)
+        self._pack([values.get(name) or None for name in self.table.column_names], count)
 
     def take(self) -> pa.RecordBatch:
         """The rows as Arrow; the batch is empty afterwards."""
@@ -48,7 +50,7 @@ class RowBatch:
 
         self._pack_rows()
         if not self._packed:
-            self._pack([[] for _ in self.table.columns], 0)
+            self._pack([None for _ in self.table.columns], 0)
         rows = self._packed[0] if len(self._packed) == 1 else pa.concat_batches(self._packed)
         self._packed, self._packed_count = [], 0
         return rows
@@ -56,12 +58,15 @@ class RowBatch:
     def _pack_rows(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
-            self._pack([[row.get(name) for row in rows] for name in self.table.column_names], len(rows))
+            self._pack(native.columns(rows, self.table.column_names), len(rows))
 
-    def _pack(self, columns: list[list[Value]], count: int) -> None:
+    def _pack(self, columns: Sequence[list[Value] | None], count: int) -> None:
         import pyarrow as pa
 
-        arrays = [_array(column, values) for column, values in zip(self.table.columns, columns, strict=True)]
+        arrays = [
+            pa.nulls(count, arrow_type(column.type)) if values is None else _array(column, values)
+            for column, values in zip(self.table.columns, columns, strict=True)
+        ]
         self._packed.append(pa.RecordBatch.from_arrays(arrays, names=list(self.table.column_names)))
         self._packed_count += count
 
@@ -70,18 +75,15 @@ def _array(column: Column, values: list[Value]) -> pa.Array:
     """The values of a column; texts without secrets, whatever reader they come from."""
     import pyarrow as pa
 
-    found = pa.array(values, type=arrow_type(column.type))
-    if column.type != "VARCHAR":
-        return found
-    texts = found.unique().to_pylist()
-    clean = [text and redact(text) for text in texts]
-    if clean == texts:
-        return found
-    return pa.array(clean, type=found.type).take(found.dictionary_encode("encode").indices)
+    if column.type == "VARCHAR":
+        found = {text: redact(text) for text in dict.fromkeys(values) if isinstance(text, str)}
+        if any(text != clean for text, clean in found.items()):
+            values = [found.get(text, text) if isinstance(text, str) else text for text in values]
+    return pa.array(values, type=arrow_type(column.type))
 
 
 class PartSink:
-    """Writes batches of all file tables as Parquet parts `<table>-<label>-<n>.parquet` into a folder."""
+    """Writes batches of all file tables as parts `<table>-<label>-<n>.arrow` into a folder."""
 
     def __init__(self, folder: str, label: str) -> None:
         self._folder = folder
@@ -107,14 +109,12 @@ class PartSink:
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:
         """Rows that are Arrow already."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         self._number += 1
-        path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}.parquet")
-        repeating = [name for name in rows.schema.names if name != "value"]  # counters' values hardly repeat
-        pq.write_table(
-            pa.Table.from_batches([rows]), path, compression="lz4", write_statistics=False, use_dictionary=repeating
-        )
+        path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}.arrow")
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema, options=options) as writer:
+            writer.write_batch(rows)
         self.paths.append((table_name, path))
 
     def flush(self) -> None:

@@ -130,7 +130,7 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
 
 
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
-    lines = [line for line in re.split(rb"[\r\n]+", text[:HEAD_BYTES]) if line.strip()][:_MAX_LINES]
+    lines = [line for line in text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n") if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()
     bare = _without_labels(lines)

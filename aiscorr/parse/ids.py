@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.values import Value, base36_ns
 
 WID = re.compile(
@@ -27,6 +28,14 @@ _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
 _STATUS = re.compile(r"STATUS:(\d{3})|\"status\":(\d{3})|(?:(?<!\w)HTTP|(?<!\w)status)[ =/:](?:1\.1 )?(\d{3})\b")
+#: Of which one stands in every match of _STATUS, _BUCKET, _ENDPOINT, _PEER, _TX_RX and _NODE.
+_STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", "status") for mark in " =/:"))
+_SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
+_HOST_WORDS = ("tp://", "tps://", "dial tcp ", "host='")
+_PEER_WORDS = (" t[", " p[", "shared-dm --> ", "reconnecting to ", "connectivity to ", "tid=", " not present", "name=")
+_ID_WORDS = (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
+_ARROWS = ("<=", "=>")
+_NODE_WORDS = ("t[", "p[")
 _STATUS_ERROR = re.compile(r"\b([45]\d\d) (?:Client|Server) Error")
 _UTM = re.compile(r"[?&]utm=([0-9a-z]{10,13})\b")
 _TID = re.compile(r"[?&]tid=([\w-]+)")
@@ -54,10 +63,12 @@ def common_ids(message: str) -> dict[str, Value]:
         found["wid"] = _first(WID.search(message))
     if "get-batch" in message or "gbt-" in message or "/moss/" in message:
         found["xid"] = _first(XID.search(message))
-    if "://" in message or "dial tcp" in message or "port=" in message:
+    may_be_address = "://" in message or "dial tcp" in message or "port=" in message
+    if may_be_address and holds_one(message, _HOST_WORDS):
         endpoint = _ENDPOINT.search(message)
         if endpoint is not None:
             found["endpoint"] = f"{endpoint.group(1)}:{endpoint.group(2)}"
+    if "://" in message and holds_one(message, _SCHEMES):
         bucket = _BUCKET.search(message)
         if bucket is not None:
             found["bucket"] = f"{bucket.group(1)}://{bucket.group(2)}"
@@ -76,7 +87,8 @@ def common_ids(message: str) -> dict[str, Value]:
 
 def _status_of(message: str) -> int | None:
     """The first HTTP status of a message."""
-    named = _STATUS.search(message) if "tatus" in message or "HTTP" in message or "STATUS:" in message else None
+    may_be_named = "tatus" in message or "HTTP" in message or "STATUS:" in message
+    named = _STATUS.search(message) if may_be_named and holds_one(message, _STATUS_WORDS) else None
     error = _STATUS_ERROR.search(message) if "t Error" in message or "r Error" in message else None
     if named is not None and (error is None or named.start() < error.start()):
         return int(_first(named) or 0)
@@ -86,7 +98,7 @@ def _status_of(message: str) -> int | None:
 def ais_ids(message: str, self_id: str | None) -> dict[str, Value]:
     """Identifiers of a daemon's line; the peer is the node it is about, never the writer."""
     found = common_ids(message)
-    smap = _SMAP.search(message)
+    smap = _SMAP.search(message) if "Smap v" in message else None
     if smap is not None:
         found["smap_version"] = int(smap.group(1))
         if smap.group(2):
@@ -107,16 +119,16 @@ def ais_ids(message: str, self_id: str | None) -> dict[str, Value]:
 
 def peer_of(message: str, self_id: str | None) -> str | None:
     """The other node of a line: named after from/to words, in a transport header, or mentioned at all."""
-    for match in _PEER.finditer(message):
+    for match in _PEER.finditer(message) if holds_one(message, _PEER_WORDS) else ():
         named = _first(match)
         if named and named != self_id:
             return named
-    header = _TX_RX.search(message)
+    header = _TX_RX.search(message) if holds_one(message, _ARROWS) else None
     if header is not None:
         for name in (header.group(1), header.group(3)):
             if name != self_id and len(name) >= 4:
                 return name
-    for name in _NODE.findall(message):
+    for name in _NODE.findall(message) if holds_one(message, _NODE_WORDS) else ():
         if name != self_id:
             return str(name)
     return None
@@ -132,7 +144,7 @@ def client_ids(message: str) -> dict[str, Value]:
         utm = _UTM.search(message)
         if utm is not None:
             found["request_ns"] = base36_ns(utm.group(1))
-    if "://" in message or "url: " in message:
+    if "tp://" in message or "tps://" in message or "url: /" in message:
         url = _URL.search(message)
         if url is not None:
             found["url"] = url.group(0).partition("?")[0].rstrip("\\")
@@ -146,6 +158,4 @@ def client_ids(message: str) -> dict[str, Value]:
 
 def may_hold_ids(line: bytes) -> bool:
     """Whether client_ids may find something in a line."""
-    return any(
-        word in line for word in (b"://", b"/v1/", b"STATUS", b"port=", b"wid", b"gbt-", b" Error", b"t[", b"p[")
-    )
+    return holds_one(line, _ID_WORDS)

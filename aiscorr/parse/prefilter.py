@@ -31,7 +31,7 @@ _SHORT_WORD, _LONG_WORD = 5, 6
 #: A regex without a run of so many fixed bytes is not worth a search.
 _SHORTEST_WORD = 3
 #: Raise when the same expressions are searched with other texts: what was compiled is then compiled anew.
-_TEXTS_VERSION = "2"
+_TEXTS_VERSION = "3"
 
 
 class Prefilter(Protocol):
@@ -90,7 +90,7 @@ def shorten(regex: re.Pattern[bytes]) -> bytes | None:
         return None
     try:
         tree = sre_parser.parse(regex.pattern, regex.flags & ~re.UNICODE)
-        items = _trim_head(_behind_gap(_trim_head(_trim(list(tree)))))
+        items = _head(_trim(list(tree)))
         text = _render(items)
     except (NotImplementedError, re.error, RecursionError):
         return None
@@ -123,6 +123,11 @@ def _trim(items: list[Any]) -> list[Any]:
     return items
 
 
+def _head(items: list[Any]) -> list[Any]:
+    """The items from where a search best begins."""
+    return _trim_head(_behind_gap(_trim_head(items)))
+
+
 def _trim_head(items: list[Any]) -> list[Any]:
     while items:
         op, value = items[0]
@@ -132,9 +137,23 @@ def _trim_head(items: list[Any]) -> list[Any]:
             items = items[1:]
         elif op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT) and value[0] != value[1]:
             return [(sre.MAX_REPEAT, (value[0], value[0], value[2])), *items[1:]]
+        elif op in (sre.SUBPATTERN, sre.BRANCH):
+            first = _trim_first(op, value)
+            if first is not None:
+                return [first, *items[1:]]
+            items = items[1:]
         else:
             return items
     return items
+
+
+def _trim_first(op: Any, value: Any) -> tuple[Any, Any] | None:
+    """A group or an alternative whose heads are chosen so too; None where a match of it may be empty then."""
+    if op is sre.SUBPATTERN:
+        inner = _head(list(value[3]))
+        return (op, (*value[:3], inner)) if inner else None
+    branches = [_head(list(branch)) for branch in value[1]]
+    return (op, (None, branches)) if all(branches) else None
 
 
 def _behind_gap(items: list[Any]) -> list[Any]:

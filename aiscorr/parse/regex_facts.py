@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, AnyStr
 
 sre: Any
 sre_parser: Any
@@ -27,7 +27,7 @@ class _TooManyError(Exception):
     """More texts than are worth a look."""
 
 
-def holds_one(text: bytes, words: Iterable[bytes]) -> bool:
+def holds_one(text: AnyStr, words: Iterable[AnyStr]) -> bool:
     """Whether a text holds one of the words, as they are written."""
     for word in words:  # noqa: SIM110 (any() takes three times as long here, once for each line)
         if word in text:

@@ -7,10 +7,14 @@ Lines end at \\n and are numbered as grep numbers them; a segment is the part of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from aiscorr import native
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.prefilter import Hit, Prefilter
+
+if TYPE_CHECKING:
+    from aiscorr.native._native import Stats
 
 MAX_SEGMENT_BYTES = 64 * 1024
 _WINDOW_BEFORE = 8 * 1024
@@ -33,6 +37,16 @@ class Segment(NamedTuple):
     is_clipped: bool = False
 
 
+class Taker(Protocol):
+    """Takes whole lines by the columns of the compiled part, so that they never become segments."""
+
+    def open(self) -> Stats | None:
+        """Where the next such lines go; None where each is to be looked at."""
+
+    def close(self) -> None:
+        """Lines may have been taken since `open`."""
+
+
 class LineWalker:
     """Turns blocks into segments. While `wants_every_line` is true, lines without a candidate come too."""
 
@@ -41,11 +55,28 @@ class LineWalker:
         self.line_no = line_no
         self.wants_every_line = False
 
-    def walk(self, block: Block) -> Iterator[Segment]:
+    def walk(self, block: Block, taker: Taker | None = None) -> Iterator[Segment]:
         """The segments of a block in order; afterwards `line_no` is the number of the next line."""
-        data, size = block.data, block.size
-        with memoryview(data) as view, view[:size] as part:
+        with memoryview(block.data) as view, view[: block.size] as part:
             hits = self._prefilter.find(part)
+        return self._walk(block, hits) if native.module is None else self._walk_compiled(block, hits, taker)
+
+    def _walk_compiled(self, block: Block, hits: list[Hit], taker: Taker | None) -> Iterator[Segment]:
+        """As `_walk`; lines that `taker` takes are left out."""
+        walk = native.module.Walk(Segment, block.data, block.size, hits, self.line_no, block.offset)  # type: ignore[union-attr]
+        while True:
+            stats = taker.open() if taker is not None and not self.wants_every_line else None
+            segment = walk.next(self.wants_every_line, stats)
+            if stats is not None and taker is not None:
+                taker.close()
+            if segment is None:
+                break
+            self.line_no = segment.line_no
+            yield segment
+        self.line_no = walk.line_no()
+
+    def _walk(self, block: Block, hits: list[Hit]) -> Iterator[Segment]:
+        data, size = block.data, block.size
         line_start = index = free = 0  # start of the counted line, next hit, first byte not handed out
         while True:
             while index < len(hits) and hits[index][0] <= free:

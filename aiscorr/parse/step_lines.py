@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aiscorr.model import FileSummary
+from aiscorr.native import count_newlines
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.prefixes import PrefixReader
@@ -150,7 +151,7 @@ class StepLines:
             if place < 0:
                 return
             piece = _piece_at(block, place)
-            number += block.data.count(b"\n", counted, piece.line_start)
+            number += count_newlines(block.data, counted, piece.line_start)
             counted = max(counted, piece.line_start)
             row = self._row(piece.text, number, block.offset + piece.line_start)
             if row is not None:

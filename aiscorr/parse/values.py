@@ -141,3 +141,8 @@ def default_converter(column_type: str) -> str:
 def strip_ansi(text: str) -> str:
     """The text without terminal colour codes."""
     return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def character_count(line: bytes, end: int) -> int:
+    """The characters in front of a place of a line."""
+    return min(end, len(line)) if line.isascii() else len(line[:end].decode("utf-8", "replace"))

@@ -21,7 +21,7 @@ from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
-from aiscorr.parse.values import Value, capture_json, strip_ansi
+from aiscorr.parse.values import Value, capture_json, character_count, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine, last_words
@@ -244,8 +244,8 @@ class WorkerFile:
             "severity": pattern.severity,
             "pattern": pattern.name,
             "text": text[:TEXT_LIMIT],
-            "body_start": len(line[: prefix.body_start].decode("utf-8", "replace")),
-            "message_start": len(line[: prefix.message_start].decode("utf-8", "replace")),
+            "body_start": character_count(line, prefix.body_start),
+            "message_start": character_count(line, prefix.message_start),
         }
         if may_hold_ids(line):
             row.update(client_ids(text))

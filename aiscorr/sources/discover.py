@@ -28,6 +28,7 @@ def discover(paths: Iterable[str]) -> Iterator[SourceRef | Unreadable]:
 def _walk(
     path: str, seen_files: set[tuple[int, int]], seen_folders: set[tuple[int, int]]
 ) -> Iterator[SourceRef | Unreadable]:
+    folders: dict[str, str] = {}
     pending = [path]
     while pending:
         current = pending.pop()
@@ -51,12 +52,22 @@ def _walk(
             if identity in seen_files:
                 continue
             seen_files.add(identity)
-            real = os.path.realpath(current)
+            real = _real(current, folders)
             yield SourceRef(
                 printable(real), real, stored_byte_count=info.st_size, modified_ns=min(info.st_mtime_ns, _INT64)
             )
         else:
             yield Unreadable(printable(current), "not a regular file (socket, pipe or device): skipped", is_error=False)
+
+
+def _real(path: str, folders: dict[str, str]) -> str:
+    """The path without links; that of a folder is found once for all files in it."""
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    folder, name = os.path.split(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)
 
 
 def _is_skipped(name: str) -> bool:

@@ -72,21 +72,29 @@ def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileS
 def load_parts(
     connection: duckdb.DuckDBPyConnection, parts: Iterable[tuple[str, str]], file_ids: dict[int, int]
 ) -> None:
-    """Inserts Parquet parts; provisional file ids become final, rows of files not in the map are dropped."""
+    """Inserts parts of a scan; provisional file ids become final, rows of files not in the map are dropped."""
     connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
     if file_ids:
         connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
     tables = {table.name: table for table in FILE_TABLES}
     for table_name, path in sorted(parts):  # one at a time: several at once take a row group each and thread of memory
         others = [name for name in tables[table_name].column_names if name != "file_id"]
-        connection.execute(
-            f"insert into {table_name} (file_id, {', '.join(others)}) "
-            f"select m.final, {', '.join('p.' + name for name in others)} "
-            "from read_parquet(?) as p join file_id_map as m on p.file_id = m.provisional",
-            [path],
-        )
+        into = f"insert into {table_name} (file_id, {', '.join(others)})"
+        what = f"select m.final, {', '.join('p.' + name for name in others)}"
+        how = "join file_id_map as m on p.file_id = m.provisional"
+        _insert_arrow(connection, path, f"{into} {what} from incoming_rows as p {how}")
         _changed(connection, tables[table_name])
         os.remove(path)
+
+
+def _insert_arrow(connection: duckdb.DuckDBPyConnection, path: str, statement: str) -> None:
+    """Runs an insert from `incoming_rows`, which are those of an Arrow file."""
+    import pyarrow as pa
+
+    with pa.memory_map(path) as file:
+        connection.register("incoming_rows", pa.ipc.open_file(file).read_all())
+        connection.execute(statement)
+        connection.unregister("incoming_rows")
 
 
 def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:

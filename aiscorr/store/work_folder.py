@@ -87,6 +87,6 @@ def remove_stale(base: str) -> None:
 def _holds_only_rows(folder: str) -> bool:
     """Whether an ingest made it: a folder of that name with anything else in it is the user's."""
     try:
-        return all(name == _LOCK or name.endswith(".parquet") for name in os.listdir(folder))
+        return all(name == _LOCK or name.endswith((".arrow", ".parquet")) for name in os.listdir(folder))
     except OSError:
         return False

@@ -1,0 +1,44 @@
+"""The inner loops of reading in C, where they were built; `module` is None elsewhere, and Python does the same, slower.
+
+`hatch_build.py` builds them. AISCORR_NO_NATIVE=1 leaves them out, when it is set then or when the program runs.
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any
+
+#: As in module.c: what was built from other sources is not used.
+VERSION = 2
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("AISCORR_NO_NATIVE"):
+        return None
+    try:
+        from aiscorr.native import _native
+    except ImportError:
+        return None
+    return _native if getattr(_native, "VERSION", 0) == VERSION else None
+
+
+module: ModuleType | None = _load()
+
+
+def count_newlines(data: bytes | bytearray, start: int, end: int) -> int:
+    """The newlines between two places."""
+    return data.count(b"\n", start, end) if module is None else int(module.count_newlines(data, start, end))
+
+
+def columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[Any] | None]:
+    """The values of rows by column; None for a column that no row has."""
+    if module is not None:
+        return module.columns(rows, names)  # type: ignore[no-any-return]
+    found = [[row.get(name) for row in rows] for name in names]
+    return [values if values.count(None) < len(values) else None for values in found]
+
+
+def describe() -> str:
+    """Whether logs are read by the compiled part, in a few words."""
+    return "compiled reader" if module is not None else "reader in Python only (slower; no C compiler at installation?)"

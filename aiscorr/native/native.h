@@ -1,0 +1,27 @@
+/* What the parts of the module share. Only the stable interface of CPython is used, so one build serves 3.11 and later.
+ *
+ * Nothing is kept outside of objects, every index is checked against the size of its buffer, and whatever is not plain
+ * is left to Python, which reads the same without this module.
+ */
+#ifndef AISCORR_NATIVE_H
+#define AISCORR_NATIVE_H
+
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef const unsigned char *Bytes;
+typedef struct Stats Stats;
+
+extern PyType_Spec stats_spec, walk_spec;
+
+/* In lines.c: newlines of a stretch of bytes. */
+Py_ssize_t newlines(Bytes text, Py_ssize_t size);
+
+/* In stats.c: takes `I 23:05:55.123456 {a.n:1,b.n:2}`; 1 if it did, 0 where the line is anything else, -1 on error. */
+int take_stats_line(Stats *self, Bytes text, Py_ssize_t size, int64_t line_no, int64_t byte_offset);
+
+#endif

@@ -1,0 +1,206 @@
+"""The compiled part of the readers gives the very rows that Python gives, and refuses what is not in its bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+from hypothesis import given
+from hypothesis import strategies as st
+from lines import AIS_HEADER, Reading, read_pieces, read_text
+from mangling import bytes_of, mangled
+from scenes import REPO
+from test_mangled import EXAMPLES, real_log
+
+from aiscorr import native
+from aiscorr.model import IngestOptions
+from aiscorr.parse.scan import Segment
+
+needs_compiled = pytest.mark.skipif(native.module is None, reason="the compiled part was not built here")
+
+
+def without(patch: pytest.MonkeyPatch, read: object, *given_: object) -> Reading:
+    """What a function reads without the compiled part."""
+    with patch.context() as inner:
+        inner.setattr(native, "module", None)
+        return read(*given_)  # type: ignore[no-any-return, operator]
+
+
+def everything(reading: Reading) -> tuple[object, ...]:
+    """All rows of all tables, whatever their order, and the summary."""
+    rows = {
+        name: sorted(json.dumps(row, sort_keys=True, default=str) for row in found)
+        for name, found in reading.tables.items()
+        if found
+    }
+    return rows, repr(reading.summary)
+
+
+@needs_compiled
+@pytest.mark.parametrize("kind", ["ais", "worker"])
+def test_mangled_logs_read_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mangled logs, cut into blocks anywhere, give the same rows, line numbers and rejects with and without it."""
+
+    @EXAMPLES
+    @given(st.integers(0, 10**9), st.integers(1, 60), st.sampled_from([1024, 4096, 30_011, 10**9]))
+    def check(seed: int, times: int, block_bytes: int) -> None:
+        chance = random.Random(seed)
+        data = bytes_of(mangled(real_log(kind), chance, times), chance)
+        compiled = read_pieces(kind, data, [block_bytes])
+        assert everything(compiled) == everything(without(monkeypatch, read_pieces, kind, data, [block_bytes]))
+
+    check()
+
+
+NAMES = st.sampled_from(
+    ["get.n", "err.get.n", "a", "get.n:", "q,", "", "é", "\x7f", "x" * 300, "#", '"a"', "b c", "\0"]
+)
+VALUES = st.one_of(
+    st.integers(-(10**19), 10**19).map(str),
+    st.sampled_from(
+        ["0", "-0", "007", "-", "", "+1", "9" * 18, "-" + "9" * 18, "9" * 19, "1.5", "0x1", " 1", "1 ", "{"]
+    ),
+)
+PAIR = st.one_of(st.tuples(NAMES, VALUES).map(":".join), st.just("get.n:1"), st.just("put.n:22"))
+CLOCK = st.sampled_from(
+    ["02:00:00.000001", "02:00:11.5", "02:00:05.123456", "23:59:59.999999", "00:00:00.000000", "99:99:99.999999"]
+)
+ENDS = st.sampled_from(
+    ["}", "", "}\0", "} ", ",}", "}I 02:00:07.000000 {a:1}", "}}", "\r", "}\rI 02:00:07.000000 {a:1}"]
+)
+LINE = st.builds(
+    lambda head, clock, pairs, end: f"{head} {clock} {{{','.join(pairs)}{end}",
+    st.sampled_from(["I", "I", "I", "\0I", "E", " I", "W"]), CLOCK, st.lists(PAIR, max_size=6), ENDS,
+)  # fmt: skip
+
+
+@needs_compiled
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_statistics_lines_read_the_same(zone: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics lines of any form, at any time of day, give the same rows and rejects with and without it."""
+    options = IngestOptions(kind="ais_log", timezone=zone)
+
+    @EXAMPLES
+    @given(st.lists(st.one_of(LINE, st.just("I 02:00:03.000000 {get.n:1,put.n:2}")), max_size=40), st.booleans())
+    def check(lines: list[str], is_headed: bool) -> None:
+        data = (AIS_HEADER * is_headed + "\n".join(lines)).encode("utf-8", "surrogateescape")
+
+        def read() -> Reading:
+            return read_text(data, options=options)
+
+        assert everything(read()) == everything(without(monkeypatch, read))
+
+    check()
+
+
+@needs_compiled
+def test_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of counter names in changing order keep their values."""
+    chance = random.Random(7)
+    names = [f"n{number}.n" for number in range(3000)]
+    bodies = [",".join(f"{chance.choice(names)}:{chance.randrange(10**18)}" for _ in range(50)) for _ in range(400)]
+    data = (AIS_HEADER + "".join(f"I 23:03:00.000000 {{{body}}}\n" for body in bodies)).encode()
+    reading = read_text(data)
+    assert len(reading.counter_sample) == 400 * 50
+    assert everything(reading) == everything(without(monkeypatch, read_text, data))
+
+
+@pytest.fixture
+def compiled() -> ModuleType:
+    """The compiled part."""
+    if native.module is None:
+        pytest.skip("the compiled part was not built here")
+    return native.module
+
+
+def test_newlines_are_counted(compiled: ModuleType) -> None:
+    """Newlines are counted between any two places, also such that lie outside of the text."""
+    text = bytes(random.Random(3).choice(b"\n\nab") for _ in range(9000))
+    for start, end in [(0, 9000), (1, 8999), (17, 4200), (5000, 5000), (6000, 5000), (-5, 20_000), (9000, 9001)]:
+        assert compiled.count_newlines(text, start, end) == text.count(b"\n", max(start, 0), max(end, 0))
+
+
+@pytest.mark.parametrize(
+    ("size", "hits", "error"),
+    [
+        (5, [], ValueError), (-1, [], ValueError), (4, [(5, 0)], ValueError), (4, [(-1, 0)], ValueError),
+        (4, [(3, 0), (2, 0)], ValueError), (4, [(1,)], IndexError), (4, [(2, "x")], TypeError), (4, [3], SystemError),
+    ],
+)  # fmt: skip
+def test_hits_outside_of_the_block_are_refused(
+    size: int, hits: list[object], error: type[Exception], compiled: ModuleType
+) -> None:
+    """A size or a hit that is not in the block is an error, and nothing is read."""
+    with pytest.raises(error):
+        compiled.Walk(Segment, b"abc\n", size, hits, 1, 0)
+
+
+def test_rows_become_columns(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows become the same columns with and without it; what is no row is refused."""
+    rows: list[dict[str, object]] = [{"a": 1, "b": None}, {"a": None, "c": "x", "d": 0}, {}]
+    names = ("a", "b", "c", "d", "e")
+    expected = [[1, None, None], None, [None, "x", None], [None, 0, None], None]
+    assert native.columns(rows, names) == expected
+    monkeypatch.setattr(native, "module", None)
+    assert native.columns(rows, names) == expected
+    with pytest.raises(TypeError, match="dictionaries"):
+        compiled.columns([{}, 3], names)
+
+
+def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
+    """What is no place for columns is not written to, and pairs that are none are not taken."""
+    walk = compiled.Walk(Segment, b"abc\n", 4, [(2, 0)], 1, 0)
+    with pytest.raises(TypeError):
+        walk.next(False, object())
+    stats = compiled.Stats()
+    with pytest.raises(ValueError, match="name:integer"):
+        stats.add(b"a:1,b", 1, 1, 0, 0, 0, True)
+    assert stats.take()["value"] == b"" and len(stats) == 0
+
+
+def run(program: str, **environment: str) -> str:
+    """What a program prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_it_can_be_left_out() -> None:
+    """AISCORR_NO_NATIVE=1 reads without the compiled part."""
+    program = "from aiscorr import native; print(native.module, native.describe())"
+    assert run(program, AISCORR_NO_NATIVE="1").startswith("None reader in Python only")
+
+
+def test_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled part that was built from other sources is not used."""
+    monkeypatch.setitem(sys.modules, "aiscorr.native._native", SimpleNamespace(VERSION=0))  # type: ignore[arg-type]
+    monkeypatch.setattr(native, "_native", SimpleNamespace(VERSION=0), raising=False)
+    assert native._load() is None
+
+
+@pytest.mark.parametrize("way", ["AISCORR_NO_NATIVE", "CC"])
+def test_a_wheel_without_a_compiler(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the C part cannot be built, or is not wanted, the wheel is pure Python."""
+    monkeypatch.setenv(way, "1" if way == "AISCORR_NO_NATIVE" else "false")
+    (built,) = WheelBuilder(str(REPO)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(built) as archive:
+        assert not [name for name in archive.namelist() if name.endswith(".so")]
+    assert Path(built).name.endswith("-py3-none-any.whl")
+
+
+@needs_compiled
+def test_a_wheel_with_a_compiler(tmp_path: Path) -> None:
+    """Where the C part was built the wheel holds it, and says for which machines it is."""
+    (built,) = WheelBuilder(str(REPO)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(built) as archive:
+        assert "aiscorr/native/_native.abi3.so" in archive.namelist()
+    assert "-cp311-abi3-" in Path(built).name
