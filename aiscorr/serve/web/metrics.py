@@ -13,10 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError
+from aiscorr.pull.spool import files_of
+from aiscorr.serve.fetch import spool_options
 from aiscorr.serve.ledger import ServiceRun, runs_since
 from aiscorr.serve.notify import delivery_counts
 from aiscorr.serve.reports import report_counts
@@ -96,6 +99,9 @@ def metrics_text(reader: Reader, counts: RunCounts, reports: str, now: datetime 
     except AiscorrError:
         found = [metric for metric in found if metric.name != "up"]
         found.append(Metric("up", "gauge", "Whether the database can be read.", (((), 0),)))
+    spool = spool_options(reader.settings, reader.settings.pull).folder
+    size = sum(size for _, size in files_of(Path(spool)))
+    found.append(Metric("spool_bytes", "gauge", "Size of what pulls have fetched.", (((), size),)))
     with contextlib.suppress(OSError):
         size = os.stat(reader.settings.db_path).st_size
         found.append(Metric("database_bytes", "gauge", "Size of the database file.", (((), size),)))
