@@ -103,9 +103,12 @@ def test_runs_are_counted_once(tmp_path: Path) -> None:
     with open(path, "ab") as file:
         file.write(b'{"kind": "nigh')
     assert counts.read()[0] == {("nightly", "ok"): 2}
+    kept = ServiceRun("once", run.started_at, run.ended_at, "failed", problems=("x" * 2000,))
+    add_run(f"{path}.new", kept)
+    Path(f"{path}.new").replace(path)
+    assert counts.read() == ({("once", "failed"): 1}, kept), "a ledger that was put in its place is read anew"
     Path(path).unlink()
-    add_run(path, run)
-    assert counts.read()[0] == {("nightly", "ok"): 1}
+    assert counts.read() == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,8 @@ def test_report(served: Site, failure: str) -> None:
     for form, begin in (("text", "FAILURE "), ("markdown", "# Failure "), ("html", "<!doctype html>")):
         answer = served.get("/api/failures/latest", format=form)
         assert answer.text.startswith(begin) and "Storage failed this job" in answer.text
+    style = re.search(r"style-src ('sha256-[^']+')", answer.text)
+    assert style and style[1] in answer.headers["content-security-policy"], "its own style sheet is allowed"
 
 
 def test_no_failure_yet(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def test_nothing_is_told_to_the_machine(db: str, monkeypatch: pytest.MonkeyPatch
     shown = Path(f"/proc/{child}/cmdline").read_bytes() + Path(f"/proc/{child}/environ").read_bytes()
     sandbox.close()
     thread.join()
-    assert said == ["count"] and statements_of() == []
+    assert said == ["closed"] and statements_of() == []
     assert b"aiscorr.sandbox" in shown and b"secret_name" not in shown and b"s3cret" not in shown
 
 

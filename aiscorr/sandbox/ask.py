@@ -119,7 +119,7 @@ class Sandbox:
             "size": (f"the answer is larger than {limits.byte_count:,} bytes", "fewer columns, or LIMIT"),
             "closed": ("the service is stopping", "again when it is back"),
         }[limit]
-        return LimitError("count" if limit == "closed" else limit, what, try_this)
+        return LimitError(limit, what, try_this)
 
     def _died(self, code: int, said: bytes) -> Exception:
         """What to make of a process that ended without an answer."""

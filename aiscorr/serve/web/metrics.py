@@ -20,7 +20,7 @@ from aiscorr import __version__
 from aiscorr.errors import AiscorrError
 from aiscorr.pull.spool import files_of
 from aiscorr.serve.fetch import spool_options
-from aiscorr.serve.ledger import ServiceRun, runs_since
+from aiscorr.serve.ledger import Mark, ServiceRun, runs_since
 from aiscorr.serve.notify import delivery_counts
 from aiscorr.serve.reports import report_counts
 
@@ -68,18 +68,17 @@ class RunCounts:
     def __init__(self, path: str) -> None:
         self._path = path
         self._guard = threading.Lock()
-        self._offset = 0
+        self._mark = Mark()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: ServiceRun | None = None
 
     def read(self) -> tuple[Mapping[tuple[str, str], int], ServiceRun | None]:
         """The counts, and the last run."""
         with self._guard:
-            runs, offset, is_anew = runs_since(self._path, self._offset)
+            runs, self._mark, is_anew = runs_since(self._path, self._mark)
             if is_anew:
                 self._counts.clear()
                 self._last = None
-            self._offset = offset
             for run in runs:
                 self._counts[run.kind, run.outcome] += 1
                 self._last = run
