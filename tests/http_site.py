@@ -59,7 +59,7 @@ class Site:
     def ask(self, method: str, path: str, headers: Mapping[str, str] | None = None, body: str | None = None) -> Got:
         """What one request gives, over a connection of its own."""
         parts = urlsplit(self.address)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
         try:
             connection.request(method, path, body, {"Connection": "close", **(headers or {})})
             answer = connection.getresponse()

@@ -103,9 +103,12 @@ def test_runs_are_counted_once(tmp_path: Path) -> None:
     with open(path, "ab") as file:
         file.write(b'{"kind": "nigh')
     assert counts.read()[0] == {("nightly", "ok"): 2}
+    kept = ServiceRun("once", run.started_at, run.ended_at, "failed", problems=("x" * 2000,))
+    add_run(f"{path}.new", kept)
+    Path(f"{path}.new").replace(path)
+    assert counts.read() == ({("once", "failed"): 1}, kept), "a ledger that was put in its place is read anew"
     Path(path).unlink()
-    add_run(path, run)
-    assert counts.read()[0] == {("nightly", "ok"): 1}
+    assert counts.read() == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,8 @@ def test_report(served: Site, failure: str) -> None:
     for form, begin in (("text", "FAILURE "), ("markdown", "# Failure "), ("html", "<!doctype html>")):
         answer = served.get("/api/failures/latest", format=form)
         assert answer.text.startswith(begin) and "Storage failed this job" in answer.text
+    style = re.search(r"style-src ('sha256-[^']+')", answer.text)
+    assert style and style[1] in answer.headers["content-security-policy"], "its own style sheet is allowed"
 
 
 def test_no_failure_yet(tmp_path: Path) -> None:
@@ -226,9 +231,10 @@ def test_post(served: Site) -> None:
 
 def test_limits_have_their_status(home: Path) -> None:
     """Time, memory and size that ran out are told apart by status."""
-    limits = {"query_seconds": 3, "query_memory": "64MiB", "query_bytes": "10K"}
-    with site(str(home / "aiscorr.duckdb"), home, limits) as served:
+    db = str(home / "aiscorr.duckdb")
+    with site(db, home, {"query_seconds": 2}) as served:
         assert served.query("select count(*) from range(100000000000) as a, range(1000000)").status == 504
+    with site(db, home, {"query_seconds": 60, "query_memory": "64MiB", "query_bytes": "10K"}) as served:
         assert served.query("select length(repeat('x', 2000000000))").status == 422
         assert served.query("select repeat('x', 1000) from range(20)").status == 413
 

@@ -98,6 +98,14 @@ def test_settings(mode: int, tmp_path: Path) -> None:
         assert http_settings({}, {}, listen=listen, base="/", where="x").is_local
 
 
+def test_no_table(run: Command, tmp_path: Path) -> None:
+    """What should be a table and is none is said."""
+    (tmp_path / "cwd" / "aiscorr.toml").write_text('[serve]\nhttp = "127.0.0.1:9464"\n')
+    for arguments in (("serve", "--only-http"), ("serve",), ("mcp",)):
+        done = run(*arguments)
+        assert done.code == 2 and "'http' must be a dict" in done.err, arguments
+
+
 def test_beyond_this_machine(run: Command) -> None:
     """To listen for other machines without a token is a wrong use of the command."""
     done = run("serve", "--only-http", "--listen", "0.0.0.0:0")

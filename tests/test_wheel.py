@@ -54,6 +54,8 @@ def below(folder: Path, suffix: str) -> set[str]:
         ("aiscorr/patterns", ".toml", "aiscorr/patterns"),
         ("aiscorr/formats", ".toml", "aiscorr/formats"),
         ("aiscorr/queries", ".sql", "aiscorr/queries"),
+        ("aiscorr/report", ".css", "aiscorr/report"),
+        ("aiscorr/serve/examples", "", "aiscorr/serve/examples"),
         ("sql", ".sql", "aiscorr/sql"),
         (f"fixtures/{SCENARIO}/ais", "", "aiscorr/demo_incident/ais"),
         (f"fixtures/{SCENARIO}/workers", "", "aiscorr/demo_incident/workers"),

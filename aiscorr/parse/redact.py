@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import re
 
-_SECRET_QUERY = re.compile(
-    r"\?[^\s'\"<>)\]]*(?:X-Amz-|X-Goog-|Signature=|[?&]sig=|[?&]se=|Expires=|Policy=|Key-Pair-Id=|AWSAccessKeyId=|token=|access_key|secret)[^\s'\"<>)\]]*",
+#: What a query string is made of; a second `?` begins another, else a line of them would be searched once for each.
+_IN_QUERY = r"(?!%3F)[^\s'\"<>)\]?]"
+#: Parameters that only signed addresses, or those with a password, have; percent-encoded inside another address too.
+_SIGNING = (
+    r"X-Amz-|X-Goog-|Signature(?:=|%3D)|Expires(?:=|%3D)|Policy(?:=|%3D)|Key-Pair-Id(?:=|%3D)|AWSAccessKeyId(?:=|%3D)"
+    r"|token(?:=|%3D)|access_key|secret|(?:(?<=[?&;])|(?<=%3F)|(?<=%26)|(?<=u0026))"
+    r"(?:sig|se|auth|jwt|api_?key|passw(?:or)?d|pwd|hdnt[sl])(?:=|%3D)"
+)
+_SECRET_QUERY = re.compile(rf"(\?|%3F)(?:{_IN_QUERY})*?(?:{_SIGNING})[^\s'\"<>)\]]*", re.IGNORECASE)
+#: A parameter that stands outside of what was taken for a query string, or a field of a signed header.
+_PARAMETER = re.compile(
+    r"(\b(?:X-(?:Amz|Goog)-(?:Signature|Credential|Security-Token)|Signature)(?:=|%3D|:\s?))[A-Za-z0-9+/%=_.-]{8,}",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"((?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}")
+_HEADER = re.compile(r"(\b(?:AWS |[Tt]oken )\s?)(?:[A-Z0-9]{16,}:[A-Za-z0-9+/=]{20,}|gh[a-z]_[A-Za-z0-9]{16,})")
 _NAMED = re.compile(
-    r"(\b\w*(?:SECRET|PASSWORD|PASSWD|API_KEY|ACCESS_KEY|ACCESS_TOKEN|AUTH_TOKEN|SESSION_TOKEN|HF_TOKEN)\w*\\?[\"']?\s*[=:]\s*\\?[\"']?)"
-    r"[^\s\"',;\\]{6,}",
+    r"(?<![\w.-])(?=[\w.-]*?(?:SECRET|PASSWORD|PASSWD|API[_-]?KEY|ACCESS[_-]?KEY"
+    r"|(?:ACCESS|AUTHN?|SESSION|SECURITY|HF)[_.-]TOKEN))"
+    r"([\w.-]++\\?[\"']?\s*+[=:]\s*+\\?[\"']?)[^\s\"',;\\]{6,}",
     re.IGNORECASE,
 )
-_USERINFO = re.compile(r"(https?://)[^/\s:@]+:[^/\s@]+@")
+_FLAG = re.compile(r"(--(?:auth-)?token[ =])[^\s\"']{8,}")
+_USERINFO = re.compile(r"(\b[a-z][a-z0-9+.]{1,15}://)[^/\s:@\"']{0,200}:[^/\s@\"']{1,500}@", re.IGNORECASE)
+#: Tokens that tell what they are: JSON web tokens (AuthN's too), Hugging Face, GitHub.
+_TOKEN = re.compile(
+    r"\b(?:eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?|hf_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{20,})"
+)
 
 
 def redact(text: str) -> str:
@@ -23,7 +40,8 @@ def redact(text: str) -> str:
     AIStore's own query (provider, tid, pid, utm) has no secret and stays.
     """
     folded = text.lower()
-    for words, regex, clean in _RULES:
+    has_query = "?" in folded or "%3f" in folded
+    for words, regex, clean in _RULES if has_query else _RULES[1:]:
         for word in words:
             if word in folded:
                 text = regex.sub(clean, text)
@@ -31,11 +49,18 @@ def redact(text: str) -> str:
     return text
 
 
-_SIGNED = ("x-amz-", "x-goog-", "signature=", "sig=", "se=", "expires=", "policy=", "key-pair-id=", "accesskeyid=")
-#: Words in lower case of which one stands in every match, the regex, and what takes the match's place.
+_SIGNED = ("x-amz-", "x-goog-", "signature", "expires", "policy", "key-pair-id", "accesskeyid")
+_ASKED = ("token", "access_key", "secret", "sig=", "sig%3d", "se=", "se%3d", "auth=", "jwt=", "key=", "pwd=", "passw",
+          "hdnt")  # fmt: skip
+#: Words in lower case of which one stands in every match, the regex, and what takes the match's place. The first rule
+#: is for query strings.
 _RULES = (
-    ((*_SIGNED, "token=", "access_key", "secret"), _SECRET_QUERY, "?<redacted>"),
+    ((*_SIGNED, *_ASKED), _SECRET_QUERY, r"\1<redacted>"),
+    (("signature", "-credential", "-security-token"), _PARAMETER, r"\1<redacted>"),
     (("bearer", "basic"), _BEARER, r"\1<redacted>"),
-    (("secret", "passw", "_key", "_token"), _NAMED, r"\1<redacted>"),
+    (("aws ", "token "), _HEADER, r"\1<redacted>"),
+    (("secret", "passw", "key", "token"), _NAMED, r"\1<redacted>"),
+    (("--token", "--auth-token"), _FLAG, r"\1<redacted>"),
     (("@",), _USERINFO, r"\1<redacted>@"),
+    (("eyj", "hf_", "gho_", "ghp_", "ghs_", "ghu_"), _TOKEN, "<redacted>"),
 )

@@ -12,7 +12,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from dataclasses import asdict
@@ -23,12 +22,7 @@ from aiscorr.errors import DatabaseError, QueryError
 from aiscorr.sandbox.question import MOST_SQL_BYTES, Answer, LimitError, Limits, Question
 from aiscorr.store.database import check_there
 
-_PACKAGES = str(Path(__file__).resolve().parents[2])
 _COMMAND = (sys.executable, "-P", "-s", "-B", "-m", "aiscorr.sandbox")
-#: Arrow's own allocator would reserve more addresses at once than the process may have.
-_ENVIRONMENT = {
-    "PYTHONPATH": _PACKAGES, "HOME": "/", "LC_ALL": "C.UTF-8", "ARROW_DEFAULT_MEMORY_POOL": "system",
-}  # fmt: skip
 _HEAD_BYTES = 1 << 20
 _SAID_BYTES = 4096
 _BLOCK = 1 << 16
@@ -72,7 +66,7 @@ class Sandbox:
             **asdict(question), "db_path": self._db_path, "row_count": row_limit,
             "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "byte_count": limits.byte_count,
         }  # fmt: skip
-        with tempfile.TemporaryFile() as stdin:
+        with os.fdopen(os.memfd_create("question"), "w+b") as stdin:
             stdin.write(json.dumps(asked).encode())
             stdin.seek(0)
             process = self._started(stdin)
@@ -103,7 +97,7 @@ class Sandbox:
                 raise self._reached("closed")
             process = subprocess.Popen(
                 _COMMAND, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
-                env=_ENVIRONMENT, start_new_session=True,
+                env=_environment(), start_new_session=True,
             )  # fmt: skip
             self._running.add(process)
         return process
@@ -125,7 +119,7 @@ class Sandbox:
             "size": (f"the answer is larger than {limits.byte_count:,} bytes", "fewer columns, or LIMIT"),
             "closed": ("the service is stopping", "again when it is back"),
         }[limit]
-        return LimitError("count" if limit == "closed" else limit, what, try_this)
+        return LimitError(limit, what, try_this)
 
     def _died(self, code: int, said: bytes) -> Exception:
         """What to make of a process that ended without an answer."""
@@ -138,6 +132,16 @@ class Sandbox:
             f"the process of the query ended with exit code {code}: {''.join(last)}",
             where="aiscorr.sandbox", try_this="aiscorr query with the same statement",
         )  # fmt: skip
+
+
+def _environment() -> dict[str, str]:
+    """Where modules are, and nothing else of the service's own.
+
+    Arrow's own allocator would reserve more addresses at once than the process may have.
+    """
+    places = [str(Path(__file__).resolve().parents[2]), *(path for path in sys.path if os.path.isabs(path))]
+    paths = os.pathsep.join(dict.fromkeys(places))
+    return {"PYTHONPATH": paths, "HOME": "/", "LC_ALL": "C.UTF-8", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 
 def _output(process: subprocess.Popen[bytes], end: float, most: int) -> tuple[bytes, bytes] | None:

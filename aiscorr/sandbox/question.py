@@ -51,7 +51,7 @@ class Answer:
 
 
 class LimitError(QueryError):
-    """A statement that ran into a limit; `limit` is time, memory, size or count."""
+    """A statement that ran into a limit; `limit` is time, memory, size, count, or closed for a service that ends."""
 
     def __init__(self, limit: str, what: str, try_this: str) -> None:
         self.limit = limit

@@ -71,18 +71,28 @@ def last_runs(path: str, count: int = _LAST) -> list[ServiceRun]:
     return list(runs)
 
 
-def runs_since(path: str, offset: int) -> tuple[list[ServiceRun], int, bool]:
-    """The runs whose lines stand behind `offset`, where the next one begins, and whether the file was made anew."""
+@dataclass(frozen=True)
+class Mark:
+    """How far a ledger was read: which file it was, and where the next line begins."""
+
+    inode: int = 0
+    offset: int = 0
+
+
+def runs_since(path: str, mark: Mark) -> tuple[list[ServiceRun], Mark, bool]:
+    """The runs behind a mark, the mark behind them, and whether these are all, the ledger being another file now."""
     try:
         with open(path, "rb") as file:
-            is_anew = os.fstat(file.fileno()).st_size < offset
-            file.seek(0 if is_anew else offset)
+            found = os.fstat(file.fileno())
+            is_anew = found.st_ino != mark.inode or found.st_size < mark.offset
+            begin = 0 if is_anew else mark.offset
+            file.seek(begin)
             text = file.read()
     except FileNotFoundError:
-        return [], 0, offset > 0
+        return [], Mark(), True
     whole = text[: text.rfind(b"\n") + 1]
-    runs = [_run(line) for line in whole.decode("utf-8", "replace").splitlines()]
-    return [run for run in runs if run is not None], (0 if is_anew else offset) + len(whole), is_anew
+    runs = [_run(line) for line in whole.decode("utf-8", "replace").split("\n")]
+    return [run for run in runs if run is not None], Mark(found.st_ino, begin + len(whole)), is_anew
 
 
 def _run(line: str) -> ServiceRun | None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MOST_FAILURES = 1000
 REPORT_FORMS = ("json", "markdown", "text", "html")
 _WIDTH = 110
+#: How long an answer waits where another program has the database open for writing.
+_WAIT_S = 1.0
 _FAILURES = """
 select failure_id, job_id, attempt, cluster, failure_class, failure_kind, storage_verdict, confidence, statement,
     culprit_ranks, hang_started_at, first_error_at, ended_at, count(*) over () as total
@@ -72,7 +74,7 @@ class Reader:
         """A connection to what the last ingest published."""
         settings = self.settings
         with reading_newest(
-            settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count
+            settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count, wait_s=_WAIT_S
         ) as connection:
             yield connection
 

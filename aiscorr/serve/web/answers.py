@@ -26,7 +26,7 @@ T = TypeVar("T")
 Endpoint = Callable[["Request"], Awaitable[Response]]
 #: More readers of the database at a time would only wait for each other.
 _READERS = 4
-_LIMITS = {"time": 504, "memory": 422, "size": 413, "count": 429}
+_LIMITS = {"time": 504, "memory": 422, "size": 413, "count": 429, "closed": 503}
 
 
 class NotFoundError(AiscorrError):

@@ -13,11 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError
-from aiscorr.serve.ledger import ServiceRun, runs_since
+from aiscorr.pull.spool import files_of
+from aiscorr.serve.fetch import spool_options
+from aiscorr.serve.ledger import Mark, ServiceRun, runs_since
 from aiscorr.serve.notify import delivery_counts
 from aiscorr.serve.reports import report_counts
 
@@ -65,18 +68,17 @@ class RunCounts:
     def __init__(self, path: str) -> None:
         self._path = path
         self._guard = threading.Lock()
-        self._offset = 0
+        self._mark = Mark()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._last: ServiceRun | None = None
 
     def read(self) -> tuple[Mapping[tuple[str, str], int], ServiceRun | None]:
         """The counts, and the last run."""
         with self._guard:
-            runs, offset, is_anew = runs_since(self._path, self._offset)
+            runs, self._mark, is_anew = runs_since(self._path, self._mark)
             if is_anew:
                 self._counts.clear()
                 self._last = None
-            self._offset = offset
             for run in runs:
                 self._counts[run.kind, run.outcome] += 1
                 self._last = run
@@ -96,6 +98,9 @@ def metrics_text(reader: Reader, counts: RunCounts, reports: str, now: datetime 
     except AiscorrError:
         found = [metric for metric in found if metric.name != "up"]
         found.append(Metric("up", "gauge", "Whether the database can be read.", (((), 0),)))
+    spool = spool_options(reader.settings, reader.settings.pull).folder
+    size = sum(size for _, size in files_of(Path(spool)))
+    found.append(Metric("spool_bytes", "gauge", "Size of what pulls have fetched.", (((), size),)))
     with contextlib.suppress(OSError):
         size = os.stat(reader.settings.db_path).st_size
         found.append(Metric("database_bytes", "gauge", "Size of the database file.", (((), size),)))

@@ -118,6 +118,7 @@ def _check_tls(cert: str | None, key: str | None, where: str) -> None:
 
 def query_limits(values: Mapping[str, Any], where: str) -> Limits:
     """What a query may use, as a `[serve.http]` table says. Raises UsageError."""
+    check_keys({"http": values}, {"http": dict}, f"{where} [serve]")
     where = f"{where} [serve.http]"
     check_keys(values, _KEYS, where)
     default = Limits()
