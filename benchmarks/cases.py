@@ -17,6 +17,7 @@ from benchmarks import ripgrep
 from benchmarks.cluster_server import curl_command, pack, serving
 from benchmarks.flight_corpus import write_flight_corpus
 from benchmarks.process import Run, run, task
+from benchmarks.together import many_nights, readers_beside_a_night
 
 _SMALL_FILES = 10_000
 _MIB = 1 << 20
@@ -272,6 +273,25 @@ def help_rows(corpora: Corpora, rounds: int) -> list[Row]:
     return [Row("aiscorr --help", "-", 0, own, None, runs[-1].peak_mib)]
 
 
+def readers_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """A nightly run while fifty processes read, beside the same run alone."""
+    p50, p99, count, with_readers, alone = readers_beside_a_night(corpora.ais)
+    note = f"{count} reads by 50 processes, none failed: median {p50:.2f} s, 99 % within {p99:.2f} s"
+    size = _size_mib(corpora.ais)
+    return [Row("nightly run with 50 readers", "the run alone", size, with_readers, alone, 0, note)]
+
+
+def soak_rows(corpora: Corpora, rounds: int) -> list[Row]:
+    """A month of nights in one process."""
+    told = many_nights()
+    grown = {name: told[f"{name}_end"] - told[f"{name}_then"] for name in ("kib", "descriptors", "threads")}
+    note = (
+        f"from night 10 to 30: memory {grown['kib'] / 1024:+.0f} MiB, descriptors {grown['descriptors']:+.0f},"
+        f" threads {grown['threads']:+.0f}"
+    )
+    return [Row("30 nights in one process", "-", 0, told["seconds"], None, told["kib_end"] / 1024, note)]
+
+
 def _row(what: str, path: Path, done: Run) -> Row:
     return Row(what, "-", _size_mib(path), done.seconds, None, done.peak_mib, "with start and imports")
 
@@ -295,4 +315,6 @@ CASES: dict[str, Callable[[Corpora, int], list[Row]]] = {
     "again": again_rows,
     "flight": flight_rows,
     "help": help_rows,
+    "readers": readers_rows,
+    "soak": soak_rows,
 }

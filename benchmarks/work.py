@@ -11,11 +11,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
-Result = dict[str, float | int]
+Result = dict[str, Any]
+#: Between two statements of one reader.
+_PAUSE_S = 10
+FIXTURE = Path(__file__).resolve().parent.parent / "fixtures" / "target_killed_short_batch"
 
 
 def files_below(folder: str) -> list[str]:
@@ -126,6 +130,64 @@ def decompress(path: str) -> Result:
     return {"seconds": time.perf_counter() - started, "bytes": count}
 
 
+def read(database: str, stop: str, number: str) -> Result:
+    """Reports and queries in turns, a pause apart, until a file is there; the seconds of each. Any error ends it."""
+    from aiscorr.report.build import build_report
+    from aiscorr.report.render import render_json
+    from aiscorr.store.database import reading
+
+    each: list[float] = []
+    is_report = int(number) % 2 == 0
+    time.sleep(int(number) % 50 * _PAUSE_S / 50)  # not all at the same moment
+    while not os.path.exists(stop):
+        started = time.perf_counter()
+        with reading(database, threads=1) as connection:
+            if is_report:
+                render_json(build_report(connection, "latest", NOW))
+            else:
+                connection.execute("select node_id, sum(delta) from counter_delta group by all").fetchall()
+                connection.execute("select * from evidence order by event_at").fetchall()
+        each.append(time.perf_counter() - started)
+        is_report = not is_report
+        time.sleep(_PAUSE_S)
+    return {"each": each}
+
+
+def night(home: str, moment: datetime = NOW) -> Result:
+    """One nightly run of the service in a folder."""
+    from aiscorr.config import load_settings
+    from aiscorr.serve.nightly import run_once
+    from aiscorr.serve.plan import read_plan
+
+    config = f"{home}/aiscorr.toml"
+    settings = load_settings(db=None, config=config, environment={}, folder=home)
+    plan = read_plan(settings.serve, base=settings.folder, where=settings.config_path)
+    started = time.perf_counter()
+    run = run_once(plan, settings, "nightly", now=lambda: moment)
+    if run.outcome != "ok":
+        raise RuntimeError(f"the night: {run.problems}")
+    return {"seconds": time.perf_counter() - started, "new": run.file_count}
+
+
+def nights(home: str, count: str) -> Result:
+    """So many nights in one process, each with a new worker log; its memory, descriptors and threads after a third."""
+    marks: list[tuple[int, int, int]] = []
+    source = FIXTURE / "workers" / "error-4184269-0.out"
+    started = time.perf_counter()
+    for number in range(int(count)):
+        text = source.read_text().replace("2026-09-14", f"2026-08-{number % 30 + 1:02d}")
+        Path(home, "logs", f"error-{number + 1000}-0.out").write_text(text.replace("4184269", str(number + 1000)))
+        night(home, NOW + timedelta(days=number))
+        own = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        marks.append((int(own["VmRSS"].split()[0]), len(os.listdir("/proc/self/fd")), int(own["Threads"])))
+    first, last = marks[len(marks) // 3], marks[-1]
+    names = ("kib", "descriptors", "threads")
+    told = {
+        f"{name}_{when}": mark[i] for when, mark in (("then", first), ("end", last)) for i, name in enumerate(names)
+    }
+    return {"seconds": time.perf_counter() - started, **told}
+
+
 TASKS: dict[str, Callable[..., Result]] = {
     "scan_rows": scan_rows,
     "ingest": ingest,
@@ -133,6 +195,9 @@ TASKS: dict[str, Callable[..., Result]] = {
     "scan_and_load": scan_and_load,
     "pull": pull,
     "decompress": decompress,
+    "read": read,
+    "night": night,
+    "nights": nights,
 }
 
 if __name__ == "__main__":
