@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from commands import Command
 from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,7 +167,7 @@ def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
     assert stats.take()["value"] == b"" and len(stats) == 0
 
 
-def run(program: str, **environment: str) -> str:
+def printed(program: str, **environment: str) -> str:
     """What a program prints in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=True
@@ -177,7 +178,13 @@ def run(program: str, **environment: str) -> str:
 def test_it_can_be_left_out() -> None:
     """AISCORR_NO_NATIVE=1 reads without the compiled part."""
     program = "from aiscorr import native; print(native.module, native.describe())"
-    assert run(program, AISCORR_NO_NATIVE="1").startswith("None reader in Python only")
+    assert printed(program, AISCORR_NO_NATIVE="1").startswith("None reader in Python only")
+
+
+def test_ingest_says_how_it_reads(run: Command) -> None:
+    """`-v ingest` says whether logs are read by the compiled part."""
+    Path("notes").write_text("nothing\n")
+    assert native.describe() in run("-v", "ingest", "notes").err
 
 
 def test_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

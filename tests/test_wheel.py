@@ -135,4 +135,5 @@ def test_source_archive(tmp_path: Path) -> None:
         held = {name.partition("/")[2] for name in archive.getnames()}
     needed = {"README.md", "LICENSE", "pyproject.toml", "sql/100_threshold.sql", "tests/conftest.py"}
     needed |= {f"fixtures/{SCENARIO}/truth.toml", "fixtures/generator/__main__.py", "aiscorr/columns.toml"}
-    assert needed - held == set()
+    needed |= {"hatch_build.py", "aiscorr/native/native.h", "aiscorr/native/stats.c"}
+    assert needed - held == set() and not [name for name in held if name.endswith(".so")]

@@ -61,8 +61,10 @@ def ingest(
 
 def run_ingest(context: Context, paths: Sequence[str], settings: Settings, options: IngestOptions) -> IngestSummary:
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
-    from aiscorr import pipeline
+    from aiscorr import native, pipeline
 
+    if context.verbosity > 0:
+        context.say(native.describe())
     with stoppable(context) as stop, progress(context) as show:
         return pipeline.ingest(
             paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.model import FileSummary, KnownFile, SourceRef, Unreadable
@@ -12,6 +14,10 @@ from aiscorr.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO,
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+
+#: Of Arrow rows, with which one insert goes on without more files.
+_INSERT_BYTES = 32 << 20
 
 
 def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
@@ -77,24 +83,36 @@ def load_parts(
     if file_ids:
         connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
     tables = {table.name: table for table in FILE_TABLES}
-    for table_name, path in sorted(parts):  # one at a time: several at once take a row group each and thread of memory
+    for table_name, found in groupby(sorted(parts), key=itemgetter(0)):
         others = [name for name in tables[table_name].column_names if name != "file_id"]
-        into = f"insert into {table_name} (file_id, {', '.join(others)})"
-        what = f"select m.final, {', '.join('p.' + name for name in others)}"
-        how = "join file_id_map as m on p.file_id = m.provisional"
-        _insert_arrow(connection, path, f"{into} {what} from incoming_rows as p {how}")
+        for rows in _gathered([path for _, path in found]):
+            connection.register("incoming_rows", rows)
+            connection.execute(
+                f"insert into {table_name} (file_id, {', '.join(others)}) "
+                f"select m.final, {', '.join('p.' + name for name in others)} "
+                "from incoming_rows as p join file_id_map as m on p.file_id = m.provisional"
+            )
+            connection.unregister("incoming_rows")
         _changed(connection, tables[table_name])
-        os.remove(path)
 
 
-def _insert_arrow(connection: duckdb.DuckDBPyConnection, path: str, statement: str) -> None:
-    """Runs an insert from `incoming_rows`, which are those of an Arrow file."""
+def _gathered(paths: Iterable[str]) -> Iterator[pa.Table]:
+    """The rows of Arrow files, some files at a time: many small inserts cost twice, all at once have no bound.
+
+    The files are removed.
+    """
     import pyarrow as pa
 
-    with pa.memory_map(path) as file:
-        connection.register("incoming_rows", pa.ipc.open_file(file).read_all())
-        connection.execute(statement)
-        connection.unregister("incoming_rows")
+    held: list[pa.Table] = []
+    for path in paths:
+        with pa.memory_map(path) as file:
+            held.append(pa.ipc.open_file(file).read_all())
+        os.remove(path)
+        if sum(rows.nbytes for rows in held) >= _INSERT_BYTES:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
 
 
 def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:
