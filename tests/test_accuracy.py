@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from scenes import REPO
 
 from benchmarks.accuracy.generate.incident import write_incident
 from benchmarks.accuracy.generate.kinds import KINDS
-from benchmarks.accuracy.generate.plan import HELD_AIS, HELD_STYLES, HELD_TORCH, Plan, draw_plan
+from benchmarks.accuracy.generate.parts import PARTS
+from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, torchrun_root_cause
 from benchmarks.accuracy.score.intervals import Share, calibration_error
@@ -63,17 +65,16 @@ def test_generator_knows_nothing_of_aiscorr() -> None:
     assert [name for name in found if name.startswith(("aiscorr", "benchmarks.accuracy.score", "tests"))] == []
 
 
-def test_untouched_part_is_apart() -> None:
-    """The parts share no release and no framework, and the tuned part has none of the kinds that are held back."""
-    tune, untouched = ([draw_plan(1, number, part) for number in range(260)] for part in ("tune", "untouched"))
-    assert not {plan.params.ais for plan in tune} & {plan.params.ais for plan in untouched}
-    assert not {plan.params.torch for plan in tune} & {plan.params.torch for plan in untouched}
-    assert not {plan.params.style for plan in tune} & {plan.params.style for plan in untouched}
-    assert not any(plan.kind.held for plan in tune)
-    assert {plan.kind.name for plan in untouched if plan.kind.held} == {k.name for k in KINDS.values() if k.held}
-    assert {plan.params.style for plan in untouched} <= {*HELD_STYLES}
-    assert {plan.params.torch for plan in untouched} <= {*HELD_TORCH}
-    assert {plan.params.ais for plan in untouched} <= {*HELD_AIS}
+def test_parts_are_apart() -> None:
+    """No two parts share a release or a framework, and each shows every kind that is held back for it and no other."""
+    drawn = {part: [draw_plan(1, number, part) for number in range(420)] for part in PARTS}
+    for one, two in combinations(PARTS, 2):
+        for shown in (lambda plan: plan.params.ais, lambda plan: plan.params.torch, lambda plan: plan.params.style):
+            assert not {shown(plan) for plan in drawn[one]} & {shown(plan) for plan in drawn[two]}
+    for part, plans in drawn.items():
+        held = {kind.name for kind in KINDS.values() if kind.held == part}
+        assert {plan.kind.name for plan in plans if plan.kind.held} == held
+        assert len(held) >= 8 or part == "tune"
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:

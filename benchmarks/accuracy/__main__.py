@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.generate.incident import write_incident
-from benchmarks.accuracy.generate.plan import PARTS, draw_plan
+from benchmarks.accuracy.generate.parts import PARTS
+from benchmarks.accuracy.generate.plan import draw_plan
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--seed", type=int, default=1)
     make.add_argument("--count", type=int, default=200)
     make.add_argument("--first", type=int, default=0, help="number of the first incident")
-    make.add_argument("--part", choices=PARTS, default="tune")
+    make.add_argument("--part", choices=sorted(PARTS), default="tune")
     score = verbs.add_parser("score", help="ask aiscorr and simpler tools, print tables")
     score.add_argument("--in", type=Path, required=True, dest="folder")
     score.add_argument("--jobs", type=int, default=2)
