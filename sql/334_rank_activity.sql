@@ -34,7 +34,7 @@ words as (
         row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, t.rank order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
-    where t.rank is not null and not regexp_matches(t.text, 'ProcessGroup\w*\.cpp:\d+\]')
+    where t.rank is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
 ),
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')

@@ -3,7 +3,7 @@
 -- reads: failure_case, job_cluster, node_fault, fault_kind, worker_event, ais_event, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of the job speaks of storage trouble at its own time, or if a request that stands on both sides proves the clocks.
+-- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if a request that stands on both sides proves the clocks.
 create or replace view stray_outage as
 with span as (
     select
@@ -21,12 +21,15 @@ proven as (
     where w.stamp_source in ('own', 'wrapper') and abs(w.utc_ns - a.utc_ns) <= s.slack_ns
 ),
 trouble as (
-    select w.job_id, w.utc_ns, w.latest_ns
+    select null as failure_id, w.utc_ns, w.latest_ns
     from worker_event as w
     cross join span as s
     where w.role in ('cause', 'retry', 'symptom') and w.utc_ns is not null and w.latest_ns - w.utc_ns <= s.after_ns
         and regexp_matches(w.text, 'does not exist|prematurely|refused|timed out|timeout=|No route|STATUS:|Max retries|RemoteDisconnected|truncated at')
         and (w.tier in ('data_io', 'network') or w.url is not null or w.status_code is not null)
+    union all
+    select failure_id, stall_ns, stall_ns
+    from failure_case
 )
 select
     f.failure_id,
@@ -47,5 +50,5 @@ where p.job_id is null
     and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
     and not exists (
         select 1 from trouble as t
-        where t.utc_ns <= n.started_ns + s.after_ns and t.latest_ns >= n.started_ns - s.before_ns
+        where t.failure_id is distinct from f.failure_id and t.utc_ns <= n.started_ns + s.after_ns and t.latest_ns >= n.started_ns - s.before_ns
     )

@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 from scenes import REPO
 
+from aiscorr.store.database import in_memory
+from aiscorr.views import build_views, view_specs
 from benchmarks.accuracy.generate.incident import write_incident
 from benchmarks.accuracy.generate.kinds import KINDS
 from benchmarks.accuracy.generate.parts import PARTS
 from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, torchrun_root_cause
+from benchmarks.accuracy.score.fit import STEPS, fitted
 from benchmarks.accuracy.score.intervals import Share, calibration_error
 from benchmarks.accuracy.score.judge import Judged, citations, judge, stands
 from benchmarks.accuracy.score.robust import CHANGES, changed
@@ -148,6 +151,24 @@ def test_intervals() -> None:
     assert low == 0 and math.isclose(high, 0.0370, abs_tol=1e-4)
     assert math.isclose(calibration_error([(0.9, True)] * 9 + [(0.9, False)]), 0, abs_tol=1e-9)
     assert math.isclose(calibration_error([(0.8, False)] * 5), 0.8)
+
+
+def test_fit_is_modest_and_never_falls() -> None:
+    """Few answers are drawn to what is expected of unseen ones, and a higher score is never less sure."""
+    few = fitted([(0.65, True)] * 5)
+    assert [one.confidence for one in few][:2] == [0.8, 0.87]
+    pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.75, False)] * 4 + [(0.95, True)] * 90
+    steps = [one.confidence for one in fitted(pairs)]
+    assert steps == sorted(steps) and steps[0] < 0.65 and steps[-1] == 0.98
+
+
+def test_confidence_steps_are_those_that_were_fitted() -> None:
+    """The steps of the SQL are those the fit has, and their confidences never fall."""
+    with in_memory() as connection:
+        build_views(connection, [spec for spec in view_specs() if spec.name == "confidence_step"])
+        rows = connection.execute("select score_from, confidence from confidence_step order by score_from").fetchall()
+    assert tuple(float(row[0]) for row in rows) == STEPS
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
 
 
 def test_an_unjudged_field_counts_nowhere() -> None:
