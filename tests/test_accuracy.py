@@ -154,12 +154,12 @@ def test_intervals() -> None:
 
 
 def test_fit_is_modest_and_never_falls() -> None:
-    """Few answers are drawn to what is expected of unseen ones, and a higher score is never less sure."""
-    few = fitted([(0.65, True)] * 5)
-    assert [one.confidence for one in few][:2] == [0.8, 0.87]
-    pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.75, False)] * 4 + [(0.95, True)] * 90
+    """Seen answers are drawn to what unseen ones were worth, and a higher score is never less sure."""
+    one = fitted([(0.75, True)] * 41 + [(0.75, False)] * 2)[2]
+    assert (one.right, one.count, one.confidence) == (41, 43, 0.87)
+    pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.85, False)] * 60 + [(0.95, True)] * 90
     steps = [one.confidence for one in fitted(pairs)]
-    assert steps == sorted(steps) and steps[0] < 0.65 and steps[-1] == 0.98
+    assert steps == sorted(steps) and steps[0] < 0.7 and steps[3] < 0.9 < steps[4] < 1
 
 
 def test_confidence_steps_are_those_that_were_fitted() -> None:
