@@ -37,9 +37,9 @@ def small(part: str, seed: int, count: int) -> list[Plan]:
     return [plan for plan, _ in zip((p for p in plans if p.params.ranks <= 16), range(count), strict=False)]
 
 
-def plan_of(kind: str, seed: int = 7) -> Plan:
+def plan_of(kind: str, part: str = "tune", seed: int = 7) -> Plan:
     """A small incident of a kind with all its evidence."""
-    plans = (draw_plan(seed, number, "tune") for number in range(10_000))
+    plans = (draw_plan(seed, number, part) for number in range(10_000))
     found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks == 8)
     return replace(found, taken="nothing")
 
@@ -180,10 +180,10 @@ def test_an_unjudged_field_counts_nowhere() -> None:
     assert one.is_exact is None and one.is_verdict is None and one.is_nodes is None and one.is_allowed
 
 
-@pytest.fixture(scope="module", params=[STORAGE, INNOCENT])
+@pytest.fixture(scope="module", params=[(STORAGE, "tune"), (INNOCENT, "tune"), ("target_taken_down", "known")])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Truth, tuple[Judged, ...]]:
     """An incident and what is said of it with all its evidence."""
-    truth = read_truth(write_incident(plan_of(request.param), tmp_path_factory.mktemp("asked")))
+    truth = read_truth(write_incident(plan_of(*request.param), tmp_path_factory.mktemp("asked")))
     return truth, judge(truth, answer(truth.logs())).judged
 
 
