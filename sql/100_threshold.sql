@@ -12,6 +12,7 @@ from (
         ('zone_span_s', 50400.0, 'zones reach from UTC-12 to UTC+14'),
         ('zone_residual_s', 120.0, 'two sightings of one event on two nodes are farther apart than this only if a clock is off'),
         ('smap_residual_s', 60.0, 'a new cluster map reaches all nodes within milliseconds, a restarting node within seconds'),
+        ('drift_s', 2.0, 'hosts kept by NTP differ by less, and a cluster map or an answer reaches its reader sooner'),
         ('job_start_lag_s', 300.0, 'a job asks for its first batch within minutes of its first line'),
         ('outage_gap_s', 150.0, 'down, removal (27 to 41 s later) and restart of one node belong to one outage'),
         ('fault_gap_s', 90.0, 'alerts of one fault repeat every 10 to 60 s'),
@@ -38,7 +39,11 @@ from (
         ('stall_reach_s', 90.0, 'what a rank met at the storage longer than this before the others waited for it did not stop it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
+        ('unsaid_refusal_factor', 0.7, 'a refused connection is printed at once, so a rank that prints nothing hangs from it in one case of several'),
         ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),
         ('step_slow_lines', 3.0, 'one long step is a checkpoint or a validation'),
+        ('clock_doubt_s', 7200.0, 'clocks that are wrong without being in another zone are so by seconds to an hour or two'),
+        ('felt_before_s', 5.0, 'clients meet the end of a node seconds after it at the earliest, give or take their clocks'),
+        ('felt_after_s', 45.0, 'who reads from a node meets its end within a read time-out or two'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
 ) as t(name, value, reason)

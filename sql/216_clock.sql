@@ -1,12 +1,14 @@
 -- How the times of a file became UTC.
 -- grain: one row an ingested log
--- reads: ingested_file, clock_ais, clock_worker
+-- reads: ingested_file, clock_ais, clock_worker, clock_drift
 -- public: yes
 -- stored: yes
--- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken.
+-- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken.
 create or replace view clock as
 with every as (
-    select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_ais
+    select a.file_id, a.shift_ns + coalesce(d.drift_ns, 0) as shift_ns, a.zone_offset_s, a.method, a.confidence, a.line_no, a.text
+    from clock_ais as a
+    left join clock_drift as d on d.file_id = a.file_id
     union all
     select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_worker
 )

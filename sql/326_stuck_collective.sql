@@ -1,9 +1,9 @@
 -- The collective that a failed attempt stood in: the earliest one to be waited for, with its process group.
 -- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show it waiting
--- reads: failure_signal, group_wait, failed_attempt, fr_failure
+-- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step
 -- stored: yes
 -- empty without: failed_attempt, fr_failure
--- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The nccl2 back-end prints neither duration nor time-out: then the job stood still when its next report of progress was due, unless a dump knows better. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -12,14 +12,19 @@ with wait as (
         s.process_group,
         case
             when s.ran_for_ms is not null and s.stamp_source in ('own', 'wrapper') then s.utc_ns - s.ran_for_ms * 1000000
-            when s.ran_for_ms is not null then greatest(s.utc_ns - s.ran_for_ms * 1000000, least(f.progress_ns, s.latest_ns), least(coalesce(f.first_stamped_ns, s.latest_ns), s.latest_ns) - s.ran_for_ms * 1000000)
+            when s.ran_for_ms is not null then greatest(
+                s.utc_ns - s.ran_for_ms * 1000000,
+                least(coalesce(l.step_ns, f.progress_ns, s.utc_ns - s.ran_for_ms * 1000000), s.latest_ns - s.ran_for_ms * 1000000), least(coalesce(f.first_stamped_ns, s.latest_ns), s.latest_ns) - s.ran_for_ms * 1000000)
             when s.timeout_ms is not null and s.stamp_source = 'own' then s.utc_ns - s.timeout_ms * 1000000
             when s.timeout_ms is not null then coalesce(f.first_stamped_ns, s.latest_ns) - s.timeout_ms * 1000000
+            when s.pattern like 'nccl2%' and l.interval_ns is not null then least(l.step_ns + l.interval_ns, s.latest_ns)
         end as start_ns,
+        s.ran_for_ms is null and s.timeout_ms is null as is_guess,
         case when s.stamp_source = 'own' then s.utc_ns else coalesce(f.first_stamped_ns, s.latest_ns) end as spoke_ns,
         s.file_id, s.line_no, s.text
     from failure_signal as s
     join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
+    left join last_step as l on l.job_id = s.job_id and l.attempt = s.attempt
     where s.signal = 'timeout'
 ),
 told as (
@@ -44,7 +49,7 @@ printed as (
         mode(t.numel_out order by t.numel_out) filter (where t.numel_out is not null) as numel_out,
         mode(t.timeout_ms order by t.timeout_ms) filter (where t.timeout_ms is not null) as timeout_ms,
         arg_min(t.ran_for_ms, (t.spoke_ns, t.file_id, t.line_no)) filter (where t.ran_for_ms is not null) as ran_for_ms,
-        min(t.start_ns) as hang_start_ns, min(t.spoke_ns) as spoke_ns,
+        min(t.start_ns) as hang_start_ns, arg_min(t.is_guess, t.start_ns) as is_guess, min(t.spoke_ns) as spoke_ns,
         mode(t.user_location order by t.user_location) filter (where t.user_location is not null) as user_location,
         mode(t.collective order by t.collective) filter (where t.collective is not null) as collective,
         count(distinct t.rank) as rank_count,
@@ -64,7 +69,7 @@ select
     case when p.seq_num is null then coalesce(p.numel_out, d.numel_out) else p.numel_out end as numel_out,
     case when p.seq_num is null then coalesce(p.timeout_ms, d.timeout_ms) else p.timeout_ms end as timeout_ms,
     p.ran_for_ms,
-    coalesce(p.hang_start_ns, d.hang_start_ns) as hang_start_ns, coalesce(p.spoke_ns, d.spoke_ns) as spoke_ns,
+    case when p.is_guess then coalesce(d.hang_start_ns, p.hang_start_ns) else coalesce(p.hang_start_ns, d.hang_start_ns) end as hang_start_ns, coalesce(p.spoke_ns, d.spoke_ns) as spoke_ns,
     case when p.seq_num is null then coalesce(p.user_location, d.user_location) else p.user_location end as user_location,
     p.collective, coalesce(p.rank_count, d.waiting_count) as rank_count,
     coalesce(p.file_id, d.file_id) as file_id,

@@ -3,7 +3,7 @@
 -- reads: stack_process, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
+-- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
 create or replace view rank_activity as
 with main as (
     select *
@@ -34,7 +34,7 @@ words as (
         row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, t.rank order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
-    where t.rank is not null
+    where t.rank is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
 ),
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')

@@ -1,8 +1,8 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, threshold
+-- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, failure_signal, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent. Where most ranks fail alike, or most are named, nobody is: then the others took another way.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited. Where most ranks fail alike, or most are named, nobody is: then the others took another way.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -21,6 +21,15 @@ crash as (
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
     left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank
     where s.basis in ('crash', 'killed')
+),
+quiet as (
+    select s.*, z.rank_count, t.rank is not null as is_troubled, count(t.rank) over (partition by s.job_id, s.attempt) as troubled_count
+    from rank_suspect as s
+    join size as z on z.job_id = s.job_id and z.attempt = s.attempt
+    left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+    left join (select job_id, attempt, rank, max(latest_ns) as last_ns from failure_signal where signal in ('retry', 'error', 'chained', 'crash') group by job_id, attempt, rank) as t
+        on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
+    where s.basis = 'silent'
 ),
 candidate as (
     select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 1 as place
@@ -50,10 +59,7 @@ candidate as (
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect where basis = 'exited'
     union all
-    select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 6
-    from rank_suspect as s
-    join size as z on z.job_id = s.job_id and z.attempt = s.attempt
-    where s.basis = 'silent' and s.weight <= greatest(1, z.rank_count / 4)
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from quiet where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and weight <= greatest(1, rank_count / 4))
 ),
 first_place as (
     select job_id, attempt, min(place) as place

@@ -1,9 +1,9 @@
 -- A failed attempt with its moments: when it began to wait or broke, when the watchdog spoke, when it ended.
 -- grain: one row a failure
--- reads: failed_attempt, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
+-- reads: failed_attempt, last_step, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
 -- stored: yes
 -- empty without: failed_attempt
--- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign. low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke.
+-- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due. low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke; where no time-out is printed, from the begin of the hang.
 create or replace view failure_case as
 with died as (
     select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns, arg_min(r.stamp_source, (r.utc_ns, r.file_id, r.line_no)) as stamp_source,
@@ -35,7 +35,7 @@ moment as (
         case
             when k.hang_start_ns is not null then k.hang_start_ns
             when d.stamp_source = 'own' then d.crash_ns
-            else coalesce(least(d.crash_latest_ns, s.first_own_ns), s.first_own_ns, s.first_ns, f.progress_ns)
+            else coalesce(least(d.crash_latest_ns, s.first_own_ns, case when l.interval_ns is not null then greatest(d.crash_ns, l.step_ns + l.interval_ns) end), s.first_own_ns, s.first_ns, f.progress_ns)
         end as stall_ns,
         coalesce(greatest(s.last_ns, f.ended_ns), s.last_ns, f.ended_ns) as ended_ns,
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated, f.cancel_ns, f.progress_ns,
@@ -45,6 +45,7 @@ moment as (
         coalesce(k.file_id, d.file_id, s.file_id) as file_id,
         coalesce(k.line_no, d.line_no, s.line_no) as line_no
     from failed_attempt as f
+    left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
     left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt
     left join died as d on d.job_id = f.job_id and d.attempt = f.attempt
     left join sign as s on s.job_id = f.job_id and s.attempt = f.attempt
@@ -53,7 +54,7 @@ moment as (
 select
     coalesce(n.failure_id, m.job_id || '.' || m.attempt::varchar || '-' || coalesce(strftime(make_timestamp_ns(coalesce(m.spoke_ns, m.ended_ns))::timestamp, '%Y%m%dT%H%M%S'), 'undated')) as failure_id,
     m.job_id, m.attempt, m.hang_start_ns, m.spoke_ns, m.crash_ns, m.crash_latest_ns, m.stall_ns, m.ended_ns, m.started_ns,
-    m.spoke_ns - coalesce(m.timeout_ms, 0) * 1000000 - (w.value * 1000000000)::bigint as low_ns,
+    m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0) - (w.value * 1000000000)::bigint as low_ns,
     m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated, m.cancel_ns, m.progress_ns,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms, m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no
 from moment as m

@@ -1,9 +1,9 @@
 -- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it began.
 -- grain: one row a failure
--- reads: failure_case, job_cluster, node, node_coverage, node_fault, threshold
+-- reads: failure_case, job_cluster, node, node_coverage, node_fault, stray_outage, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
+-- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. is_watched: the log of a proxy is among them; only the primary tells of a target that stands still. stray_count: outages at another time that may be the cause if the clocks are off. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis
@@ -21,9 +21,10 @@ node_state as (
     group by c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log
 ),
 late as (
-    select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed
+    select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed, bool_or(n.role = 'proxy') as is_watched
     from cluster as c
     join node_coverage as v on v.cluster = c.cluster and v.started_ns <= c.stall_ns
+    left join node as n on n.cluster = v.cluster and n.node_id = v.node_id
     join threshold as t on t.name = 'notice_s'
     group by c.failure_id
 ),
@@ -39,6 +40,11 @@ fault as (
     cross join (select value::bigint * 1000000000 as ns from threshold where name = 'kalive_detect_s') as k
     join node_fault as f on f.cluster = c.cluster and f.started_ns <= c.stall_ns + k.ns and f.ended_ns >= c.stall_ns - s.ns
     group by c.failure_id
+),
+stray as (
+    select failure_id, count(*) as stray_count
+    from stray_outage
+    group by failure_id
 )
 select
     f.failure_id,
@@ -50,12 +56,15 @@ select
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
     coalesce(bool_or(l.is_followed), false) as is_followed,
+    coalesce(bool_or(l.is_watched), false) as is_watched,
     coalesce(max(t.top_weight), 0.0) as fault_weight,
     coalesce(max(t.fault_count), 0) as fault_count,
     coalesce(max(t.gone_count), 0) as gone_count,
-    coalesce(max(t.soon_count), 0) as soon_count
+    coalesce(max(t.soon_count), 0) as soon_count,
+    coalesce(max(y.stray_count), 0) as stray_count
 from failure_case as f
 left join node_state as s on s.failure_id = f.failure_id
 left join fault as t on t.failure_id = f.failure_id
 left join late as l on l.failure_id = f.failure_id
+left join stray as y on y.failure_id = f.failure_id
 group by f.failure_id

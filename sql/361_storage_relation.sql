@@ -71,5 +71,6 @@ select
     end as stale_weight,
     crash_pattern is null and activity not in ('storage_wait') as is_silent,
     crash_pattern is not null as has_error,
+    is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
     is_write
 from judged

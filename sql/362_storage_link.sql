@@ -1,21 +1,18 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain that reaches it, or a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, worker_file, clock, threshold
+-- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, a proxy to those who use it. It is weaker while the clock of the job is a guess. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
 create or replace view storage_link as
 with slack as (
-    select
-        max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns,
-        max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
+    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
         max(value) filter (where name = 'fault_bite_s') as bite_s
     from threshold
 ),
 sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
-    from worker_file as w join clock as k on k.file_id = w.file_id
-    join threshold as t on t.name = 'assumed_clock_factor'
+    from worker_file as w join clock as k on k.file_id = w.file_id join threshold as t on t.name = 'assumed_clock_factor'
     where w.kind = 'worker_log'
     group by w.job_id, t.value
 ),
@@ -30,9 +27,10 @@ chained as (
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
+    left join fault_kind as k on k.fault_kind = c.fault_kind
     cross join slack as s
-    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid')
-        and (u.crash_pattern is not null or u.request_outcome is not null)
+    where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid') and (u.crash_pattern is not null or u.request_outcome is not null)
+        and (not coalesce(r.is_absence, false) or (c.ended_ns >= f.stall_ns - s.ns and (k.takes_away or c.fault_id is null)))
 ),
 asked as (
     select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
@@ -47,6 +45,7 @@ faulty as (
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when n.fault_kind = 'out_of_space' and not r.is_write then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
+            * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then w.value else 1.0 end
             * case when c.certainty >= 0.7 then 1.0 else c.certainty end
             * case when q.node_id is null and exists (select 1 from asked as o where o.failure_id = f.failure_id and o.rank = u.witness_rank) then 0.5 else 1.0 end as fit
     from failure_case as f
@@ -54,7 +53,9 @@ faulty as (
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join slack as s
+    join threshold as w on w.name = 'unsaid_refusal_factor'
     join node_fault as n on n.cluster = c.cluster and n.weight >= 0.3 and n.started_ns <= f.stall_ns + s.ns and n.ended_ns >= f.stall_ns - s.ns
+    left join fault_kind as k on k.fault_kind = n.fault_kind
     left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and u.crash_pattern is null
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
 ),
@@ -75,6 +76,5 @@ scored as (
     join failure_case as f on f.failure_id = t.failure_id
     left join sureness as s on s.job_id = f.job_id
 )
-select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, least(score, 0.98)::double as score, round(lag_s::double, 3) as lag_s,
-    file_id, line_no, client_file_id, client_line_no, is_suspect_known
+select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, least(score, 0.98)::double as score, round(lag_s::double, 3) as lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
 from scored

@@ -32,7 +32,7 @@ judgement as (
             when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when crash_node_id is not null and is_server_word and coalesce(cluster_certainty, 0) < 0.5 then 'server_said'
-            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
+            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
             when is_storage_seen then 'storage_logs_show_nothing'
             else 'client_side_only'
         end as kind

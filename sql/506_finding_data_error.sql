@@ -3,7 +3,7 @@
 -- reads: failure_lead
 -- stored: yes
 -- empty without: failure_lead
--- note: Storage that answered truthfully is innocent. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 select
     failure_id,
@@ -12,6 +12,7 @@ select
     'data' as failure_class,
     crash_pattern as failure_kind,
     case
+        when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_storage_seen and link_score < 0.5 then 'innocent'
         when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
@@ -20,7 +21,7 @@ select
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_storage_seen and link_score < 0.5 then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data it could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160) as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},

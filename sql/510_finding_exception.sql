@@ -23,7 +23,7 @@ select
     class as failure_class,
     cause_pattern as failure_kind,
     case
-        when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 then 'innocent'
+        when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
         when class = 'network' then 'undetermined'
         when class = 'software' and frame_kind = 'storage' then 'undetermined'
         else 'innocent'

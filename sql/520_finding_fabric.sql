@@ -1,9 +1,9 @@
 -- All ranks entered the collective and nobody finished it: the fabric or the devices, not a straggler.
 -- grain: one row a failure
--- reads: failure_lead, fr_failure, fr_lateness, call_split, threshold
+-- reads: failure_lead, failure_signal, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
+-- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less.
 create or replace view finding_fabric as
 select
     f.failure_id,
@@ -13,7 +13,7 @@ select
         when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
         when d.outcome in ('split', 'circle') or c.job_id is not null then 'quiet'
         when waiting_rank_count < rank_count then 'blind'
-        when f.seq_num is null then 'blind'
+        when f.seq_num is null and t.job_id is null then 'blind'
         else 'fired'
     end as state,
     'gpu_fabric' as failure_class,
@@ -22,13 +22,14 @@ select
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    0.85 as score,
-    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || ' number ' || f.seq_num::varchar || ' and nobody finished it' as statement,
+    case when f.seq_num is null and d.job_id is null then 0.75 else 0.85 end as score,
+    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it' as statement,
     list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt
+left join (select distinct job_id, attempt from failure_signal where signal = 'timeout' and pattern like 'nccl2%') as t on t.job_id = f.job_id and t.attempt = f.attempt
 left join (
     select job_id, path_attempt, group_key, max(transfer_s) as transfer_s, min(file_id) as file_id, arg_min(place_no, file_id) as place_no
     from fr_lateness

@@ -6,7 +6,8 @@
 -- note: Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
 create or replace view finding_rank_hang as
 with known as (
-    select *, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'hub_wait', 'backward', 'finish', 'collective') as is_elsewhere
+    select *, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'hub_wait', 'backward', 'finish', 'collective') as is_elsewhere,
+        regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
     from failure_lead
 )
 select
@@ -21,7 +22,7 @@ select
     end as state,
     'rank_hang' as failure_class,
     coalesce(nullif(activity, 'unknown'), 'silent') as failure_kind,
-    case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0)) then 'innocent' when is_elsewhere and activity <> 'checkpoint' then 'innocent' else 'undetermined' end as storage_verdict,
+    case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0)) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
@@ -29,11 +30,11 @@ select
         when is_elsewhere and activity_witness = 'stack' then 0.9
         when is_elsewhere and link_score < 0.5 then 0.82
         when is_elsewhere then 0.66
-        when is_storage_cleared and fault_count = 0 and soon_count = 0 then 0.7
+        when is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 then 0.7
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' else 'its last words were of ' end || replace(activity, '_', ' ') when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and AIStore''s logs end before a fault would have been noticed' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
+        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' else 'its last words were of ' end || replace(activity, '_', ' ') when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')}

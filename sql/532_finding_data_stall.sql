@@ -16,7 +16,7 @@ select
     coalesce(activity, crash_pattern) as failure_kind,
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
-        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,

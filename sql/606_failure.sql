@@ -1,10 +1,10 @@
 -- An incident of a training job: when it hung or broke, what the ranks waited in, and what is concluded.
 -- grain: one row a failure
--- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place
+-- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place, confidence_step
 -- public: yes
 -- stored: yes
 -- empty without: failure_case
--- note: The class, verdict and statement are those of root_cause at place 1. The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
+-- note: The class, verdict and statement are those of root_cause at place 1; confidence is what its score was worth on incidents of known truth (confidence_step). The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
 create or replace view failure as
 with culprits as (
     select failure_id, list(rank order by rank) as ranks
@@ -19,7 +19,7 @@ select
     coalesce(r.failure_class, 'undetermined') as failure_class,
     r.failure_kind,
     coalesce(r.storage_verdict, 'undetermined') as storage_verdict,
-    coalesce(r.score, 0.0) as confidence,
+    coalesce((select max(s.confidence) from confidence_step as s where s.score_from <= r.score), 0.0)::double as confidence,
     coalesce(r.statement, 'The job failed and no rule applies') as statement,
     coalesce(c.ranks, []) as culprit_ranks,
     make_timestamp_ns(f.hang_start_ns) as hang_started_at,

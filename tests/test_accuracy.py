@@ -6,16 +6,21 @@ import ast
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 from scenes import REPO
 
+from aiscorr.store.database import in_memory
+from aiscorr.views import build_views, view_specs
 from benchmarks.accuracy.generate.incident import write_incident
 from benchmarks.accuracy.generate.kinds import KINDS
-from benchmarks.accuracy.generate.plan import HELD_AIS, HELD_STYLES, HELD_TORCH, Plan, draw_plan
+from benchmarks.accuracy.generate.parts import PARTS
+from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, torchrun_root_cause
+from benchmarks.accuracy.score.fit import STEPS, fitted
 from benchmarks.accuracy.score.intervals import Share, calibration_error
 from benchmarks.accuracy.score.judge import Judged, citations, judge, stands
 from benchmarks.accuracy.score.robust import CHANGES, changed
@@ -32,9 +37,9 @@ def small(part: str, seed: int, count: int) -> list[Plan]:
     return [plan for plan, _ in zip((p for p in plans if p.params.ranks <= 16), range(count), strict=False)]
 
 
-def plan_of(kind: str, seed: int = 7) -> Plan:
+def plan_of(kind: str, part: str = "tune", seed: int = 7) -> Plan:
     """A small incident of a kind with all its evidence."""
-    plans = (draw_plan(seed, number, "tune") for number in range(10_000))
+    plans = (draw_plan(seed, number, part) for number in range(10_000))
     found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks == 8)
     return replace(found, taken="nothing")
 
@@ -63,17 +68,16 @@ def test_generator_knows_nothing_of_aiscorr() -> None:
     assert [name for name in found if name.startswith(("aiscorr", "benchmarks.accuracy.score", "tests"))] == []
 
 
-def test_untouched_part_is_apart() -> None:
-    """The parts share no release and no framework, and the tuned part has none of the kinds that are held back."""
-    tune, untouched = ([draw_plan(1, number, part) for number in range(260)] for part in ("tune", "untouched"))
-    assert not {plan.params.ais for plan in tune} & {plan.params.ais for plan in untouched}
-    assert not {plan.params.torch for plan in tune} & {plan.params.torch for plan in untouched}
-    assert not {plan.params.style for plan in tune} & {plan.params.style for plan in untouched}
-    assert not any(plan.kind.held for plan in tune)
-    assert {plan.kind.name for plan in untouched if plan.kind.held} == {k.name for k in KINDS.values() if k.held}
-    assert {plan.params.style for plan in untouched} <= {*HELD_STYLES}
-    assert {plan.params.torch for plan in untouched} <= {*HELD_TORCH}
-    assert {plan.params.ais for plan in untouched} <= {*HELD_AIS}
+def test_parts_are_apart() -> None:
+    """No two parts share a release or a framework, and each shows every kind that is held back for it and no other."""
+    drawn = {part: [draw_plan(1, number, part) for number in range(420)] for part in PARTS}
+    for one, two in combinations(PARTS, 2):
+        for shown in (lambda plan: plan.params.ais, lambda plan: plan.params.torch, lambda plan: plan.params.style):
+            assert not {shown(plan) for plan in drawn[one]} & {shown(plan) for plan in drawn[two]}
+    for part, plans in drawn.items():
+        held = {kind.name for kind in KINDS.values() if kind.held == part}
+        assert {plan.kind.name for plan in plans if plan.kind.held} == held
+        assert len(held) >= 8 or part == "tune"
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
@@ -149,6 +153,24 @@ def test_intervals() -> None:
     assert math.isclose(calibration_error([(0.8, False)] * 5), 0.8)
 
 
+def test_fit_is_modest_and_never_falls() -> None:
+    """Seen answers are drawn to what unseen ones were worth, and a higher score is never less sure."""
+    one = fitted([(0.75, True)] * 41 + [(0.75, False)] * 2)[2]
+    assert (one.right, one.count, one.confidence) == (41, 43, 0.87)
+    pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.85, False)] * 60 + [(0.95, True)] * 90
+    steps = [one.confidence for one in fitted(pairs)]
+    assert steps == sorted(steps) and steps[0] < 0.7 and steps[3] < 0.9 < steps[4] < 1
+
+
+def test_confidence_steps_are_those_that_were_fitted() -> None:
+    """The steps of the SQL are those the fit has, and their confidences never fall."""
+    with in_memory() as connection:
+        build_views(connection, [spec for spec in view_specs() if spec.name == "confidence_step"])
+        rows = connection.execute("select score_from, confidence from confidence_step order by score_from").fetchall()
+    assert tuple(float(row[0]) for row in rows) == STEPS
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+
+
 def test_an_unjudged_field_counts_nowhere() -> None:
     """What a truth does not state is not judged."""
     expected = Expected("1", ("network",), None, None, None)
@@ -158,10 +180,10 @@ def test_an_unjudged_field_counts_nowhere() -> None:
     assert one.is_exact is None and one.is_verdict is None and one.is_nodes is None and one.is_allowed
 
 
-@pytest.fixture(scope="module", params=[STORAGE, INNOCENT])
+@pytest.fixture(scope="module", params=[(STORAGE, "tune"), (INNOCENT, "tune"), ("target_taken_down", "known")])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Truth, tuple[Judged, ...]]:
     """An incident and what is said of it with all its evidence."""
-    truth = read_truth(write_incident(plan_of(request.param), tmp_path_factory.mktemp("asked")))
+    truth = read_truth(write_incident(plan_of(*request.param), tmp_path_factory.mktemp("asked")))
     return truth, judge(truth, answer(truth.logs())).judged
 
 

@@ -206,7 +206,7 @@ def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
     where = f"{where} [[serve.notify]]"
     check_keys(raw, _TARGET_KEYS, where)
     kind, url, url_file = raw.get("kind"), raw.get("url"), raw.get("url_file")
-    command, confidence = raw.get("command", []), raw.get("confidence", 0.7)
+    command, confidence = raw.get("command", []), raw.get("confidence", 0.8)
     if kind not in _KINDS:
         raise UsageError(f"kind = {kind!r} is not known", where=where, try_this="one of: " + ", ".join(_KINDS))
     if not isinstance(command, list) or not all(isinstance(part, str) for part in command):
@@ -216,7 +216,7 @@ def _target(raw: Mapping[str, Any], base: str, where: str) -> Target:
         needed = "command" if kind == "command" else "url or url_file"
         raise UsageError(f"{kind} needs {needed}, and nothing else", where=where, try_this="correct it")
     if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise UsageError("'confidence' must be from 0 to 1", where=where, try_this="confidence = 0.7")
+        raise UsageError("'confidence' must be from 0 to 1", where=where, try_this="confidence = 0.8")
     if url is not None and not url.startswith(("http://", "https://")):
         raise UsageError("'url' must begin with http:// or https://", where=where, try_this="correct it")
     path = os.path.abspath(os.path.join(base, url_file)) if url_file else None

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.accuracy generate --out DIR`, `… score --in DIR`, `… robust --in DIR`."""
+"""`python -m benchmarks.accuracy generate --out DIR`, `… score --in DIR`, `… fit --in DIR…`, `… robust --in DIR`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.generate.incident import write_incident
-from benchmarks.accuracy.generate.plan import PARTS, draw_plan
+from benchmarks.accuracy.generate.parts import PARTS
+from benchmarks.accuracy.generate.plan import draw_plan
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Writes incidents, scores what is said of them, or takes evidence away from them piece by piece."""
+    """Writes incidents, scores what is said of them, fits a confidence, or takes evidence away piece by piece."""
     given = _parser().parse_args(arguments)
     if given.verb == "generate":
         for number in range(given.first, given.first + given.count):
@@ -21,6 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from benchmarks.accuracy.score.tables import report
 
         print(report(opinions(given.folder, given.jobs, anew=not given.again, kept=given.answers)))
+    elif given.verb == "fit":
+        from benchmarks.accuracy.score.ask import opinions
+        from benchmarks.accuracy.score.fit import report_of_fit
+
+        kept = [one for folder in given.folders for one in opinions(folder, 1, anew=False)]
+        print(report_of_fit([one for opinion in kept for one in opinion.judged]))
     else:
         from benchmarks.accuracy.score.robust import report_of_robustness
 
@@ -35,12 +42,14 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--seed", type=int, default=1)
     make.add_argument("--count", type=int, default=200)
     make.add_argument("--first", type=int, default=0, help="number of the first incident")
-    make.add_argument("--part", choices=PARTS, default="tune")
+    make.add_argument("--part", choices=sorted(PARTS), default="tune")
     score = verbs.add_parser("score", help="ask aiscorr and simpler tools, print tables")
     score.add_argument("--in", type=Path, required=True, dest="folder")
     score.add_argument("--jobs", type=int, default=2)
     score.add_argument("--answers", type=Path, help="where the answers are kept; default: answers.json in the folder")
     score.add_argument("--again", action="store_true", help="tables of the answers that are kept, without asking")
+    fit = verbs.add_parser("fit", help="how sure answers of a score may be, by the kept answers of some folders")
+    fit.add_argument("--in", type=Path, required=True, nargs="+", dest="folders")
     robust = verbs.add_parser("robust", help="take evidence away, see that no verdict turns round")
     robust.add_argument("--in", type=Path, required=True, dest="folder")
     robust.add_argument("--jobs", type=int, default=2)

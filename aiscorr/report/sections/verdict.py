@@ -37,7 +37,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def _confidence(failure: FailureReport) -> str:
-    word = "high" if failure.confidence >= 0.8 else "medium" if failure.confidence >= 0.6 else "low"
+    word = "high" if failure.confidence >= 0.9 else "medium" if failure.confidence >= 0.8 else "low"
     return f"{failure.confidence:.2f}, {word}"
 
 

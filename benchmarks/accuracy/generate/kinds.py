@@ -16,7 +16,7 @@ from fixtures.generator.stage import RECIPES, Stage
 
 @dataclass(frozen=True)
 class Kind:
-    """A fault: its side (storage, training, none), what it needs, and whether it is held back for the end.
+    """A fault: its side (storage, training, none), what it needs, and the part it is held back for.
 
     `words_only`: nothing but a line of the rank's own log tells what it did.
     """
@@ -24,7 +24,7 @@ class Kind:
     name: str
     side: str
     build: Callable[[Stage], Scenario]
-    held: bool = False
+    held: str = ""
     targets: int = 3
     proxies: int = 1
     hosts: int = 1

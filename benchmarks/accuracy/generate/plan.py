@@ -1,40 +1,35 @@
 """Draws what an incident is made of: fault x noise x evidence taken away x topology, releases, frameworks and clocks.
 
-The tuned part and the untouched part share no framework and no release; the untouched part adds fault kinds of its own.
+What the parts may show is in parts.py; the untouched part adds fault kinds of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from benchmarks.accuracy.generate import storage_kinds, training_kinds
+from benchmarks.accuracy.generate import more_storage_kinds, more_training_kinds, storage_kinds, training_kinds
 from benchmarks.accuracy.generate.kinds import KINDS, Kind
 from benchmarks.accuracy.generate.noise import LAST, LOUD, OPENING, QUIET
+from benchmarks.accuracy.generate.parts import PARTS, Part, drawn_for
 from benchmarks.accuracy.generate.scene import RECORDS_BY_DEFAULT, Setting
 from benchmarks.accuracy.generate.taken import TAKEN
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Params
 from fixtures.generator.parallel import Mesh
-from fixtures.generator.releases import AIS, TORCH
 
-PARTS = ("tune", "untouched")
-#: What the tuned part never shows.
-HELD_TORCH = ("2.3", "2.8", "2.14", "2.15")
-HELD_AIS = ("3.31", "4.2", "4.4", "4.7", "4.9")
-HELD_STYLES = ("megatron", "titan")
-STYLES = ("nemo", "nemo", "nemo_plain", "bar", "pylog", "hf", "deepspeed")
 SHARES = {"storage": 0.42, "training": 0.50, "none": 0.08}
-HELD_SHARE = 0.6
 ZONES = ("America/Los_Angeles", "Europe/Berlin", "Asia/Tokyo", "Asia/Kolkata", "America/New_York", "Australia/Sydney")
 WORLDS = (8, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 64, 64, 128)
 LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
 FAR_S = 4.0
 #: Frameworks that print no rank in a message, and the first release whose watchdog names groups and global ranks.
-NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan")
+NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr")
+#: Frameworks of which every rank prints progress: too much of it in a large world.
+TALKATIVE = ("pylog", "titan", "funasr")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
-EXTRA_MODULES = (storage_kinds, training_kinds)
+EXTRA_MODULES = (storage_kinds, training_kinds, more_storage_kinds, more_training_kinds)
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,8 @@ class Plan:
         """The logs cannot tell: evidence is gone, nothing was printed that names its rank, clocks are too far apart."""
         params, mesh = self.params, self.setting.mesh
         is_nameless = self.kind.words_only and params.style in NAMELESS and params.layout != "torchrun"
-        is_local = mesh is not None and mesh.tensor * mesh.pipeline > 1 and params.torch_release.order < NAMES_GROUPS
+        names_ranks = params.torch_release.order >= NAMES_GROUPS and not params.torch_release.glog
+        is_local = mesh is not None and mesh.tensor * mesh.pipeline > 1 and not names_ranks
         is_far = abs(self.setting.cluster_skew_s) > FAR_S or any(abs(ahead) > FAR_S for _, ahead in self.setting.skews)
         return self.taken != "nothing" or self.kind.may_be_undetermined or is_far or is_nameless or is_local
 
@@ -72,33 +68,26 @@ class Plan:
 
 def draw_plan(seed: int, number: int, part: str) -> Plan:
     """The incident of this number; same seed, part and number, same plan."""
-    draw = Draw(seed, "accuracy", part, number)
-    kind = _kind(draw, part)
-    params = _in_zones(_params(draw, kind, part), draw.child("zones"))
+    shown = PARTS[part]
+    draw = Draw(seed, "accuracy", shown.word, number)
+    kind = _kind(draw, shown)
+    params = _in_zones(_params(draw, kind, shown), draw.child("zones"))
     setting = _setting(draw, kind, params)
     if "restart_before" in setting.noise:
         params = replace(params, lead_s=max(params.lead_s, 125.0))
     return Plan(f"{part}-{number:04d}-{kind.name}", number, part, kind, params, setting, _taken(draw, kind, params))
 
 
-def _kind(draw: Draw, part: str) -> Kind:
+def _kind(draw: Draw, part: Part) -> Kind:
     dice = draw.child("side").between(0, 1)
     side = "storage" if dice < SHARES["storage"] else "training" if dice < 1 - SHARES["none"] else "none"
-    held = part == "untouched" and side != "none" and draw.child("held").chance(HELD_SHARE)
-    return draw.child("kind").pick([one for one in KINDS.values() if one.side == side and one.held == held])
+    held = side != "none" and draw.child("held").chance(part.share)
+    return draw.child("kind").pick([one for one in KINDS.values() if one.side == side and _shows(one, part, held)])
 
 
-def _releases(draw: Draw, kind: Kind, part: str) -> tuple[str, str, str]:
-    """AIStore, PyTorch and the framework."""
-    untouched = part == "untouched"
-    ais = [name for name, one in AIS.items() if one.order >= kind.ais_order and (name in HELD_AIS) == untouched]
-    torch = [name for name, one in TORCH.items() if one.order < kind.torch_before]
-    torch = [name for name in torch if (name in HELD_TORCH) == untouched]
-    return (
-        draw.child("ais").pick(ais),
-        draw.child("torch").pick(torch),
-        draw.child("style").pick(HELD_STYLES if untouched else STYLES),
-    )
+def _shows(kind: Kind, part: Part, held: bool) -> bool:
+    """A kind of the part's own, or one that every part has."""
+    return kind.held in part.held if held else not kind.held
 
 
 def _world(draw: Draw) -> tuple[int, int]:
@@ -106,16 +95,16 @@ def _world(draw: Draw) -> tuple[int, int]:
     return world, 8 if world > 16 else draw.pick((4, 8))
 
 
-def _params(draw: Draw, kind: Kind, part: str) -> Params:
-    ais, torch, style = _releases(draw, kind, part)
+def _params(draw: Draw, kind: Kind, part: Part) -> Params:
+    ais, torch, style = drawn_for(draw, part, kind.ais_order, kind.torch_before)
     world, per_node = _world(draw.child("world"))
     per_node = per_node // 2 if kind.hosts > 1 and world <= per_node else per_node
     layouts = ("slurm", "srun-l") if kind.slurm else ("slurm", "slurm", "srun-l", "kubectl", "torchrun")
     layout = draw.child("layout").pick(layouts)
     if world > LARGEST_TORCHRUN and layout == "torchrun":
         layout = "slurm"
-    if world > 128 and style in ("pylog", "titan"):
-        style = "megatron" if part == "untouched" else "hf"
+    if world > 128 and style in TALKATIVE:
+        style = part.spare_style
     timeouts = [one for one in (60, 60, 90, 120, 180, 300, 600) if one >= kind.min_timeout_s]
     proxies = max(kind.proxies, draw.child("proxies").pick((1, 1, 2, 2, 3, 5)))
     times = draw.child("times")

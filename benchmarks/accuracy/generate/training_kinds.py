@@ -76,10 +76,10 @@ def time_limit(stage: Stage) -> Scenario:
     return stage.close("The job runs into its time limit.", (stage.innocent("infrastructure"),))
 
 
-# Held back: neither seen nor tuned for.
+# Held back once: the first untouched part had these, by now they are known.
 
 
-@kind("training", hangs=False, held=True)
+@kind("training", hangs=False, held="known")
 def segmentation_fault(stage: Stage) -> Scenario:
     """A rank ends with SIGSEGV."""
     stage.open()
@@ -93,7 +93,7 @@ def segmentation_fault(stage: Stage) -> Scenario:
     return stage.close("A native extension crashes.", (stage.innocent("software", rank, also=also),))
 
 
-@kind("training", hangs=False, held=True)
+@kind("training", hangs=False, held="known")
 def loader_worker_killed(stage: Stage) -> Scenario:
     """A DataLoader worker is killed for want of memory."""
     stage.open()
@@ -105,7 +105,7 @@ def loader_worker_killed(stage: Stage) -> Scenario:
     return stage.close("The kernel kills a loader process.", (stage.innocent("infrastructure", rank, also=also),))
 
 
-@kind("training", held=True, hosts=2)
+@kind("training", held="known", hosts=2)
 def fabric_error(stage: Stage) -> Scenario:
     """A link of the InfiniBand fabric is lost: completions with errors, then nobody finishes."""
     stage.open()
@@ -123,7 +123,7 @@ def fabric_error(stage: Stage) -> Scenario:
     return stage.close("A cable is bad; the collectives of the job stand still.", (expect,))
 
 
-@kind("training", held=True, reads=True, words_only=True)
+@kind("training", held="known", reads=True, words_only=True)
 def iterator_ends_early(stage: Stage) -> Scenario:
     """One rank runs out of data before the others and leaves the loop."""
     stage.open()
@@ -136,7 +136,7 @@ def iterator_ends_early(stage: Stage) -> Scenario:
     return stage.close("Shards are uneven.", (stage.innocent("data", rank, also=also),))
 
 
-@kind("training", hangs=False, held=True, slurm=True, hosts=2)
+@kind("training", hangs=False, held="known", slurm=True, hosts=2)
 def node_failure(stage: Stage) -> Scenario:
     """A whole worker node is lost."""
     stage.open()
@@ -157,7 +157,7 @@ def node_failure(stage: Stage) -> Scenario:
     return stage.close("A host loses power.", (made,))
 
 
-@kind("training", hangs=False, held=True)
+@kind("training", hangs=False, held="known")
 def unused_parameters(stage: Stage) -> Scenario:
     """DDP finds parameters without gradients on every rank."""
     stage.open()

@@ -1,0 +1,55 @@
+"""The parts incidents are drawn for: which kinds, releases and frameworks each of them may show.
+
+No two parts share a release or a framework. What was held back once is `known`: it has been looked at and serves as a
+second tuned part, drawn as it was then. `untouched` is asked once, when the rules are done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fixtures.generator.draw import Draw
+from fixtures.generator.releases import AIS, TORCH
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a part is made of; `word` is what its draws begin with, `held` the parts whose kinds it has."""
+
+    word: str
+    held: tuple[str, ...]
+    share: float
+    ais: tuple[str, ...]
+    torch: tuple[str, ...]
+    styles: tuple[str, ...]
+
+    @property
+    def spare_style(self) -> str:
+        """The framework of large worlds, where only one rank prints progress."""
+        return next(name for name in ("hf", "megatron", "colossal") if name in self.styles)
+
+
+_KNOWN_AIS = ("3.31", "4.2", "4.4", "4.7", "4.9")
+_KNOWN_TORCH = ("2.3", "2.8", "2.14", "2.15")
+_NEW_AIS = ("4.2.rc1", "4.6.rc2", "5.1")
+_NEW_TORCH = ("2.0", "2.5-glog", "2.7-ngc")
+
+PARTS: dict[str, Part] = {
+    "tune": Part(
+        "tune",
+        (),
+        0.0,
+        tuple(name for name in AIS if name not in (*_KNOWN_AIS, *_NEW_AIS)),
+        tuple(name for name in TORCH if name not in (*_KNOWN_TORCH, *_NEW_TORCH)),
+        ("nemo", "nemo", "nemo_plain", "bar", "pylog", "hf", "deepspeed"),
+    ),
+    "known": Part("untouched", ("known",), 0.6, _KNOWN_AIS, _KNOWN_TORCH, ("megatron", "titan")),
+    "untouched": Part("held back again", ("untouched",), 0.65, _NEW_AIS, _NEW_TORCH, ("colossal", "funasr")),
+}
+
+
+def drawn_for(draw: Draw, part: Part, ais_from: int, torch_before: int) -> tuple[str, str, str]:
+    """AIStore, PyTorch and the framework of an incident; of a kind that needs an older PyTorch, the oldest there is."""
+    ais = [name for name in part.ais if AIS[name].order >= ais_from]
+    torch = [name for name in part.torch if TORCH[name].order < torch_before]
+    return draw.child("ais").pick(ais), draw.child("torch").pick(torch), draw.child("style").pick(part.styles)
