@@ -28,7 +28,7 @@ from aiscorr.serve import nightly
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
 from aiscorr.serve.nightly import run_once
 from aiscorr.serve.plan import duration, read_plan
-from aiscorr.serve.service import is_overdue, last_due, next_due
+from aiscorr.serve.service import is_overdue, last_due, next_due, run_line
 
 
 @pytest.fixture
@@ -189,9 +189,12 @@ def test_a_live_cluster_is_pulled(home: Path, httpserver: HTTPServer) -> None:
     """A cluster with an endpoint is pulled before anything is read; a node that does not answer is a problem."""
     cluster = fake_cluster(httpserver)
     (home / "aiscorr.toml").write_text(
-        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\n'
+        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\ntoken_file = "token"\n'
     )
-    assert work(home).outcome == "ok"
+    (home / "token").write_text("secret-of-the-test")
+    (home / "token").chmod(0o600)
+    first = work(home)
+    assert first.outcome == "ok" and "goes to" in first.notices[0] and "unencrypted" in run_line(first)
     found = column(home / "aiscorr.duckdb", "select node_id from node")
     assert set(cluster.nodes) < set(found)
     node = cluster.nodes[sorted(cluster.nodes)[0]]

@@ -5,25 +5,31 @@ A node that cannot be pulled is a gap, and the others go on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError
+from aiscorr.errors import AiscorrError
+from aiscorr.model import WORK_PREFIX
+from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError, UnreachableError
 from aiscorr.pull.connection import Connection
 from aiscorr.pull.node import NodePull, NodeResult
 from aiscorr.pull.record import write_record
-from aiscorr.pull.spool import Spool, open_spool
+from aiscorr.pull.spool import Spool, open_spool, read_state, write_state
 
 #: Told of nodes done, nodes there are, bytes that have come over the network, and nodes that are being pulled.
 Show = Callable[[int, int, int, tuple[str, ...]], None]
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POLL_S = 0.2
+#: In a spool: the proxies of the last map that an endpoint gave.
+_PROXIES = f"{WORK_PREFIX}proxies.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class PullSummary:
     folder: str
     record: str
     results: tuple[NodeResult, ...]
+    notices: tuple[str, ...] = ()
 
     @property
     def is_stopped(self) -> bool:
@@ -70,8 +77,7 @@ def pull(
     """Pulls all proxies and targets of a cluster. Raises AiscorrError where nothing at all can be had."""
     started_at = datetime.now(UTC)
     with open_spool(options.folder, options.max_bytes) as spool:
-        cluster = Cluster(connection, options.width)
-        cluster_map = cluster.read_map()
+        cluster, cluster_map, notices = _reach(connection, options.width, spool.folder / _PROXIES)
         name = cluster_map.cluster_id if _ID.fullmatch(cluster_map.cluster_id) else "cluster"
         folder = Path(os.path.abspath(options.folder), name)
         folder.mkdir(exist_ok=True)
@@ -81,7 +87,31 @@ def pull(
     refused = [result for result in results if result.is_refused]
     if refused and not any(result.status or result.byte_count for result in results):
         raise cluster.failed(RefusedError(refused[0].gaps[0][1]))
-    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results))
+    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results), notices)
+
+
+def _reach(connection: Connection, width: int, known_path: Path) -> tuple[Cluster, ClusterMap, tuple[str, ...]]:
+    """The cluster by its endpoint, else by another proxy that its last map named; what should be known of that."""
+    known = read_state(known_path)
+    last = known.get(connection.endpoint, {})
+    cluster, notices = Cluster(connection, width), tuple[str, ...]()
+    try:
+        found = cluster.read_map()
+    except UnreachableError as error:
+        for endpoint in last.get("proxies", []):
+            cluster = Cluster(replace(connection, endpoint=endpoint), width)
+            with contextlib.suppress(AiscorrError):
+                found = cluster.read_map()
+                if found.cluster_id == last["cluster"]:
+                    notices = (f"notice: {connection.endpoint} does not answer; asked {endpoint} of its last map",)
+                    break
+        else:
+            raise error from None
+    scheme = f"{urlsplit(connection.endpoint).scheme}://"
+    urls = (str(node.snode.get("public_net", {}).get("direct_url", "")) for node in found.nodes if node.role == "proxy")
+    proxies = [url for url in urls if url.startswith(scheme) and url != connection.endpoint]
+    write_state(known_path, {**known, connection.endpoint: {"cluster": found.cluster_id, "proxies": proxies}})
+    return cluster, found, notices
 
 
 class _Work:
