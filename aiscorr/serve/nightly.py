@@ -107,6 +107,7 @@ def _pull(
         make_room(os.path.dirname(summary.folder), settings, settings.pull, now())
     except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
         done.problems.append(f"{cluster.endpoint}: {_said(error)}")
+        done.is_stopped = done.is_stopped or should_stop()
 
 
 def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], IngestOptions]]:
