@@ -368,3 +368,20 @@ def test_stopped(cluster: FakeCluster, tmp_path: Path) -> None:
     assert summary.byte_count + done.byte_count == sum(
         len(data) for node in cluster.nodes.values() for files in node.logs.values() for data in files.values()
     )
+
+
+def test_another_proxy_is_asked(run: Command, cluster: FakeCluster) -> None:
+    """Where the endpoint is dead, another proxy of the map that it gave last is asked, and that is said."""
+    cluster.smap["pmap"][PROXY]["public_net"]["direct_url"] = cluster.url
+    with HTTPServer(threaded=True) as first:
+        first.expect_request("/v1/daemon").respond_with_json(cluster.smap)
+        first.expect_request("/v1/reverse/daemon").respond_with_handler(cluster._reverse)
+        endpoint = first.url_for("").rstrip("/")
+        assert run("pull", "--endpoint", endpoint, "--no-ingest").code == 0
+    cluster.nodes[TARGET].write(LINE.format(1))
+    done = run("pull", "--endpoint", endpoint, "--no-ingest")
+    assert done.code == 0 and f"notice: {endpoint} does not answer; asked {cluster.url} of its last map" in done.err
+    assert any(log.endswith(LINE.format(1).encode()) for log in spooled(cluster, TARGET).values())
+    cluster.smap["uuid"] = "another"
+    refused = run("pull", "--endpoint", endpoint, "--no-ingest")
+    assert refused.code == 1 and "the cluster gives nothing" in refused.err

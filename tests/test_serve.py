@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -21,6 +22,7 @@ from pytest_httpserver import HTTPServer
 from scenes import column, rows
 from serve_home import CONFIG, JOB, NOW, arrive, furnish, reports, setting, work
 from stored_rows import stored
+from werkzeug import Request, Response
 
 from aiscorr.errors import UsageError
 from aiscorr.parse.path_hints import job_of
@@ -28,7 +30,7 @@ from aiscorr.serve import nightly
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
 from aiscorr.serve.nightly import run_once
 from aiscorr.serve.plan import duration, read_plan
-from aiscorr.serve.service import is_overdue, last_due, next_due
+from aiscorr.serve.service import is_overdue, last_due, next_due, run_line
 
 
 @pytest.fixture
@@ -189,9 +191,12 @@ def test_a_live_cluster_is_pulled(home: Path, httpserver: HTTPServer) -> None:
     """A cluster with an endpoint is pulled before anything is read; a node that does not answer is a problem."""
     cluster = fake_cluster(httpserver)
     (home / "aiscorr.toml").write_text(
-        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\n'
+        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\ntoken_file = "token"\n'
     )
-    assert work(home).outcome == "ok"
+    (home / "token").write_text("secret-of-the-test")
+    (home / "token").chmod(0o600)
+    first = work(home)
+    assert first.outcome == "ok" and "goes to" in first.notices[0] and "unencrypted" in run_line(first)
     found = column(home / "aiscorr.duckdb", "select node_id from node")
     assert set(cluster.nodes) < set(found)
     node = cluster.nodes[sorted(cluster.nodes)[0]]
@@ -258,6 +263,34 @@ def test_the_service_follows_and_stops_on_sigterm(home: Path) -> None:
     assert done.code == 0, done.err
     assert "catch_up: ok" in done.err and "Traceback" not in done.err
     assert [run.kind for run in last_runs(ledger)][:1] == ["catch_up"] and len(reports(home)) == 1
+
+
+@pytest.mark.parametrize("hanging", ["map", "node"])
+def test_sigterm_while_a_pull_hangs(hanging: str, home: Path, httpserver: HTTPServer) -> None:
+    """A service that waits for a cluster which does not answer ends within seconds of SIGTERM; its row says so."""
+    cluster = fake_cluster(httpserver)
+    asked = threading.Event()
+
+    def hang(request: Request) -> Response:
+        asked.set()
+        cluster.is_over.wait(60)
+        return Response(status=500)
+
+    path = "/v1/daemon" if hanging == "map" else "/v1/reverse/daemon"
+    httpserver.clear()
+    if hanging == "node":
+        httpserver.expect_request("/v1/daemon").respond_with_json(cluster.smap)
+    httpserver.expect_request(path).respond_with_handler(hang)
+    text = f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 60\n'
+    (home / "aiscorr.toml").write_text("[serve]\n" + text)
+    process = started(home, "serve", analysed=True)
+    assert asked.wait(60)
+    process.send_signal(signal.SIGTERM)
+    begun = time.monotonic()
+    done = ended(process)
+    cluster.is_over.set()
+    assert done.code == 0 and time.monotonic() - begun < 15, done.err
+    assert [run.outcome for run in last_runs(ledger_path(str(home / "aiscorr.duckdb")))] == ["stopped"]
 
 
 def test_killed_at_any_moment(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

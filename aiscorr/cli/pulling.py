@@ -52,6 +52,8 @@ def pull(context: Context, /, endpoint: str | None, no_ingest: bool, cluster: st
     promise = "what has come is kept, and the next pull goes on from there"
     with stoppable(context, promise) as stop, pull_progress(context) as show:
         summary = pull_cluster(connection, options, show=show, should_stop=lambda: stop.is_asked)
+    for notice in summary.notices:
+        context.say(notice)
     lines = summary_lines(summary, is_all=context.verbosity > 0)
     click.echo("".join(f"{printable(line)}\n" for line in lines), nl=False)
     if summary.is_stopped:

@@ -44,6 +44,10 @@ class RotatedError(GapError):
     """The offset lies behind the end of the node's current log: it is another file now."""
 
 
+class UnreachableError(AiscorrError):
+    """The proxy that was asked does not answer; another one may."""
+
+
 @dataclass(frozen=True)
 class Node:
     """A daemon as the cluster map lists it; `snode` is its entry there."""
@@ -78,7 +82,10 @@ class Cluster:
             answer = self._request("daemon", {"what": "smap"}, {})
             smap = Smap.model_validate_json(answer.content)
         except GapError as gap:
-            raise self.failed(gap) from None
+            error = self.failed(gap)
+            if gap.is_node_lost and not isinstance(gap, RefusedError):
+                raise UnreachableError(error.what, where=error.where, try_this=error.try_this) from None
+            raise error from None
         except ValidationError:
             raise AiscorrError(
                 "what answers is no AIStore proxy: it gave no cluster map",

@@ -5,25 +5,33 @@ A node that cannot be pulled is a gap, and the others go on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError
+from aiscorr.errors import AiscorrError
+from aiscorr.model import WORK_PREFIX
+from aiscorr.pull.cluster import Cluster, ClusterMap, Node, RefusedError, UnreachableError
 from aiscorr.pull.connection import Connection
+from aiscorr.pull.later import GRACE_S, Later, until_stopped
 from aiscorr.pull.node import NodePull, NodeResult
 from aiscorr.pull.record import write_record
-from aiscorr.pull.spool import Spool, open_spool
+from aiscorr.pull.spool import Spool, open_spool, read_state, write_state
 
 #: Told of nodes done, nodes there are, bytes that have come over the network, and nodes that are being pulled.
 Show = Callable[[int, int, int, tuple[str, ...]], None]
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POLL_S = 0.2
+#: In a spool: the proxies of the last map that an endpoint gave.
+_PROXIES = f"{WORK_PREFIX}proxies.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,7 @@ class PullSummary:
     folder: str
     record: str
     results: tuple[NodeResult, ...]
+    notices: tuple[str, ...] = ()
 
     @property
     def is_stopped(self) -> bool:
@@ -70,8 +79,8 @@ def pull(
     """Pulls all proxies and targets of a cluster. Raises AiscorrError where nothing at all can be had."""
     started_at = datetime.now(UTC)
     with open_spool(options.folder, options.max_bytes) as spool:
-        cluster = Cluster(connection, options.width)
-        cluster_map = cluster.read_map()
+        reach = partial(_reach, connection, options.width, spool.folder / _PROXIES)
+        cluster, cluster_map, notices = until_stopped(reach, should_stop)
         name = cluster_map.cluster_id if _ID.fullmatch(cluster_map.cluster_id) else "cluster"
         folder = Path(os.path.abspath(options.folder), name)
         folder.mkdir(exist_ok=True)
@@ -81,7 +90,31 @@ def pull(
     refused = [result for result in results if result.is_refused]
     if refused and not any(result.status or result.byte_count for result in results):
         raise cluster.failed(RefusedError(refused[0].gaps[0][1]))
-    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results))
+    return PullSummary(cluster_map.cluster_id, str(folder), str(record), tuple(results), notices)
+
+
+def _reach(connection: Connection, width: int, known_path: Path) -> tuple[Cluster, ClusterMap, tuple[str, ...]]:
+    """The cluster by its endpoint, else by another proxy that its last map named; what should be known of that."""
+    known = read_state(known_path)
+    last = known.get(connection.endpoint, {})
+    cluster, notices = Cluster(connection, width), tuple[str, ...]()
+    try:
+        found = cluster.read_map()
+    except UnreachableError as error:
+        for endpoint in last.get("proxies", []):
+            cluster = Cluster(replace(connection, endpoint=endpoint), width)
+            with contextlib.suppress(AiscorrError):
+                found = cluster.read_map()
+                if found.cluster_id == last["cluster"]:
+                    notices = (f"notice: {connection.endpoint} does not answer; asked {endpoint} of its last map",)
+                    break
+        else:
+            raise error from None
+    scheme = f"{urlsplit(connection.endpoint).scheme}://"
+    urls = (str(node.snode.get("public_net", {}).get("direct_url", "")) for node in found.nodes if node.role == "proxy")
+    proxies = [url for url in urls if url.startswith(scheme) and url != connection.endpoint]
+    write_state(known_path, {**known, connection.endpoint: {"cluster": found.cluster_id, "proxies": proxies}})
+    return cluster, found, notices
 
 
 class _Work:
@@ -102,20 +135,25 @@ class _Work:
     def run(self, cluster_map: ClusterMap, width: int, show: Show) -> list[NodeResult]:
         """The results in the order of the map, a node that was not reached any more included."""
         found: dict[str, NodeResult] = {}
-        with ThreadPoolExecutor(width, thread_name_prefix="pull") as pool:
-            pending = {pool.submit(self._pull_node, node) for node in cluster_map.nodes}
-            for done in self._ended(pending):
-                found.update((result.node.node_id, result) for result in (future.result() for future in done))
-                count = sum(one.arrived_count for one in list(self._pulls))
-                show(len(found), len(cluster_map.nodes), count, tuple(sorted(self._under_way)))
-        return [found[node.node_id] for node in cluster_map.nodes]
-
-    @staticmethod
-    def _ended(pending: set[Future[NodeResult]]) -> Iterator[set[Future[NodeResult]]]:
-        """What has ended, again and again, so that progress is shown meanwhile."""
-        while pending:
-            done, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-            yield done
+        pending = [Later(partial(self._pull_node, node)) for node in cluster_map.nodes]
+        waiting, under_way = list(reversed(pending)), list[Later[NodeResult]]()
+        asked_s: float | None = None
+        while waiting or under_way:
+            while waiting and len(under_way) < width:
+                under_way.append(waiting.pop().start())
+            under_way[0].wait(_POLL_S)
+            ended = [one for one in under_way if one.is_ended]
+            under_way = [one for one in under_way if not one.is_ended]
+            found.update((result.node.node_id, result) for result in (one.result() for one in ended))
+            count = sum(one.arrived_count for one in list(self._pulls))
+            show(len(found), len(cluster_map.nodes), count, tuple(sorted(self._under_way)))
+            asked_s = (asked_s or time.monotonic()) if self._should_stop() else None
+            if asked_s is not None and time.monotonic() - asked_s > GRACE_S:
+                break  # what hangs in a request is left to itself
+        stopped = "the pull was stopped"
+        return [
+            found.get(node.node_id) or _not_pulled(node, stopped, is_stopped=True) for node in list(cluster_map.nodes)
+        ]
 
     def _pull_node(self, node: Node) -> NodeResult:
         if self._refused.is_set():
@@ -135,5 +173,5 @@ class _Work:
         return result
 
 
-def _not_pulled(node: Node, reason: str, *, is_refused: bool = False) -> NodeResult:
-    return NodeResult(node, datetime.now(UTC), gaps=[("all", reason)], is_refused=is_refused)
+def _not_pulled(node: Node, reason: str, *, is_refused: bool = False, is_stopped: bool = False) -> NodeResult:
+    return NodeResult(node, datetime.now(UTC), gaps=[("all", reason)], is_refused=is_refused, is_stopped=is_stopped)

@@ -19,7 +19,7 @@ _LAST = 1000
 class ServiceRun:
     """One run. Times are ISO 8601 with zone; `problems`: what went wrong, a sentence each.
 
-    `removed_count`: rows that were too old to be kept.
+    `removed_count`: rows that were too old to be kept; `notices`: what should be known of how clusters are reached.
     """
 
     kind: str
@@ -32,6 +32,7 @@ class ServiceRun:
     reports: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     removed_count: int = 0
+    notices: tuple[str, ...] = ()
 
     @property
     def began(self) -> datetime:
@@ -98,7 +99,7 @@ def runs_since(path: str, mark: Mark) -> tuple[list[ServiceRun], Mark, bool]:
 def _run(line: str) -> ServiceRun | None:
     try:
         values = json.loads(line)
-        lists = {name: tuple(values.get(name, ())) for name in ("failures", "reports", "problems")}
+        lists = {name: tuple(values.get(name, ())) for name in ("failures", "reports", "problems", "notices")}
         return ServiceRun(**{**values, **lists})
     except (ValueError, TypeError, AttributeError):
         return None

@@ -33,6 +33,7 @@ class _Progress:
     failures: list[str] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     removed_count: int = 0
     is_stopped: bool = False
 
@@ -80,6 +81,7 @@ def run_once(
         reports=tuple(done.reports),
         problems=tuple(done.problems),
         removed_count=done.removed_count,
+        notices=tuple(dict.fromkeys(done.notices)),
     )
     add_run(ledger_path(settings.db_path), run)
     return run
@@ -94,8 +96,10 @@ def _pull(
 ) -> None:
     """Fetches what is new in a cluster and reads it; what a node did not give is a problem of the run."""
     try:
-        connection, _ = connect(cluster.endpoint, settings.pull, f"[[serve.cluster]] {cluster.endpoint}")
+        connection, notices = connect(cluster.endpoint, settings.pull, f"[[serve.cluster]] {cluster.endpoint}")
+        done.notices += notices
         summary = pull(connection, spool_options(settings, settings.pull), should_stop=should_stop)
+        done.notices += summary.notices
         done.problems += [f"{result.node.node_id}: {part}: {reason}" for result, part, reason in summary.gaps]
         done.is_stopped = done.is_stopped or summary.is_stopped
         options = replace(ingest_options(settings), cluster=cluster.name or summary.cluster_id or None)
@@ -103,6 +107,7 @@ def _pull(
         make_room(os.path.dirname(summary.folder), settings, settings.pull, now())
     except Exception as error:  # whatever it is, the other sources are read and the run leaves its row
         done.problems.append(f"{cluster.endpoint}: {_said(error)}")
+        done.is_stopped = done.is_stopped or should_stop()
 
 
 def _sources(plan: ServePlan, settings: Settings) -> list[tuple[list[str], IngestOptions]]:

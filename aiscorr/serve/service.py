@@ -109,6 +109,7 @@ def stop_on_signals(stop: Callable[[], None]) -> None:
 def run_line(run: ServiceRun) -> str:
     """A run in a line, for a log or a terminal."""
     parts = [f"{run.started_at[:19]}Z {run.kind}: {run.outcome}, {run.file_count} new files, {run.event_count} events"]
+    parts += run.notices
     if run.removed_count:
         parts.append(f"{run.removed_count} old rows removed")
     if run.reports:
