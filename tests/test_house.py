@@ -151,7 +151,19 @@ def test_functions_are_annotated() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["duckdb", "pyarrow", "aistore", "apscheduler", "rich", "prompt_toolkit", "hyperscan"]
+    "module",
+    [
+        "duckdb",
+        "pyarrow",
+        "aistore",
+        "apscheduler",
+        "rich",
+        "prompt_toolkit",
+        "hyperscan",
+        "starlette",
+        "uvicorn",
+        "mcp",
+    ],
 )
 def test_help_imports_nothing_heavy(module: str) -> None:
     """The command line's own modules import no heavy library at their top, so that --help is instant."""

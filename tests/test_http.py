@@ -214,6 +214,8 @@ def test_no_silent_cut(served: Site) -> None:
     assert refused.status == 400 and "limit=10000" in refused.json["try"]
     asked = served.query("from range(10001)", format="csv", limit=3)
     assert asked.text == "range\n0\n1\n2\n" and asked.headers["x-complete"] == "false"
+    none = served.query("from range(3)", limit=0).json
+    assert (none["rows"], none["row_limit"], none["is_complete"]) == ([], 0, False)
 
 
 def test_post(served: Site) -> None:

@@ -141,8 +141,9 @@ def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
 def _limit_time(seconds: float) -> None:
     """The kernel ends this process a little after the one that asked should have, also where that one is gone."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(math.ceil(seconds) + _SPARE_S)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds) + _SPARE_S,) * 2)
+    most = math.ceil(seconds) + _SPARE_S
+    signal.alarm(most)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     os.nice(5)
 
 

@@ -61,7 +61,8 @@ class Sandbox:
 
     def _answer(self, question: Question) -> Answer:
         limits = self.limits
-        row_limit = min(question.row_count or limits.row_count, limits.row_count)
+        wanted = limits.row_count if question.row_count is None else max(question.row_count, 0)
+        row_limit = min(wanted, limits.row_count)
         asked = {
             **asdict(question), "db_path": self._db_path, "row_count": row_limit,
             "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "byte_count": limits.byte_count,
