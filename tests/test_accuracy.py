@@ -155,8 +155,8 @@ def test_intervals() -> None:
 
 def test_fit_is_modest_and_never_falls() -> None:
     """Seen answers are drawn to what unseen ones were worth, and a higher score is never less sure."""
-    one = fitted([(0.75, True)] * 41 + [(0.75, False)] * 2)[2]
-    assert (one.right, one.count, one.confidence) == (41, 43, 0.87)
+    one = fitted([(0.75, True)] * 42 + [(0.75, False)] * 2)[2]
+    assert (one.right, one.count, one.confidence) == (42, 44, 0.87)
     pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.85, False)] * 60 + [(0.95, True)] * 90
     steps = [one.confidence for one in fitted(pairs)]
     assert steps == sorted(steps) and steps[0] < 0.7 and steps[3] < 0.9 < steps[4] < 1

@@ -40,7 +40,7 @@ def counted(judged: Sequence[Judged]) -> list[tuple[float, bool]]:
 
 
 def fitted(pairs: Sequence[tuple[float, bool]]) -> list[Fitted]:
-    """A confidence for each step. Worked example: of 43 answers 41 are right, so are 17 of 20 unseen ones: 0.87."""
+    """A confidence for each step. Worked example: of 44 answers 42 are right, so are 17 of 20 unseen ones: 0.87."""
     blocks: list[list[tuple[float, int, int]]] = []
     for low, high in zip(STEPS, (*STEPS[1:], 2.0), strict=True):
         found = [is_right for score, is_right in pairs if low <= score < high]
