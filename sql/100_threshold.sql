@@ -16,6 +16,8 @@ from (
         ('job_start_lag_s', 300.0, 'a job asks for its first batch within minutes of its first line'),
         ('outage_gap_s', 150.0, 'down, removal (27 to 41 s later) and restart of one node belong to one outage'),
         ('fault_gap_s', 90.0, 'alerts of one fault repeat every 10 to 60 s'),
+        ('disk_line_s', 10.0, 'AIStore''s line about a disk gives its shares and rates of the ten seconds before'),
+        ('stuck_disk_lines', 3.0, 'a disk that is busy and moves nothing for half a minute hangs; one such line is chance or a flush'),
         ('kalive_detect_s', 20.0, 'the primary notices a silent node 12 to 17 s after it stopped'),
         ('chain_gap_s', 60.0, 'steps of one x-get-batch chain without a common cause lie closer than this'),
         ('chain_adjacent_s', 2.0, 'lines of one work item on one node are written within milliseconds'),

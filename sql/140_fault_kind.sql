@@ -24,6 +24,7 @@ from (
         ('rejecting', 0.85, false, false, 'refused requests', 'refused requests', 'The node refused work under load: look at memory, goroutines and disk utilisation at that time, and at how the load is spread over targets.'),
         ('stale_membership', 0.85, true, false, 'was restarted and its peers did not find it again', 'could not be reached by its peers after a restart', 'After restarting a target let running x-get-batch xactions end, or stop them (ais job stop get-batch), so that streams open under the new cluster map.'),
         ('memory', 0.7, false, false, 'was short of memory', 'was short of memory', 'Find what took the memory (ais performance, the gmm and slab lines), and raise the limit or lower the load.'),
+        ('disk_stuck', 0.8, false, false, 'had a disk that hung', 'had a disk that hung', 'Look at dmesg of the host for time-outs and resets of the disk, disable its mountpath, and see that AIStore''s health check (FSHC) is on.'),
         ('pressure', 0.65, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
         ('handler_panic', 0.6, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
         ('cut', 0.5, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),

@@ -2,7 +2,7 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load.
 create or replace view node_trouble as
 with sign as (
     select
@@ -12,6 +12,7 @@ with sign as (
             when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
             when effect in ('oom', 'low_memory') then 'memory'
             when effect in ('pressure', 'throttled') then 'pressure'
+            when effect = 'disk_stuck' then 'disk_stuck'
             when effect = 'rejecting' then 'rejecting'
             when effect = 'cpu_high' then 'cpu_high'
             when effect = 'low_space' then 'low_space'
@@ -54,8 +55,8 @@ span as (
 select
     s.cluster,
     s.node_id,
-    s.fault_kind,
-    s.started_ns,
+    case when s.fault_kind = 'disk_stuck' and s.sign_count < k.value then 'pressure' else s.fault_kind end as fault_kind,
+    case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000 else s.started_ns end as started_ns,
     coalesce(
         (
             select min(c.utc_ns) from closing as c
@@ -70,3 +71,5 @@ select
     s.line_no,
     s.text
 from span as s
+join threshold as b on b.name = 'disk_line_s'
+join threshold as k on k.name = 'stuck_disk_lines'
