@@ -1,6 +1,6 @@
 -- A span of time for which the logs of a node are at hand.
 -- grain: one row a span of a node
--- reads: ais_file, ais_event, stats_line, clock, aged_out
+-- reads: ais_file, ais_event, stats_line, clock, ais_removal
 -- public: yes
 -- stored: yes
 -- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every hour), make one span. A downloaded log can lack its last minute: nlog flushes late. A stretch whose events were removed because they were old is not covered.
@@ -15,7 +15,7 @@ with line as (
     join clock as k on k.file_id = s.file_id
 ),
 gone as (
-    select file_id, started_ns as low_ns, max(ended_ns) as high_ns from aged_out where table_name in ('ais_line', 'stats_line') group by file_id, started_ns
+    select file_id, low_ns, max(high_ns) as high_ns from ais_removal where table_name in ('ais_line', 'stats_line') group by file_id, low_ns
 ),
 span as (
     select l.cluster, l.node_id, l.file_id, min(l.utc_ns) as first_ns, max(l.utc_ns) as last_ns

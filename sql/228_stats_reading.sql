@@ -1,6 +1,6 @@
 -- A statistics line of a node with its run, the lines before it, and whether another file repeats it.
 -- grain: one row a statistics line of a file
--- reads: stats_line, ais_file, clock, node_process, aged_out
+-- reads: stats_line, ais_file, clock, node_process, ais_removal
 -- stored: yes
 -- empty without: stats_line
 -- note: previous_ns is the last complete line before it in the run, prior_* the last one, cut or not; reading_no counts the lines of a run, copies left out. is_counted: the counters of the line and of the line before are at hand, neither was removed because it was old.
@@ -20,8 +20,8 @@ with placed as (
     join clock as k on k.file_id = s.file_id
 ),
 gone as (
-    select cluster, node_id, started_ns as low_ns, max(ended_ns) over (partition by cluster, node_id order by started_ns) as high_ns
-    from aged_out
+    select cluster, node_id, low_ns, max(high_ns) over (partition by cluster, node_id order by low_ns) as high_ns
+    from ais_removal
     where table_name = 'counter_sample'
 ),
 dated as (

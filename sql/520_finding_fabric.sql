@@ -3,7 +3,7 @@
 -- reads: failure_lead, failure_signal, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less.
+-- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
 create or replace view finding_fabric as
 select
     f.failure_id,
@@ -13,12 +13,12 @@ select
         when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
         when d.outcome in ('split', 'circle') or c.job_id is not null then 'quiet'
         when waiting_rank_count < rank_count then 'blind'
-        when f.seq_num is null and t.job_id is null then 'blind'
+        when f.seq_num is null and (t.job_id is null or f.fault_count > 0) then 'blind'
         else 'fired'
     end as state,
     'gpu_fabric' as failure_class,
     'all_ranks_pending' as failure_kind,
-    'innocent' as storage_verdict,
+    case when f.seq_num is null and d.job_id is null and not f.is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
