@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from aiscorr import __version__
 from aiscorr.errors import UsageError
 from aiscorr.report import document as doc
+from aiscorr.store.records import records
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,12 +46,8 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
 
 
 def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str | None) -> list[dict[str, Any]]:
-    result = connection.execute(sql, None if failure_id is None else {"id": failure_id})
-    names = [column[0] for column in result.description or []]
-    return [
-        {name: tuple(value) if isinstance(value, list) else value for name, value in zip(names, row, strict=True)}
-        for row in result.fetchall()
-    ]
+    found = records(connection, sql, None if failure_id is None else {"id": failure_id})
+    return [{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()} for row in found]
 
 
 def _all(connection: duckdb.DuckDBPyConnection, kind: type[_T], sql: str, failure_id: str | None) -> tuple[_T, ...]:

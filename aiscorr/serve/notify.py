@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from aiscorr.errors import UsageError
 from aiscorr.serve.reports import reported
 from aiscorr.serve.state import read_state, write_state
+from aiscorr.store.records import records
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,7 +57,8 @@ def notify(
     state = read_state(path, Told)
     problems: list[str] = []
     written = reported(folder)
-    failures = [f for f in _records(connection, int(since.timestamp()) * 1_000_000_000) if f["failure_id"] in written]
+    since_ns = int(since.timestamp()) * 1_000_000_000
+    failures = [f for f in records(connection, _FAILURES, {"since": since_ns}) if f["failure_id"] in written]
     for target in targets:
         for failure in failures:
             key = f"{target.name}\t{failure['failure_id']}"
@@ -164,9 +166,3 @@ def _said(error: Exception) -> str:
     if isinstance(error, UsageError):
         return error.what
     return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else "the address is not valid"
-
-
-def _records(connection: duckdb.DuckDBPyConnection, since_ns: int) -> list[dict[str, Any]]:
-    result = connection.execute(_FAILURES, {"since": since_ns})
-    names = [column[0] for column in result.description or []]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]

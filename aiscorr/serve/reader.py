@@ -20,6 +20,7 @@ from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import Answer, Limits, Question
 from aiscorr.serve.plan import duration
 from aiscorr.store.database import reading_newest
+from aiscorr.store.records import records
 
 if TYPE_CHECKING:
     import duckdb
@@ -147,6 +148,4 @@ def _moment(text: str, now: datetime) -> datetime:
 
 
 def _records(connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    result = connection.execute(sql, dict(values))
-    names = [column[0] for column in result.description or []]
-    return [{name: to_json(value) for name, value in zip(names, row, strict=True)} for row in result.fetchall()]
+    return [{name: to_json(value) for name, value in row.items()} for row in records(connection, sql, values)]
