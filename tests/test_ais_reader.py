@@ -201,6 +201,17 @@ def test_continuation_lines_belong_to_the_record() -> None:
     assert [(row["line_no"], row["follow_count"]) for row in events(found) if row.get("severity")] == [(2, 3), (8, 0)]
 
 
+def test_an_info_line_ends_a_warning_and_tells_who_writes() -> None:
+    """The line behind a warning is no part of it and moves the file's end; of a node not named yet it gives the id."""
+    text = lines(1).replace("UrJt8102", "?") + "I 23:09:00.000001 memsys:9 t[UrJt8102] run: ready\n" + "more\n"
+    found = read_text(text, options=IngestOptions(kind="ais_log"))
+    assert [row["follow_count"] for row in events(found)] == [0]
+    assert found.summary.node_id == "UrJt8102"
+    known = read_ais(lines(1) + "I 23:09:00.000001 nvme0n1: 412MiB/s, 128KiB\nmore\n")
+    assert [row["follow_count"] for row in events(known) if row.get("severity")] == [0]
+    assert known.summary.last_ns - known.summary.first_ns == (6 * 60 + 3) * 10**9 + 1_000
+
+
 @pytest.mark.parametrize("crash", ["panic: runtime error: index out of range [3]", "fatal error: out of memory"])
 def test_a_panic_behind_an_error_is_an_event(crash: str) -> None:
     """The crash of a daemon is an event of its own where it follows the last error on stderr, as it does."""

@@ -106,6 +106,11 @@ class AisFile:
             self._close_pending()
             self._add_stats(segment, stats[1], self._take_time(segment, line, stats[0]), is_whole=True)
             return
+        info_ns = rec.info_ns(line) if self.state.ids and not segment.candidates else None
+        if info_ns is not None:  # stands behind a warning and ends it, tells nothing itself
+            self._close_pending()
+            self._take_time(segment, line, info_ns)
+            return
         records, _ = rec.records_of(line) if line else ([], None)
         if not records:
             self._take_unprefixed(segment, line)

@@ -21,6 +21,7 @@ _PREFIX = re.compile(
 )
 _GLUED = re.compile(rb"(?<=.)[IWE] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
 _STATS = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) \{")
+_INFO = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) (?:[A-Za-z_0-9]+(?:\.go)?:\d+\]? )?(?!\{)")
 HEADER = re.compile(rb"(Started up|Rotated) at (\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d), host (\S+?), (go\S+)")
 _MARKER = re.compile(
     rb"(\d\d) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) (\d\d) (\d\d):(\d\d) ([A-Z]{1,5}|[+-]\d{2,4}) ====="
@@ -75,6 +76,14 @@ def stats_of(line: bytes) -> tuple[int, bytes] | None:
     """Nanoseconds since midnight and what stands between the braces, of a line that is a statistics record alone."""
     match = _STATS.match(line)
     return (of_day_ns(match.group(1)), line[match.end() : -1]) if match is not None and line.endswith(b"}") else None
+
+
+def info_ns(line: bytes) -> int | None:
+    """Nanoseconds since midnight of an INFO record that stands alone in its line and is no hourly marker, else None."""
+    match = _INFO.match(line)
+    if match is None or b" =====" in line or _glued_record(line, match.end()):
+        return None
+    return of_day_ns(match.group(1))
 
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:
