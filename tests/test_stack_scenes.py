@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from http_site import site
 from reports import as_json, report_of
 from scenes import Library, read_in, rows
 from truths import Json, failures_of
@@ -236,7 +237,7 @@ def test_one_file_of_all(tmp_path: Path, judge: Callable[..., Json]) -> None:
 
 
 def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
-    """Stacks of a job that hangs now give no failure, but the rank that stands apart, and whether it moved since."""
+    """Stacks of a job that hangs now give no failure; report and first page say who stands apart, and if it moved."""
     job = Job(tmp_path, silent=range(8))
     job.stacks({6: (*MODULE, *GET)})
     db = str(tmp_path / "stacks.duckdb")
@@ -246,6 +247,9 @@ def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
     assert [(item["ranks"], item["is_moved"]) for item in report["standing_apart"]] == [([6], False)]
     statement = report["standing_apart"][0]["statement"]
     assert statement == "Rank 6 stands in readinto (socket.py) while 7 ranks wait in all_reduce (distributed_c10d.py)"
+    with site(db, tmp_path) as served:
+        page = served.get("/").text
+        assert "<h2>Jobs that may hang now</h2>" in page and "readinto" in page
     job.stacks({6: SAVE}, folder="stacks_later")
     read_in(db, job.folder)
     assert [item["is_moved"] for item in as_json(report_of(db))["standing_apart"]] == [True]

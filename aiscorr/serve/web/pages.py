@@ -29,6 +29,7 @@ _TONES = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
 _SHOWN_RUNS = 100
 _LATEST = 10
 _CELL = 500
+_HANGING = "hanging"
 
 
 async def sheet(site: Site, request: Request) -> Response:
@@ -37,12 +38,18 @@ async def sheet(site: Site, request: Request) -> Response:
 
 
 async def home(site: Site, request: Request) -> Response:
-    """The latest failures and the last run."""
+    """The latest failures, jobs that may hang now, and the last run."""
     found = await site.read(site.reader.failures, FailureFilter(limit=_LATEST))
     runs = await site.read(last_runs, ledger_path(site.reader.settings.db_path), 1)
     body = "<h1>Was it the storage?</h1>\n"
     body += f"<p>{found.total} failures are known. " + ("The last run:</p>\n" if runs else "No run so far.</p>\n")
-    body += (_run_table(runs) if runs else "") + "<h2>Latest failures</h2>\n" + _failure_table(found)
+    body += _run_table(runs) if runs else ""
+    hanging = await site.ask(site.reader.ask_named, _HANGING, {}, "json")
+    if hanging.row_count:
+        body += f"<h2>Jobs that may hang now</h2>\n<p>{_link(f'/queries/{_HANGING}', _HANGING)}: no failure yet, but "
+        body += "some ranks stand elsewhere than those that wait for them.</p>\n"
+        body += _rows(hanging.columns, json.loads(hanging.body))
+    body += "<h2>Latest failures</h2>\n" + _failure_table(found)
     return _page("Was it the storage?", body)
 
 
