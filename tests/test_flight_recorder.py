@@ -348,7 +348,7 @@ def test_the_collectives_of_a_group_side_by_side(tmp_path: Path, run: Command) -
 
 
 def test_a_cited_record_is_read_again(tmp_path: Path) -> None:
-    """A record of a dump is verified where it still stands in the file, and gone where the file is another."""
+    """A record of a dump is verified where it stands in the file and says the same, and gone in another dump."""
     db = tmp_path / "dumps.duckdb"
     folder = write_dumps(straggler(), tmp_path / "job7")
     read_in(db, folder)
@@ -358,3 +358,8 @@ def test_a_cited_record_is_read_again(tmp_path: Path) -> None:
     assert set(check(cited).values()) == {"verified"}
     (folder / "comm_lib_trace_rank_2").write_bytes(b"")
     assert [check(cited)[item.key] for item in cited] == ["gone", "verified"]
+    later = load_dump(Path(cited[1].path).read_bytes())
+    for entry in later["entries"]:
+        entry["collective_seq_id"] += 100
+    Path(cited[1].path).write_bytes(pickle.dumps(later, protocol=2))
+    assert [check(cited)[item.key] for item in cited] == ["gone", "gone"], "the same number, but of a later attempt"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from aiscorr.errors import SourceError
 from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
-from aiscorr.parse.flight_recorder import parse_dump
+from aiscorr.parse.flight_recorder import FlightDump, parse_dump
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc
@@ -67,17 +67,39 @@ def missing_files(cited: Iterable[Citation]) -> list[str]:
 
 
 def _check_dump(path: str, items: list[Citation]) -> dict[tuple[str, int | str], str]:
-    """Whether the records that a Flight Recorder dump was cited for are still in it."""
+    """Whether the records that a Flight Recorder dump was cited for are still in it and say the same.
+
+    A later attempt writes its dumps under the same names, with the same numbers of records.
+    """
     try:
         with buffered(open_member(path)) as stream:
             dump = parse_dump(load_dump(stream.read(MAX_BYTES + 1)))
     except (SourceError, TruncatedError, OSError, DumpError):
         return {item.key: "gone" for item in items}
-    records = {f"record_id={number}" for number in dump.collectives["record_id"]}
-    known = records | {f"entry={number}" for number in dump.collectives["entry_no"]}
-    known |= {f"pg_status {group.pg_id}" for group in dump.groups}
-    known |= {f"pg_config {group.guid}" for group in dump.groups} | {"dump"}
-    return {item.key: "verified" if item.locator in known else "gone" for item in items}
+    told = _told_by(dump)
+    return {item.key: "verified" if _says(told.get(item.locator or ""), item.text) else "gone" for item in items}
+
+
+def _says(told: str | None, text: str | None) -> bool:
+    return told is not None and (text is None or told in text)
+
+
+def _told_by(dump: FlightDump) -> dict[str, str]:
+    """What the text of a citation holds, by its locator: as the views fr_collective and fr_group put it."""
+    told = {"dump": f"{dump.entry_count} records"}
+    names = ("record_id", "entry_no", "operation", "is_p2p", "p2p_seq_num", "seq_num")
+    for record_id, entry_no, operation, is_p2p, p2p_no, number in zip(
+        *(dump.collectives[name] for name in names), strict=True
+    ):
+        shown = p2p_no if is_p2p else number
+        locator = f"entry={entry_no}" if record_id is None else f"record_id={record_id}"
+        told[locator] = f"{operation or 'operation'} number {'?' if shown is None else shown} in "
+    for group in dump.groups:
+        counts = (group.last_enqueued, group.last_started, group.last_completed)
+        words = ("?" if count is None else str(count) for count in counts)
+        locator = f"pg_config {group.guid or '?'}" if group.pg_id is None else f"pg_status {group.pg_id}"
+        told[locator] = "enqueued {}, started {}, completed {}".format(*words)
+    return told
 
 
 def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int | str], str]:
