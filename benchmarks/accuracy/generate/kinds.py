@@ -1,7 +1,7 @@
 """The kinds of faults an incident may have, each with what it needs; new kinds register themselves here.
 
-Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in
-storage_kinds and training_kinds.
+Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in the folder
+faults, one module for each part and side.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from fixtures.generator import scenarios
 from fixtures.generator.model import Scenario
 from fixtures.generator.stage import RECIPES, Stage
 
+Build = Callable[[Stage], Scenario]
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -23,7 +25,7 @@ class Kind:
 
     name: str
     side: str
-    build: Callable[[Stage], Scenario]
+    build: Build
     held: str = ""
     targets: int = 3
     proxies: int = 1
@@ -44,14 +46,17 @@ class Kind:
 KINDS: dict[str, Kind] = {}
 
 
-def kind(side: str, **needs: object) -> Callable[[Callable[[Stage], Scenario]], Callable[[Stage], Scenario]]:
-    """Registers a function as a kind of its name."""
+def kinds_of(side: str, held: str = "") -> Callable[..., Callable[[Build], Build]]:
+    """The decorator of a module of faults: a function is a kind of its name, of this side, for this part."""
 
-    def register(build: Callable[[Stage], Scenario]) -> Callable[[Stage], Scenario]:
-        KINDS[build.__name__] = Kind(build.__name__, side, build, **needs)  # type: ignore[arg-type]
-        return build
+    def kind(**needs: object) -> Callable[[Build], Build]:
+        def register(build: Build) -> Build:
+            KINDS[build.__name__] = Kind(build.__name__, side, build, held, **needs)  # type: ignore[arg-type]
+            return build
 
-    return register
+        return register
+
+    return kind
 
 
 def _known(name: str, side: str, scenario: str | None = None, **needs: object) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from benchmarks.accuracy.generate import more_storage_kinds, more_training_kinds, storage_kinds, training_kinds
-from benchmarks.accuracy.generate.kinds import KINDS, Kind
+from benchmarks.accuracy.generate.faults import KINDS
+from benchmarks.accuracy.generate.kinds import Kind
 from benchmarks.accuracy.generate.noise import LAST, LOUD, OPENING, QUIET
 from benchmarks.accuracy.generate.parts import PARTS, Part, drawn_for
 from benchmarks.accuracy.generate.scene import RECORDS_BY_DEFAULT, Setting
@@ -29,7 +29,6 @@ NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr"
 TALKATIVE = ("pylog", "titan", "funasr")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
-EXTRA_MODULES = (storage_kinds, training_kinds, more_storage_kinds, more_training_kinds)
 
 
 @dataclass(frozen=True)
