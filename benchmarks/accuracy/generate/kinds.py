@@ -20,7 +20,8 @@ Build = Callable[[Stage], Scenario]
 class Kind:
     """A fault: its side (storage, training, none), what it needs, and the part it is held back for.
 
-    `words_only`: nothing but a line of the rank's own log tells what it did.
+    `words_only`: nothing but a line of the rank's own log tells what it did. `sizes_only`: nothing but the sizes that a
+    time-out names tells who it was. `trains`: the job comes to its first step.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Kind:
     lead_s: float = 45.0
     may_be_undetermined: bool = False
     words_only: bool = False
+    sizes_only: bool = False
+    trains: bool = True
 
 
 KINDS: dict[str, Kind] = {}
@@ -73,7 +76,7 @@ _known("primary_proxy_killed", "storage", proxies=2, reads=True)
 _known("mountpath_faulted", "storage", reads=True)
 _known("slow_target_throttles", "storage", ais_order=410, reads=True)
 _known("nobody_finishes", "training")
-_known("collective_of_other_size", "training", torch_before=215, hangs=False)
+_known("collective_of_other_size", "training", torch_before=215, hangs=False, sizes_only=True)
 _known("software_exception", "training", hangs=False)
 _known("slow_checkpoint_rank0", "training", culprit=0, lead_s=60.0, words_only=True)
 _known("broadcast_root_ahead", "training", torch_before=215, hangs=False, words_only=True)

@@ -1,4 +1,4 @@
-"""The faults without a scenario of their own, one module for each part and side; to import this registers them all."""
+"""The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
     known_storage,
@@ -7,6 +7,10 @@ from benchmarks.accuracy.generate.faults import (
     second_training,
     shared_storage,
     shared_training,
+    untouched_stalls,
+    untouched_storage,
+    untouched_surroundings,
+    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -18,4 +22,8 @@ __all__ = [
     "second_training",
     "shared_storage",
     "shared_training",
+    "untouched_stalls",
+    "untouched_storage",
+    "untouched_surroundings",
+    "untouched_training",
 ]

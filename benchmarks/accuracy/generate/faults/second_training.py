@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_exit
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import restart_before
-from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator import sdk, torchrun, watchdog
 from fixtures.generator.model import Expect, Scenario
 from fixtures.generator.moment import MS, seconds, slurm_stamp
@@ -156,6 +156,5 @@ def loss_not_finite(stage: Stage) -> Scenario:
 @kind(reads=True, lead_s=150.0, may_be_undetermined=True)
 def wrong_name_after_restart(stage: Stage) -> Scenario:
     """A manifest names an object that never was, a minute after a target was restarted for good."""
-    if isinstance(stage, Scene) and restart_before not in stage.around.opening:
-        stage.around.opening.append(restart_before)
+    beside(stage, restart_before)
     return RECIPES["object_of_wrong_name"].build(stage)
