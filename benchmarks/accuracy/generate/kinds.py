@@ -1,7 +1,7 @@
 """The kinds of faults an incident may have, each with what it needs; new kinds register themselves here.
 
-Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in
-storage_kinds and training_kinds.
+Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in the folder
+faults, one module for each part and side.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from fixtures.generator import scenarios
 from fixtures.generator.model import Scenario
 from fixtures.generator.stage import RECIPES, Stage
 
+Build = Callable[[Stage], Scenario]
+
 
 @dataclass(frozen=True)
 class Kind:
     """A fault: its side (storage, training, none), what it needs, and the part it is held back for.
 
-    `words_only`: nothing but a line of the rank's own log tells what it did.
+    `words_only`: nothing but a line of the rank's own log tells what it did. `sizes_only`: nothing but the sizes that a
+    time-out names tells who it was. `trains`: the job comes to its first step.
     """
 
     name: str
     side: str
-    build: Callable[[Stage], Scenario]
+    build: Build
     held: str = ""
     targets: int = 3
     proxies: int = 1
@@ -39,19 +42,24 @@ class Kind:
     lead_s: float = 45.0
     may_be_undetermined: bool = False
     words_only: bool = False
+    sizes_only: bool = False
+    trains: bool = True
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(side: str, **needs: object) -> Callable[[Callable[[Stage], Scenario]], Callable[[Stage], Scenario]]:
-    """Registers a function as a kind of its name."""
+def kinds_of(side: str, held: str = "") -> Callable[..., Callable[[Build], Build]]:
+    """The decorator of a module of faults: a function is a kind of its name, of this side, for this part."""
 
-    def register(build: Callable[[Stage], Scenario]) -> Callable[[Stage], Scenario]:
-        KINDS[build.__name__] = Kind(build.__name__, side, build, **needs)  # type: ignore[arg-type]
-        return build
+    def kind(**needs: object) -> Callable[[Build], Build]:
+        def register(build: Build) -> Build:
+            KINDS[build.__name__] = Kind(build.__name__, side, build, held, **needs)  # type: ignore[arg-type]
+            return build
 
-    return register
+        return register
+
+    return kind
 
 
 def _known(name: str, side: str, scenario: str | None = None, **needs: object) -> None:
@@ -68,7 +76,7 @@ _known("primary_proxy_killed", "storage", proxies=2, reads=True)
 _known("mountpath_faulted", "storage", reads=True)
 _known("slow_target_throttles", "storage", ais_order=410, reads=True)
 _known("nobody_finishes", "training")
-_known("collective_of_other_size", "training", torch_before=215, hangs=False)
+_known("collective_of_other_size", "training", torch_before=215, hangs=False, sizes_only=True)
 _known("software_exception", "training", hangs=False)
 _known("slow_checkpoint_rank0", "training", culprit=0, lead_s=60.0, words_only=True)
 _known("broadcast_root_ahead", "training", torch_before=215, hangs=False, words_only=True)

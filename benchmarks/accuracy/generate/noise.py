@@ -225,6 +225,8 @@ LOUD = {one.__name__: one for one in (mountpath_before, tenant_out_of_space, ten
 OPENING = {"restart_before": restart_before}
 LAST = {one.__name__: one for one in (kill_after, teardown_noise, second_job)}
 NAMES = (*QUIET, *LOUD, *OPENING, *LAST)
+#: Noise of a job that trains: its ranks speak, or read.
+OF_RANKS = tuple(one.__name__ for one in (idle_resets, pool_full, loader_fallbacks, soft_errors, restart_before))
 
 
 def around(names: tuple[str, ...]) -> Around:

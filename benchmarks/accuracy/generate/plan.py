@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from benchmarks.accuracy.generate import more_storage_kinds, more_training_kinds, storage_kinds, training_kinds
-from benchmarks.accuracy.generate.kinds import KINDS, Kind
-from benchmarks.accuracy.generate.noise import LAST, LOUD, OPENING, QUIET
+from benchmarks.accuracy.generate.faults import KINDS
+from benchmarks.accuracy.generate.kinds import Kind
+from benchmarks.accuracy.generate.noise import LAST, LOUD, OF_RANKS, OPENING, QUIET
 from benchmarks.accuracy.generate.parts import PARTS, Part, drawn_for
 from benchmarks.accuracy.generate.scene import RECORDS_BY_DEFAULT, Setting
 from benchmarks.accuracy.generate.taken import TAKEN
@@ -24,12 +24,11 @@ LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
 FAR_S = 4.0
 #: Frameworks that print no rank in a message, and the first release whose watchdog names groups and global ranks.
-NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr")
+NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr", "fairseq")
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr")
+TALKATIVE = ("pylog", "titan", "funasr", "icefall")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
-EXTRA_MODULES = (storage_kinds, training_kinds, more_storage_kinds, more_training_kinds)
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,9 @@ class Plan:
         names_ranks = params.torch_release.order >= NAMES_GROUPS and not params.torch_release.glog
         is_local = mesh is not None and mesh.tensor * mesh.pipeline > 1 and not names_ranks
         is_far = abs(self.setting.cluster_skew_s) > FAR_S or any(abs(ahead) > FAR_S for _, ahead in self.setting.skews)
-        return self.taken != "nothing" or self.kind.may_be_undetermined or is_far or is_nameless or is_local
+        is_sizeless = self.kind.sizes_only and not params.torch_release.prints_sizes
+        is_silent = self.kind.may_be_undetermined or is_nameless or is_sizeless
+        return self.taken != "nothing" or is_silent or is_far or is_local
 
     @property
     def hardness(self) -> str:
@@ -161,6 +162,7 @@ def _in_zones(params: Params, draw: Draw) -> Params:
 
 def _setting(draw: Draw, kind: Kind, params: Params) -> Setting:
     noise = tuple(name for name in _noise(draw.child("noise")) if name != "rotation" or kind.name != "healthy_run")
+    noise = noise if kind.trains else tuple(name for name in noise if name not in OF_RANKS)
     mesh = _mesh(draw.child("mesh"), kind, params) if kind.hangs else None
     if mesh is None and kind.hangs and draw.child("plain mesh").chance(0.3) and params.ranks <= LARGEST_DUMPED:
         mesh = Mesh(params.ranks)

@@ -1,11 +1,11 @@
-"""Storage faults of the untouched part: killed for want of memory, crashing again and again, maintenance, stuck I/O."""
+"""Storage faults of the second part: no memory, crashing again and again, maintenance, stuck I/O."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.kinds import kind
-from benchmarks.accuracy.generate.storage_kinds import _exhausted, _retries
+from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
@@ -15,8 +15,10 @@ from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
+kind = kinds_of("storage", "second")
 
-@kind("storage", reads=True, held="untouched", ais_order=410)
+
+@kind(reads=True, ais_order=410)
 def target_out_of_memory(stage: Stage) -> Scenario:
     """The kernel kills a target that runs out of memory; its container starts again after some seconds."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -37,7 +39,7 @@ def target_out_of_memory(stage: Stage) -> Scenario:
     )
 
 
-@kind("storage", reads=True, held="untouched")
+@kind(reads=True)
 def crash_loop(stage: Stage) -> Scenario:
     """A target dies some seconds after every start; single GETs of it are refused until no retries are left."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -57,7 +59,7 @@ def crash_loop(stage: Stage) -> Scenario:
         victim.address, victim.ports[0], path, sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
     )
     limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(34))
-    _exhausted(stage, _retries(stage, at, rank, draw, 0.004, text, limit), rank, text)
+    exhausted(stage, retries(stage, at, rank, draw, 0.004, text, limit), rank, text)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A target crashes, is started again by its supervisor and crashes again.",
@@ -65,7 +67,7 @@ def crash_loop(stage: Stage) -> Scenario:
     )
 
 
-@kind("storage", reads=True, held="untouched")
+@kind(reads=True)
 def maintenance_begins(stage: Stage) -> Scenario:
     """An operator puts a target into maintenance: a rebalance begins and aborts every running batch."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -106,7 +108,7 @@ def stuck_disk(stage: Stage, node: Node, at: int, until: int) -> None:
         then += 10 * SEC
 
 
-@kind("storage", reads=True, held="untouched")
+@kind(reads=True)
 def disk_stuck(stage: Stage) -> Scenario:
     """One disk of a target answers no more, without an error: GETs of its objects never end."""
     victim, rank, at = stage.victim, stage.culprit, stage.at
@@ -117,9 +119,9 @@ def disk_stuck(stage: Stage) -> Scenario:
     stuck_disk(stage, victim, at - 200 * MS, over + seconds(20))
     path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais&pid={stage.proxy_of(rank).node_id}"
     text = sdk.pool_error(victim.address, victim.ports[0], path, sdk.read_timeout(victim.address, victim.ports[0]))
-    then = _retries(stage, at, rank, draw, 20.02, text, over - SEC)
+    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
     if then < over - SEC:
-        _exhausted(stage, then, rank, text)
+        exhausted(stage, then, rank, text)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A disk hangs; the target lives and answers for its other disks, the rank's reads time out.",

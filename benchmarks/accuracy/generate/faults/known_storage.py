@@ -1,119 +1,21 @@
-"""Storage faults beside those of the scenarios: guilty storage, loud or silent."""
+"""Storage faults of the known part, which was held back first."""
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.kinds import kind
+from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import chains, sdk
 from fixtures.generator.aislog import Say
-from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-
-def _exhausted(stage: Stage, at: int, rank: int, text: str) -> None:
-    """The SDK has no retries left: its error line and the exception."""
-    job = stage.job.job
-    stage.job.sdk_warning(at, rank, "All retries exhausted; request failed", "ERROR")
-    caller = sdk.main_frames(job, stage.step, *sdk.batch_get_frames(job))
-    stage.job.raise_on(at + 2 * MS, rank, sdk.exhausted(job, caller, "ConnectionError", text))
+kind = kinds_of("storage", "known")
 
 
-def _retries(stage: Stage, at: int, rank: int, draw: Draw, spent_s: float, text: str, limit: int) -> int:
-    """Warnings of repeated connection errors, each after `spent_s`, until the limit; the moment of the next one."""
-    then = at + seconds(spent_s)
-    for attempt in range(6):
-        if then >= limit:
-            break
-        wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
-        stage.job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectionError", text))
-        then += seconds(wait) + seconds(spent_s)
-    return then
-
-
-@kind("storage", reads=True)
-def designated_hung(stage: Stage) -> Scenario:
-    """The target that is to assemble the batch is stopped: the proxy gives up after 2 s and the client gets 400."""
-    victim, rank, at = stage.victim, stage.culprit, stage.at
-    stage.open()
-    stage.mark(at - 25 * MS, f"SIGSTOP {victim.name}")
-    until = at + seconds(stage.params.timeout_s + 30)
-    faults.stop(stage.cluster, victim, at - 25 * MS, until)
-    faults.leave_smap(stage.cluster, victim, at, hung=True)
-    failed = chains.dead_designated(stage, at + 2 * SEC, victim, rank, ev.DEADLINE)
-    stage.job.raise_on(at + 2 * SEC + 9 * MS, rank, failed.traceback)
-    stage.hang(at + 350 * MS, rank)
-    back = faults.resume(stage.cluster, victim, until + 2 * MS)
-    return stage.close(
-        "The designated target of the culprit's batch is stopped; phase one runs into its two seconds.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-        until=back + seconds(5),
-    )
-
-
-@kind("storage", reads=True, ais_order=450)
-def hung_sender(stage: Stage) -> Scenario:
-    """A stopped target owes entries to an innocent one that assembles; the client times out at the innocent one."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    designated = stage.other_target(victim)
-    stage.open()
-    stage.mark(at - 25 * MS, f"SIGSTOP {victim.name}")
-    over = at + seconds(stage.params.timeout_s)
-    faults.stop(cluster, victim, at - 25 * MS, over + seconds(30))
-    faults.leave_smap(cluster, victim, at, hung=True)
-    draw = stage.draw.child("sender")
-    then = at + seconds(20.02)
-    for attempt in range(2):
-        wait = round(draw.between(1.0, 2.0**attempt + 0.5), 2)
-        chains.read_timed_out(stage, then, designated, rank, wait)
-        then += seconds(wait) + seconds(20.02)
-    if then < over - SEC:
-        failed = chains.missing_entry(stage, then, designated, designated, utterance(draw), draw.whole(4, 7))
-        stage.job.raise_on(then + 9 * MS, rank, failed.traceback)
-    if cluster.xact is not None:
-        others = len(cluster.targets) - 1
-        late = ev.senders_late(cluster.xact, 1, others, draw.span(30_100, 34_000))
-        cluster.say(designated, at + seconds(33.1), late)
-    stage.hang(at + 350 * MS, rank)
-    back = faults.resume(cluster, victim, over + seconds(30) + 2 * MS)
-    return stage.close(
-        "A stopped target sends nothing; the designated target waits for it, the client for the designated one. Once "
-        "the cluster has given the target up, its objects are missing.",
-        (stage.guilty("data_loading_stall", victim, also=("storage_io",)),),
-        until=back + seconds(5),
-    )
-
-
-@kind("storage", reads=True)
-def killed_plain_get(stage: Stage) -> Scenario:
-    """Single GETs of a killed target: connections refused until no retries are left."""
-    victim, rank, at = stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("plain")
-    stage.open()
-    stage.mark(at - 20 * MS, f"kill -9 {victim.name}")
-    faults.kill(stage.cluster, victim, at - 20 * MS)
-    faults.leave_smap(stage.cluster, victim, at)
-    path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais&pid={stage.proxy_of(rank).node_id}"
-    cause = sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
-    text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
-    limit = at + seconds(stage.params.timeout_s - 8)
-    then = _retries(stage, at, rank, draw, 0.004, text, min(limit, at + seconds(24)))
-    _exhausted(stage, then, rank, text)
-    stage.hang(at + 340 * MS, rank)
-    back = stage.mark(at + seconds(44), f"{victim.name} is started again")
-    faults.start_again(stage.cluster, victim, back)
-    return stage.close(
-        "A target is killed; the culprit's single GETs are redirected to it and refused.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-    )
-
-
-# Held back once: the first untouched part had these, by now they are known.
-
-
-@kind("storage", reads=True, held="known")
+@kind(reads=True)
 def target_crashes(stage: Stage) -> Scenario:
     """A target ends itself with a fatal error; the batches it was to assemble fail."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -136,7 +38,7 @@ def target_crashes(stage: Stage) -> Scenario:
     )
 
 
-@kind("storage", reads=True, held="known")
+@kind(reads=True)
 def target_taken_down(stage: Stage) -> Scenario:
     """An operator stops a target in an orderly way while a rank needs it; its retries do not outlast the restart."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -162,7 +64,7 @@ def target_taken_down(stage: Stage) -> Scenario:
     )
 
 
-@kind("storage", reads=True, held="known", proxies=2)
+@kind(reads=True, proxies=2)
 def endpoint_hung(stage: Stage) -> Scenario:
     """The proxy that a host uses is stopped; it accepts connections and never answers."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
@@ -180,9 +82,9 @@ def endpoint_hung(stage: Stage) -> Scenario:
         f"/v1/ml/moss/{stage.bucket}?provider=ais",
         sdk.read_timeout(proxy.address, proxy.ports[0]),
     )
-    then = _retries(stage, at, rank, draw, 20.02, text, over - SEC)
+    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
     if then < over - SEC:
-        _exhausted(stage, then, rank, text)
+        exhausted(stage, then, rank, text)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A stopped proxy is the endpoint of the culprit's host; every request runs into the read time-out.",
@@ -205,7 +107,7 @@ def partition(stage: Stage, node: Node, at: int, until: int) -> None:
             then += draw.span(4_000, 6_200)
 
 
-@kind("storage", reads=True, held="known", ais_order=450)
+@kind(reads=True, ais_order=450)
 def data_network_cut(stage: Stage) -> Scenario:
     """The data network of one target is cut: it cannot be reached by its peers, while it answers keepalives."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at

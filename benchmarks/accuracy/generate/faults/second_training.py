@@ -1,21 +1,23 @@
-"""Faults of training of the untouched part; storage is innocent."""
+"""Faults of training of the second part; storage is innocent."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.kinds import kind
+from benchmarks.accuracy.generate.faults.beside import beside
+from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_exit
+from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import restart_before
-from benchmarks.accuracy.generate.scene import Scene
-from benchmarks.accuracy.generate.training_kinds import _loss_frames, _raise_and_exit
 from fixtures.generator import sdk, torchrun, watchdog
 from fixtures.generator.model import Expect, Scenario
 from fixtures.generator.moment import MS, seconds, slurm_stamp
 from fixtures.generator.stage import RECIPES, Stage
 from fixtures.generator.torchrun import Exit
 
+kind = kinds_of("training", "second")
 
-@kind("training", hangs=False, held="untouched", torch_before=215)
+
+@kind(hangs=False, torch_before=215)
 def illegal_memory_access(stage: Stage) -> Scenario:
     """A kernel of one rank reads where it must not; its watchdog thread ends the process."""
     stage.open()
@@ -32,7 +34,7 @@ def illegal_memory_access(stage: Stage) -> Scenario:
     return stage.close("A custom kernel has a bug.", (stage.innocent("gpu", rank, also=("software",)),))
 
 
-@kind("training", held="untouched", culprit=0, words_only=True)
+@kind(culprit=0, words_only=True)
 def validation_on_one_rank(stage: Stage) -> Scenario:
     """Rank 0 validates for longer than the time-out while the others go on."""
     stage.open()
@@ -44,7 +46,7 @@ def validation_on_one_rank(stage: Stage) -> Scenario:
     return stage.close("Only rank 0 validates, and for long.", (stage.innocent("rank_hang", rank, also=also),))
 
 
-@kind("training", hangs=False, held="untouched")
+@kind(hangs=False)
 def shared_memory_short(stage: Stage) -> Scenario:
     """A DataLoader worker dies of a bus error because /dev/shm is full."""
     stage.open()
@@ -54,14 +56,14 @@ def shared_memory_short(stage: Stage) -> Scenario:
         f"RuntimeError: DataLoader worker (pid {stage.job.job.rank_pids[rank] + 9}) is killed by signal: Bus error. It "
         "is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit."
     )
-    _raise_and_exit(stage, at, rank, text, "metrics.update(loss=loss.item())")
+    raise_and_exit(stage, at, rank, text, "metrics.update(loss=loss.item())")
     also = ("software", "data_loading_stall")
     return stage.close(
         "The container has 64 MB of shared memory.", (stage.innocent("infrastructure", rank, also=also),)
     )
 
 
-@kind("training", hangs=False, held="untouched", slurm=True)
+@kind(hangs=False, slurm=True)
 def preempted(stage: Stage) -> Scenario:
     """SLURM takes the nodes away for a job of higher priority."""
     stage.open()
@@ -77,7 +79,7 @@ def preempted(stage: Stage) -> Scenario:
     return stage.close("The scheduler preempts the job.", (stage.innocent("infrastructure"),))
 
 
-@kind("training", hangs=False, held="untouched")
+@kind(hangs=False)
 def manifest_without_field(stage: Stage) -> Scenario:
     """A line of a manifest lacks a field."""
     stage.open()
@@ -91,13 +93,13 @@ def manifest_without_field(stage: Stage) -> Scenario:
     return stage.close("A manifest is incomplete.", (stage.innocent("data", rank, also=("software",)),))
 
 
-@kind("training", hangs=False, held="untouched")
+@kind(hangs=False)
 def scratch_full(stage: Stage) -> Scenario:
     """The file system of checkpoints is full; it is not AIStore's."""
     stage.open()
     rank, at = stage.culprit, stage.at
     stage.mark(at, "the scratch file system is full")
-    frames = _loss_frames(stage, "torch.save(state, path)")
+    frames = loss_frames(stage, "torch.save(state, path)")
     path = f"/scratch/results/{stage.job.job.task}/step={stage.step}.ckpt"
     text = f"OSError: [Errno 28] No space left on device: '{path}'"
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
@@ -106,7 +108,7 @@ def scratch_full(stage: Stage) -> Scenario:
     return stage.close("A local disk is full.", (stage.innocent("infrastructure", rank, also=also),))
 
 
-@kind("training", hangs=False, held="untouched")
+@kind(hangs=False)
 def killed_from_outside(stage: Stage) -> Scenario:
     """Somebody kills the process of a rank; nothing says why."""
     stage.open()
@@ -116,7 +118,7 @@ def killed_from_outside(stage: Stage) -> Scenario:
     return stage.close("A process is killed.", (stage.innocent("infrastructure", rank, also=("software",)),))
 
 
-@kind("training", held="untouched", words_only=True)
+@kind(words_only=True)
 def loader_deadlocks(stage: Stage) -> Scenario:
     """The loader workers of a rank block each other after a fork; the DataLoader gives up after its own time-out."""
     stage.open()
@@ -135,7 +137,7 @@ def loader_deadlocks(stage: Stage) -> Scenario:
     )
 
 
-@kind("training", hangs=False, held="untouched")
+@kind(hangs=False)
 def loss_not_finite(stage: Stage) -> Scenario:
     """Every rank finds a loss that is no number and raises."""
     stage.open()
@@ -143,7 +145,7 @@ def loss_not_finite(stage: Stage) -> Scenario:
     stage.mark(at, "the loss is not a number")
     for rank in range(job.job.world):
         text = f"FloatingPointError: loss is nan at step {stage.step}"
-        raised = sdk.traceback(sdk.Raised(_loss_frames(stage, "check_finite(loss, step)"), text))
+        raised = sdk.traceback(sdk.Raised(loss_frames(stage, "check_finite(loss, step)"), text))
         job.raise_on(at + rank * 290_000, rank, raised)
     exits = [Exit(rank, at + 800 * MS + rank * MS, 1) for rank in range(0, job.job.world, job.job.ranks_per_node)]
     job.agents_end(exits, at + 900 * MS)
@@ -151,9 +153,8 @@ def loss_not_finite(stage: Stage) -> Scenario:
     return stage.close("The training diverges.", (made,))
 
 
-@kind("training", held="untouched", reads=True, lead_s=150.0, may_be_undetermined=True)
+@kind(reads=True, lead_s=150.0, may_be_undetermined=True)
 def wrong_name_after_restart(stage: Stage) -> Scenario:
     """A manifest names an object that never was, a minute after a target was restarted for good."""
-    if isinstance(stage, Scene) and restart_before not in stage.around.opening:
-        stage.around.opening.append(restart_before)
+    beside(stage, restart_before)
     return RECIPES["object_of_wrong_name"].build(stage)

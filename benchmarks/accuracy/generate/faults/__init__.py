@@ -1,0 +1,29 @@
+"""The faults without a scenario of their own, by part and side; to import this registers them all."""
+
+from benchmarks.accuracy.generate.faults import (
+    known_storage,
+    known_training,
+    second_storage,
+    second_training,
+    shared_storage,
+    shared_training,
+    untouched_stalls,
+    untouched_storage,
+    untouched_surroundings,
+    untouched_training,
+)
+from benchmarks.accuracy.generate.kinds import KINDS
+
+__all__ = [
+    "KINDS",
+    "known_storage",
+    "known_training",
+    "second_storage",
+    "second_training",
+    "shared_storage",
+    "shared_training",
+    "untouched_stalls",
+    "untouched_storage",
+    "untouched_surroundings",
+    "untouched_training",
+]

@@ -1,0 +1,108 @@
+"""The incidents of the accuracy benchmark: every kind that is held back is written, parts stay what they were."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.accuracy.generate.incident import write_incident
+from benchmarks.accuracy.generate.kinds import KINDS
+from benchmarks.accuracy.generate.noise import OF_RANKS
+from benchmarks.accuracy.generate.plan import Plan, draw_plan
+from benchmarks.accuracy.score.truth import read_truth
+from fixtures.generator.draw import Draw
+from fixtures.generator.model import Params
+from fixtures.generator.moment import utc
+from fixtures.generator.releases import TORCH
+from fixtures.generator.trainend import JobRun
+
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held == "untouched")
+RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
+
+
+def plan_of(kind: str) -> Plan:
+    """The first small incident of a kind of the untouched part, with all its evidence."""
+    plans = (draw_plan(5, number, "untouched") for number in range(20_000))
+    found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks <= 16)
+    return replace(found, taken="nothing")
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_kind_is_written(kind: str, tmp_path: Path) -> None:
+    """An incident of a kind that is held back has a truth of its side, lines that carry it, and well-formed logs."""
+    plan = plan_of(kind)
+    truth = read_truth(write_incident(plan, tmp_path))
+    (expected,) = truth.expected[:1]
+    assert expected.verdict == ("guilty" if plan.kind.side == "storage" else "innocent")
+    assert bool(expected.nodes) == (plan.kind.side == "storage") or expected.nodes is None
+    for path, line_no, text in truth.witnesses:
+        assert text in (truth.folder / path).read_bytes().decode().split("\n")[line_no - 1]
+    for file in (truth.folder / "ais").rglob("ais*.INFO.*"):
+        lines = [line for line in file.read_text("utf-8").split("\n") if line[1:2] == " "]
+        assert lines and all(RECORD.match(line) for line in lines if not line.startswith((" Y:", " Victory")))
+    assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
+
+
+def test_held_back_kinds_are_of_both_sides() -> None:
+    """About half of the kinds of the untouched part are faults of storage, and no other part has one of them."""
+    storage = [name for name in HELD if KINDS[name].side == "storage"]
+    assert len(HELD) >= 14 and 0.4 <= len(storage) / len(HELD) <= 0.6
+    for part in ("tune", "known", "second"):
+        assert not {draw_plan(3, number, part).kind.name for number in range(200)} & set(HELD)
+
+
+def test_nobody_speaks_in_a_job_that_never_starts() -> None:
+    """An incident whose job never comes to a step has no noise of its ranks."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if not plan.kind.trains]
+    assert len(plans) >= 5 and any(plan.setting.noise for plan in plans)
+    assert not {name for plan in plans for name in plan.setting.noise} & set(OF_RANKS)
+
+
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        ("known", "target_crashes segmentation_fault primary_proxy_killed target_crashes unused_parameters"),
+        ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
+    ],
+)
+def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
+    """A part that was held back once is drawn as it was drawn then."""
+    assert [draw_plan(1, number, part).kind.name for number in range(5)] == names.split()
+
+
+def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
+    """A job of eight ranks in the words of a framework."""
+    params = Params(style=style, torch=torch)
+    return JobRun(params, Draw(1, "style"), utc(params.start), ("http://10.0.0.1:51080",), "b")
+
+
+@pytest.mark.parametrize(
+    ("style", "head"),
+    [
+        ("icefall", r"2026-09-14 10:20:00,000 WARNING \[loop\.py:7\] \(3/8\) late"),
+        ("composer", r"2026-09-14 10:20:00,000: rank3\[\d+\]\[MainThread\]: WARNING: loop: late"),
+        ("fairseq", r"2026-09-14 10:20:00 \| WARNING \| loop \| late"),
+    ],
+)
+def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
+    """A message has the head of its framework: with the rank in icefall and Composer, without in fairseq."""
+    job = run_of(style)
+    job.note(job.begin, 3, "late", "W", 7, "loop")
+    job.start()
+    assert re.fullmatch(head, job.lines[0].text)
+    greetings = [line for line in job.lines if re.search("Setting seed|Device: cuda|distributed init", line.text)]
+    assert sorted(line.rank or 0 for line in greetings) == list(range(8))
+    assert not any("Initializing distributed" in line.text for line in job.lines)
+
+
+def test_the_older_back_end_still_counts() -> None:
+    """PyTorch 2.15 with its older back-end prints counters and groups, 2.15 as it comes does not."""
+    assert TORCH["2.15"].is_nccl2 and not TORCH["2.15-nccl"].is_nccl2
+    job = run_of("icefall", "2.15-nccl")
+    end = job.hang(job.begin, {rank: job.work(3) for rank in range(8) if rank != 5}, (5,), {5: 12})
+    said = "\n".join(line.text for line in job.lines)
+    assert end > job.begin and "[PG GUID 0(default_pg) Rank 3] Watchdog caught collective operation timeout" in said
+    assert "last enqueued work: 15, last completed work: 12" in said
