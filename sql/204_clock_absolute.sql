@@ -57,4 +57,4 @@ select
     line_no,
     text
 from counted
-qualify row_number() over (partition by file_id, kind order by vote_count desc, abs(offset_ns)) = 1
+qualify row_number() over (partition by file_id, kind order by vote_count desc, abs(offset_ns), offset_ns) = 1

@@ -12,7 +12,7 @@ with own as (
         line_no,
         text
     from clock_absolute
-    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc) = 1
+    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
 ),
 run as (
     select r.cluster, r.node_id, r.run_ns, mode(o.offset_ns order by o.offset_ns) as offset_ns, max(o.confidence) as confidence

@@ -34,7 +34,7 @@ twin as (
     join ais_line as b on b.file_id = f.file_id and b.severity = a.severity and b.text = a.text
     where (b.local_ns - a.local_ns) % 86400000000000 = 0
     group by u.file_id, b.local_ns - a.local_ns
-    qualify row_number() over (partition by u.file_id order by count(*) desc) = 1
+    qualify row_number() over (partition by u.file_id order by count(*) desc, abs(b.local_ns - a.local_ns), b.local_ns - a.local_ns) = 1
 )
 select file_id, shift_ns, line_no, text, 'anchor' as method
 from twin

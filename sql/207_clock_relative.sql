@@ -57,4 +57,4 @@ select
 from difference
 where abs(gap_ns - offset_ns) < (select value * 1000000000 from threshold where name = 'zone_residual_s')
 group by file_id, offset_ns
-qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns)) = 1
+qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns), offset_ns) = 1

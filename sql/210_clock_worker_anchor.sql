@@ -55,7 +55,7 @@ candidate as (
         *,
         count(*) over (partition by file_id, line_no) > 1 as is_ambiguous
     from fitting
-    qualify row_number() over (partition by file_id, line_no order by offset_ns <> 0, offset_ns % 3600000000000 <> 0, offset_ns % 1800000000000 <> 0, abs(offset_ns)) = 1
+    qualify row_number() over (partition by file_id, line_no order by offset_ns <> 0, offset_ns % 3600000000000 <> 0, offset_ns % 1800000000000 <> 0, abs(offset_ns), offset_ns) = 1
 )
 select
     file_id,
@@ -66,4 +66,4 @@ select
     arg_min(text, line_no) as text
 from candidate
 group by file_id, offset_ns
-qualify row_number() over (partition by file_id order by bool_and(is_ambiguous), count(*) desc, abs(offset_ns)) = 1
+qualify row_number() over (partition by file_id order by bool_and(is_ambiguous), count(*) desc, abs(offset_ns), offset_ns) = 1

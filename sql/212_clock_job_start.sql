@@ -65,5 +65,5 @@ select
 from fitting as f
 join overlap as o on o.job_id = f.job_id
 where f.offset_ns = 0 or not o.is_covered
-qualify row_number() over (partition by f.job_id order by abs(f.offset_ns)) = 1
+qualify row_number() over (partition by f.job_id order by abs(f.offset_ns), f.offset_ns) = 1
     and (f.offset_ns = 0 or count(*) over (partition by f.job_id) = 1)

@@ -62,4 +62,4 @@ select
     offset_ns
 from fit
 where offset_ns = 0 or is_beside
-qualify row_number() over (partition by job_id order by abs(offset_ns)) = 1 and (offset_ns = 0 or count(*) over (partition by job_id) = 1)
+qualify row_number() over (partition by job_id order by abs(offset_ns), offset_ns) = 1 and (offset_ns = 0 or count(*) over (partition by job_id) = 1)

@@ -12,7 +12,7 @@ with file as (
 own as (
     select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method, case kind when 'utm' then 0.97 else 0.99 end as confidence, line_no, text
     from clock_absolute
-    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc) = 1
+    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
 ),
 told as (
     select file_id, offset_ns, method, confidence, line_no, text from own
@@ -35,7 +35,7 @@ sibling as (
     join death as b on b.job_id = a.job_id and b.attempt_no = a.attempt_no and b.file_id <> a.file_id
     join told as t on t.file_id = b.file_id
     where not exists (select 1 from told as o where o.file_id = a.file_id)
-    qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id) = 1
+    qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id, a.attempt_no) = 1
 ),
 job_zone as (
     select f.job_id, mode(t.offset_ns order by t.offset_ns) as offset_ns, max(t.confidence) as confidence

@@ -56,7 +56,7 @@ dump as (
     join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt and k.guid = f.guid
     join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.has_dump
     left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.is_p2p = f.is_p2p and (c.is_p2p or c.seq_num = f.seq_num) and c.is_used and not c.is_finished
-    qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last) = 1
+    qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last, p.file_id, p.place_no) = 1
     union all by name
     select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location, w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
     from fr_failure as f join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt

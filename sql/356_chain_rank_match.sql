@@ -54,4 +54,4 @@ every as (
 )
 select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s, score::double as score, file_id, line_no, ais_file_id, ais_line_no
 from every
-qualify row_number() over (partition by failure_id, chain_id, rank, match_kind order by score desc, abs(lag_s)) = 1
+qualify row_number() over (partition by failure_id, chain_id, rank, match_kind order by score desc, abs(lag_s), file_id, line_no, ais_file_id, ais_line_no) = 1

@@ -27,12 +27,12 @@ waiting as (
     group by job_id, attempt
 ),
 alike as (
-    select job_id, attempt, pattern, any_value(failure_class) as failure_class, any_value(exception) as exception, any_value(message) as message, any_value(tier) as tier,
+    select job_id, attempt, pattern, any_value(failure_class) as failure_class, arg_min(exception, (file_id, line_no)) as exception, arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
         count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from rank_crash
     where signal = 'crash'
     group by job_id, attempt, pattern
-    qualify row_number() over (partition by job_id, attempt order by count(*) desc, min(utc_ns)) = 1
+    qualify row_number() over (partition by job_id, attempt order by count(*) desc, min(utc_ns), pattern) = 1
 )
 select
     f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns, f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
