@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, its DuckDB type and what it holds (with the unit)."""
+    """One column: its name, its DuckDB type and what it holds (with the unit).
+
+    `compression`: the method DuckDB is told to use, where trying all of them takes time that is felt.
+    """
 
     name: str
     type: str
     meaning: str
+    compression: str = ""
+
+    def declaration(self) -> str:
+        """As it stands in the statement that creates the table."""
+        chosen = f" using compression {self.compression}" if self.compression else ""
+        return f"{self.name} {self.type}{chosen}"
 
 
 @dataclass(frozen=True)
@@ -29,10 +38,10 @@ class Table:
 
     def create_statement(self) -> str:
         """The statement that creates the table where it is missing."""
-        columns = ", ".join(f"{column.name} {column.type}" for column in self.columns)
+        columns = ", ".join(column.declaration() for column in self.columns)
         return f"create table if not exists {self.name} ({columns})"
 
 
-def columns(*rows: tuple[str, str, str]) -> tuple[Column, ...]:
-    """Columns from name, type and meaning."""
+def columns(*rows: tuple[str, str, str] | tuple[str, str, str, str]) -> tuple[Column, ...]:
+    """Columns from name, type, meaning and perhaps a compression."""
     return tuple(Column(*row) for row in rows)

@@ -127,12 +127,12 @@ COUNTER_SAMPLE = Table(
     "counter_sample",
     "the value of one counter on one statistics line, as printed",
     _columns(
-        ("file_id", "INTEGER", "the file, as in source_file"),
-        ("line_no", "BIGINT", "line number from 1"),
-        ("process_no", "INTEGER", "run of the daemon inside the file, from 0"),
-        ("local_ns", "BIGINT", "the line's clock, date resolved, nanoseconds"),
+        ("file_id", "INTEGER", "the file, as in source_file", "rle"),
+        ("line_no", "BIGINT", "line number from 1", "rle"),
+        ("process_no", "INTEGER", "run of the daemon inside the file, from 0", "rle"),
+        ("local_ns", "BIGINT", "the line's clock, date resolved, nanoseconds", "rle"),
         ("name", "VARCHAR", "counter as printed, err.getbatch.n"),
-        ("value", "BIGINT", "value as printed: count, bytes, nanoseconds or bit mask by kind"),
+        ("value", "BIGINT", "value as printed: count, bytes, nanoseconds or bit mask by kind", "bitpacking"),
     ),
 )
 
