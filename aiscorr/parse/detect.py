@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.node_status import RECORD_HEAD
@@ -110,11 +110,18 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 
     Settings have a name before a colon too, but not a number, nor one and the same in nearly every line.
     """
-    found = [_LABEL.match(line) for line in lines]
-    names = [match.group(2) for match in found if match is not None and match.group(2)]
-    top = max((names.count(name) for name in set(names)), default=0)
+    wanted = max(3.0, 0.8 * len(lines))
+    found: list[re.Match[bytes] | None] = []
+    bare_count = 0
+    for line in lines:
+        match = _LABEL.match(line)
+        found.append(match)
+        bare_count += match is None
+        if len(lines) - bare_count < wanted:
+            return lines
+    names = Counter(match.group(2) for match in found if match is not None and match.group(2))
     task_count = sum(1 for match in found if match is not None and match.group(1))
-    if len(lines) < 3 or max(top, task_count) < 0.8 * len(lines):
+    if max(names.values(), default=0) < wanted and task_count < wanted:
         return lines
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
@@ -129,6 +136,13 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)
 
 
+def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], least: float) -> int:
+    """How many lines are of a format; 0 where by their first bytes they cannot be `least` or more."""
+    first = _first_bytes(form.regex)
+    most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
+    return sum(1 for line in lines if form.regex.match(line, 0, 512)) if most >= least else 0
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = [line for line in text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n") if line.strip()][:_MAX_LINES]
     if len(text) >= HEAD_BYTES and len(lines) > 1:
@@ -136,26 +150,25 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     bare = _without_labels(lines)
     is_labelled = bare is not lines
     lines = bare
-    forms = load_formats("file", format_folders)
     firsts = Counter(line[0] for line in lines if line)
-    shares = {form.name: 0 for form in forms}
-    for form in forms:
-        first = _first_bytes(form.regex)
-        most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
-        if form.name == "file_worker" or most >= max(form.min_count, form.share * len(lines)):
-            shares[form.name] = sum(1 for line in lines if form.regex.match(line, 0, 512))
+    forms = load_formats("file", format_folders)
     worker = next(form for form in forms if form.name == "file_worker")
-    worker_share = shares["file_worker"] / len(lines)
+
+    @cache
+    def worker_share() -> float:
+        return _match_count(worker, lines, firsts, 0) / len(lines)
+
     for form in forms:
-        count = shares[form.name]
-        if form is worker or count < form.min_count or count < form.share * len(lines):
+        least = max(form.min_count, form.share * len(lines))
+        if form is worker or _match_count(form, lines, firsts, least) < least:
             continue
-        if form.kind == "unknown" and form.name != "file_torchfrtrace" and (worker_share >= 0.6 or is_labelled):
+        is_other = form.kind == "unknown" and form.name != "file_torchfrtrace"
+        if is_other and (is_labelled or worker_share() >= 0.6):
             continue
         if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
-    if worker_share >= worker.share and not any(line.startswith(b"```") for line in lines):
+    if worker_share() >= worker.share and not any(line.startswith(b"```") for line in lines):
         return Detected("worker_log", worker.title)
     if any(line.startswith(b"```") for line in lines) or re.match(rb"#{1,3} \w", lines[0]):
         return Detected("unknown", "a document: it has a heading or fenced text")
