@@ -25,6 +25,7 @@ from (
         ('stale_membership', 0.85, true, false, 'was restarted and its peers did not find it again', 'could not be reached by its peers after a restart', 'After restarting a target let running x-get-batch xactions end, or stop them (ais job stop get-batch), so that streams open under the new cluster map.'),
         ('memory', 0.7, false, false, 'was short of memory', 'was short of memory', 'Find what took the memory (ais performance, the gmm and slab lines), and raise the limit or lower the load.'),
         ('disk_stuck', 0.8, false, false, 'had a disk that hung', 'had a disk that hung', 'Look at dmesg of the host for time-outs and resets of the disk, disable its mountpath, and see that AIStore''s health check (FSHC) is on.'),
+        ('batches_aborted', 0.75, false, false, 'aborted its running batches', 'had aborted its running batches', 'A rebalance aborts every batch that runs: find out which node came, went or was put into maintenance just before, and do that while no job reads.'),
         ('pressure', 0.65, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
         ('handler_panic', 0.6, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
         ('cut', 0.5, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),

@@ -3,7 +3,7 @@
 -- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, an aborted batch to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
 create or replace view storage_link as
 with slack as (
     select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
@@ -43,7 +43,7 @@ faulty as (
         f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s, q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
-        case when n.fault_kind = 'out_of_space' and not r.is_write then 0.2 else 1.0 end
+        case when (n.fault_kind = 'out_of_space' and not r.is_write) or (n.fault_kind = 'batches_aborted' and r.is_silent) then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then w.value else 1.0 end
             * case when c.certainty >= 0.7 then 1.0 else c.certainty end
