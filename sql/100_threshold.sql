@@ -40,6 +40,7 @@ from (
         ('cut_return_s', 90.0, 'a node that one line says is gone and that writes on sooner than this was only cut off'),
         ('stall_reach_s', 90.0, 'what a rank met at the storage longer than this before the others waited for it did not stop it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
+        ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('unsaid_refusal_factor', 0.7, 'a refused connection is printed at once, so a rank that prints nothing hangs from it in one case of several'),
         ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),

@@ -1,37 +1,45 @@
 -- A kind of trouble an AIStore node can be in: how much it explains a client that waits or fails, in words, and what to do.
 -- grain: one row a kind of fault
 -- reads: nothing
--- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once. broke_words complete `because AIStore node X …`, stalled_words `while AIStore node X …`.
+-- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once. is_loud: whoever it hits gets an error at once, so it does not explain a rank that hangs without a word. broke_words complete `because AIStore node X …`, stalled_words `while AIStore node X …`.
 create or replace view fault_kind as
 select
     fault_kind,
     weight,
     takes_away,
     is_refusing,
+    is_loud,
     broke_words,
     stalled_words,
     advice
 from (
     values
-        ('killed', 1.0, true, true, 'was killed', 'was dead', 'Find out who killed the daemon (kubelet, OOM killer, operator): kubectl describe pod, dmesg -T, and the end of its last log.'),
-        ('crashed', 1.0, true, true, 'crashed', 'had crashed', 'Read the fatal or panic line and its stack, and file it with the AIStore version.'),
-        ('hung', 1.0, true, false, 'stopped answering', 'did not answer', 'The daemon lived but did not answer its peers: look for a stopped process, a frozen disk or a cut network at that time.'),
-        ('down', 0.95, true, true, 'was down', 'was down', 'Find out why peers could not reach the daemon: its own log around that time, pod events, the network.'),
-        ('stopped', 0.95, true, true, 'was being restarted', 'was being restarted', 'Put a node into maintenance before restarting it, and not while jobs read; check what sent the signal.'),
-        ('maintenance', 0.8, true, true, 'was in maintenance', 'was in maintenance', 'Wait for the rebalance to finish before taking a node away, and tell the users of the cluster.'),
-        ('out_of_space', 0.85, false, false, 'was out of space', 'was out of space', 'Free space or add mountpaths (ais storage summary, ais space-cleanup), then check the capacity watermarks.'),
-        ('disk_fault', 0.85, true, false, 'had lost a disk', 'had lost a disk', 'Replace the disk, see which objects have no copy elsewhere (ais storage mountpath, ais bucket summary), then resilver.'),
-        ('rejecting', 0.85, false, false, 'refused requests', 'refused requests', 'The node refused work under load: look at memory, goroutines and disk utilisation at that time, and at how the load is spread over targets.'),
-        ('stale_membership', 0.85, true, false, 'was restarted and its peers did not find it again', 'could not be reached by its peers after a restart', 'After restarting a target let running x-get-batch xactions end, or stop them (ais job stop get-batch), so that streams open under the new cluster map.'),
-        ('memory', 0.7, false, false, 'was short of memory', 'was short of memory', 'Find what took the memory (ais performance, the gmm and slab lines), and raise the limit or lower the load.'),
-        ('disk_stuck', 0.8, false, false, 'had a disk that hung', 'had a disk that hung', 'Look at dmesg of the host for time-outs and resets of the disk, disable its mountpath, and see that AIStore''s health check (FSHC) is on.'),
-        ('pressure', 0.65, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
-        ('handler_panic', 0.6, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
-        ('cut', 0.5, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),
-        ('primary_change', 0.4, false, false, 'became primary', 'became primary', 'See why the old primary was lost.'),
-        ('resilver', 0.2, false, false, 'was resilvering', 'was resilvering', 'Housekeeping; no action.'),
-        ('rebalance', 0.2, false, false, 'was rebalancing', 'was rebalancing', 'Housekeeping; no action.'),
-        ('goroutines', 0.2, false, false, 'had very many goroutines', 'had very many goroutines', 'Watch it; it precedes overload.'),
-        ('low_space', 0.1, false, false, 'was low on space', 'was low on space', 'Free space before the node runs out.'),
-        ('cpu_high', 0.05, false, false, 'had a high CPU load', 'had a high CPU load', 'Watch it; alone it explains little.')
-) as t(fault_kind, weight, takes_away, is_refusing, broke_words, stalled_words, advice)
+        ('killed', 1.0, true, true, false, 'was killed', 'was dead', 'Find out who killed the daemon (kubelet, OOM killer, operator): kubectl describe pod, dmesg -T, and the end of its last log.'),
+        ('crashed', 1.0, true, true, false, 'crashed', 'had crashed', 'Read the fatal or panic line and its stack, and file it with the AIStore version.'),
+        ('hung', 1.0, true, false, false, 'stopped answering', 'did not answer', 'The daemon lived but did not answer its peers: look for a stopped process, a frozen disk or a cut network at that time.'),
+        ('down', 0.95, true, true, false, 'was down', 'was down', 'Find out why peers could not reach the daemon: its own log around that time, pod events, the network.'),
+        ('stopped', 0.95, true, true, false, 'was being restarted', 'was being restarted', 'Put a node into maintenance before restarting it, and not while jobs read; check what sent the signal.'),
+        ('maintenance', 0.8, true, true, false, 'was in maintenance', 'was in maintenance', 'Wait for the rebalance to finish before taking a node away, and tell the users of the cluster.'),
+        ('out_of_space', 0.85, false, false, false, 'was out of space', 'was out of space', 'Free space or add mountpaths (ais storage summary, ais space-cleanup), then check the capacity watermarks.'),
+        ('disk_fault', 0.85, true, false, false, 'had lost a disk', 'had lost a disk', 'Replace the disk, see which objects have no copy elsewhere (ais storage mountpath, ais bucket summary), then resilver.'),
+        ('rejecting', 0.85, false, false, false, 'refused requests', 'refused requests', 'The node refused work under load: look at memory, goroutines and disk utilisation at that time, and at how the load is spread over targets.'),
+        ('stale_membership', 0.85, true, false, false, 'was restarted and its peers did not find it again', 'could not be reached by its peers after a restart', 'After restarting a target let running x-get-batch xactions end, or stop them (ais job stop get-batch), so that streams open under the new cluster map.'),
+        ('memory', 0.7, false, false, false, 'was short of memory', 'was short of memory', 'Find what took the memory (ais performance, the gmm and slab lines), and raise the limit or lower the load.'),
+        ('disk_stuck', 0.8, false, false, false, 'had a disk that hung', 'had a disk that hung', 'Look at dmesg of the host for time-outs and resets of the disk, disable its mountpath, and see that AIStore''s health check (FSHC) is on.'),
+        ('batches_aborted', 0.75, false, false, true, 'aborted its running batches', 'had aborted its running batches', 'A rebalance aborts every batch that runs: find out which node came, went or was put into maintenance just before, and do that while no job reads.'),
+        ('unanswered', 0.8, false, false, false, 'did not answer its requests', 'did not answer its requests', 'The daemon took the connections and did not answer, or did not take them: look at its stack (kill -ABRT, or the pprof page), its disks and its open files at that time.'),
+        ('files_exhausted', 0.85, false, false, false, 'was out of file descriptors', 'was out of file descriptors', 'Raise the limit of open files of the daemon, and find what holds them.'),
+        ('corrupt', 0.75, false, false, true, 'held an object with a wrong checksum', 'held an object with a wrong checksum', 'Put the object again, check the disk it was on, and see whether the bucket should have copies or erasure coding.'),
+        ('disk_errors', 0.75, false, false, true, 'could not read from a disk', 'could not read from a disk', 'Look at dmesg and SMART data of the host, disable the mountpath, repair or replace the disk.'),
+        ('backend', 0.75, false, false, false, 'could not get data from its remote backend', 'waited for its remote backend', 'Look at the provider''s status and limits and at the credentials; prefetch the data set before jobs start.'),
+        ('certificate', 0.75, false, false, true, 'had an expired certificate', 'had an expired certificate', 'Renew the certificate on all nodes and load it.'),
+        ('pressure', 0.65, false, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
+        ('handler_panic', 0.6, false, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
+        ('cut', 0.5, false, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),
+        ('primary_change', 0.4, false, false, false, 'became primary', 'became primary', 'See why the old primary was lost.'),
+        ('resilver', 0.2, false, false, false, 'was resilvering', 'was resilvering', 'Housekeeping; no action.'),
+        ('rebalance', 0.2, false, false, false, 'was rebalancing', 'was rebalancing', 'Housekeeping; no action.'),
+        ('goroutines', 0.2, false, false, false, 'had very many goroutines', 'had very many goroutines', 'Watch it; it precedes overload.'),
+        ('low_space', 0.1, false, false, false, 'was low on space', 'was low on space', 'Free space before the node runs out.'),
+        ('cpu_high', 0.05, false, false, false, 'had a high CPU load', 'had a high CPU load', 'Watch it; alone it explains little.')
+) as t(fault_kind, weight, takes_away, is_refusing, is_loud, broke_words, stalled_words, advice)

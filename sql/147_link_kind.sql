@@ -15,5 +15,6 @@ from (
         ('request_node', 'the request that its stack shows in flight goes to the node that was in trouble', 5),
         ('chain_time', 'a broken batch at the same moment', 6),
         ('stale_membership', 'the node was not found by its peers while the rank waited', 7),
-        ('fault_time', 'the node was in trouble when the rank stopped', 8)
+        ('unanswered', 'the rank''s requests were sent to this node, and none was answered', 8),
+        ('fault_time', 'the node was in trouble when the rank stopped', 9)
 ) as t(link_kind, words, position)

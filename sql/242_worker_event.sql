@@ -7,7 +7,7 @@
 create or replace view worker_event as
 with line as (
     select
-        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.pattern,
+        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern,
         f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
         case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
         w.stamp_source in ('own', 'wrapper') as is_stamped,
@@ -29,7 +29,7 @@ placed as (
         w.*, a.start_ns, a.end_ns,
         w.local_ns - w.shift_ns as stamp_ns,
         s.local_ns - w.shift_ns as next_ns,
-        coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, case when t.job_id is null then w.group_rank end) as real_rank
+        coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank, case when t.job_id is null then w.group_rank end) as real_rank
     from line as w
     join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
     asof left join (select file_id, line_no, local_ns from line where is_stamped) as s on s.file_id = w.file_id and s.line_no >= w.line_no
@@ -37,6 +37,7 @@ placed as (
     left join rank_identity as i on i.kind = 'file' and i.file_id = w.file_id
     left join rank_identity as p on p.kind = 'pid' and p.file_id = w.file_id and p.number = w.pid
     left join rank_identity as l on l.kind = 'local' and l.file_id = w.file_id and l.number = w.local_rank
+    left join rank_identity as b on b.kind = 'place' and b.file_id = w.file_id and b.task is not distinct from w.task and b.number = w.local_rank
     left join rank_identity as n on n.kind = 'pid' and n.file_id is null and n.job_id = w.job_id and n.number = w.pid
     left join rank_identity as m on m.kind = 'local' and m.file_id is null and m.job_id = w.job_id and m.number = w.local_rank
 ),
@@ -54,8 +55,7 @@ numbered as (
     from timed
 ),
 single as (
-    select row_no, path, job_id, attempt, worker_node_no, clock_confidence, utc_ns, latest_ns, real_rank
-    from numbered
+    select row_no, path, job_id, attempt, worker_node_no, clock_confidence, utc_ns, latest_ns, real_rank from numbered
     qualify real_rank is null or row_number() over (
         partition by job_id, attempt, real_rank, pattern, body, case when stamp_source = 'own' then utc_ns end, copy_no
         order by is_stream_copy, contains(path, '!'), file_id, row_no

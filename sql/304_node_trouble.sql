@@ -18,6 +18,10 @@ with sign as (
             when effect = 'low_space' then 'low_space'
             when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
             when effect = 'resilver' then 'resilver'
+            when effect in ('batches_aborted', 'corrupt', 'files_exhausted') then effect
+            when effect = 'io_error' then 'disk_errors'
+            when effect = 'backend_failed' then 'backend'
+            when effect = 'certificate_expired' then 'certificate'
             when effect = 'primary_changed' then 'primary_change'
             when effect = 'goroutines_high' then 'goroutines'
             when effect = 'handler_panic' then 'handler_panic'

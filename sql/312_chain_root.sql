@@ -2,7 +2,7 @@
 -- grain: one row a step
 -- reads: chain_link, node_fault, threshold
 -- stored: yes
--- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient).
+-- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient). Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the node that printed the first.
 create or replace view chain_root as
 with outage as (
     select fault_id, cluster, node_id, started_ns, ended_ns, weight
@@ -16,15 +16,25 @@ ambient as (
     where l.fault_id is null and l.step in ('soft_errors', 'missing_entry', 'short_batch', 'aborted', 'abort_broadcast', 'entry_timeout', 'sender_late')
     group by l.file_id, l.line_no
 ),
+halted as (
+    select l.file_id, l.line_no, max(m.node_id) as node_id, max(m.fault_id) as fault_id, arg_min(s.node_id, (s.started_ns, s.fault_id)) as self_id, arg_min(s.fault_id, (s.started_ns, s.fault_id)) as self_fault
+    from chain_link as l
+    join node_fault as s on s.cluster = l.cluster and s.fault_kind = 'batches_aborted' and l.utc_ns >= s.started_ns - 5000000000 and l.utc_ns <= s.ended_ns
+    left join node_fault as m on m.cluster = l.cluster and m.fault_kind = 'maintenance' and m.role = 'target' and m.started_ns <= l.utc_ns
+        and l.utc_ns - m.started_ns <= (select value * 1000000000 from threshold where name = 'outage_gap_s')
+    where l.fault_id is null and l.step in ('short_batch', 'aborted', 'abort_broadcast')
+    group by l.file_id, l.line_no
+),
 keyed as (
     select
         l.* exclude (fault_id, suspect_node_id),
-        coalesce(l.fault_id, a.fault_id) as fault_id,
-        coalesce(l.suspect_node_id, a.node_id) as suspect_node_id,
+        coalesce(l.fault_id, a.fault_id, h.fault_id, h.self_fault) as fault_id,
+        coalesce(l.suspect_node_id, a.node_id, h.node_id, h.self_id) as suspect_node_id,
         l.fault_id is null and a.fault_id is not null as is_ambient,
-        case when coalesce(l.fault_id, a.fault_id) is null then coalesce(l.xid, l.wid, l.node_id) end as loose_key
+        case when coalesce(l.fault_id, a.fault_id, h.fault_id, h.self_fault) is null then coalesce(l.xid, l.wid, l.node_id) end as loose_key
     from chain_link as l
     left join ambient as a on a.file_id = l.file_id and a.line_no = l.line_no
+    left join halted as h on h.file_id = l.file_id and h.line_no = l.line_no
 ),
 gapped as (
     select *, utc_ns - lag(utc_ns) over (partition by cluster, loose_key order by utc_ns) as gap_ns

@@ -3,7 +3,7 @@
 -- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step
 -- stored: yes
 -- empty without: failed_attempt, fr_failure
--- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, and nobody waits before the job's last step. The nccl2 back-end prints neither duration nor time-out: then the job stood still when its next report of progress was due, unless a dump knows better. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, or anywhere after the last one, and nobody waits before the job's last step. The nccl2 back-end prints neither duration nor time-out: then the job stood still when its next report of progress was due, unless a dump knows better. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -14,7 +14,7 @@ with wait as (
             when s.ran_for_ms is not null and s.stamp_source in ('own', 'wrapper') then s.utc_ns - s.ran_for_ms * 1000000
             when s.ran_for_ms is not null then greatest(
                 s.utc_ns - s.ran_for_ms * 1000000,
-                least(coalesce(l.step_ns, f.progress_ns, s.utc_ns - s.ran_for_ms * 1000000), s.latest_ns - s.ran_for_ms * 1000000), least(coalesce(f.first_stamped_ns, s.latest_ns), s.latest_ns) - s.ran_for_ms * 1000000)
+                least(coalesce(l.step_ns, f.progress_ns, s.utc_ns - s.ran_for_ms * 1000000), case when s.latest_ns > s.utc_ns then s.latest_ns - s.ran_for_ms * 1000000 end), least(coalesce(f.first_stamped_ns, s.latest_ns), s.latest_ns) - s.ran_for_ms * 1000000)
             when s.timeout_ms is not null and s.stamp_source = 'own' then s.utc_ns - s.timeout_ms * 1000000
             when s.timeout_ms is not null then coalesce(f.first_stamped_ns, s.latest_ns) - s.timeout_ms * 1000000
             when s.pattern like 'nccl2%' and l.interval_ns is not null then least(l.step_ns + l.interval_ns, s.latest_ns)

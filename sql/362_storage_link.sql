@@ -1,40 +1,34 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain that reaches it, or a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
+-- reads: failure_case, culprit_cause, rank_request, unanswered_node, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says.
 create or replace view storage_link as
 with slack as (
-    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
-        max(value) filter (where name = 'fault_bite_s') as bite_s
-    from threshold
+    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns, max(value) filter (where name = 'fault_bite_s') as bite_s from threshold
 ),
 sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
     from worker_file as w join clock as k on k.file_id = w.file_id join threshold as t on t.name = 'assumed_clock_factor'
-    where w.kind = 'worker_log'
-    group by w.job_id, t.value
+    where w.kind = 'worker_log' group by w.job_id, t.value
 ),
 chained as (
     select
         m.failure_id, m.rank, coalesce(c.suspect_node_id, c.designated_node_id) as node_id, 'chain_' || m.match_kind as link_kind, m.chain_id, c.fault_id, c.fault_kind,
         r.chain_weight * m.score * case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as score,
-        m.lag_s, m.ais_file_id as file_id, m.ais_line_no as line_no, m.file_id as client_file_id, m.line_no as client_line_no,
-        c.suspect_node_id is not null as is_suspect_known
+        m.lag_s, m.ais_file_id as file_id, m.ais_line_no as line_no, m.file_id as client_file_id, m.line_no as client_line_no, c.suspect_node_id is not null as is_suspect_known
     from chain_rank_match as m
     join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
-    left join fault_kind as k on k.fault_kind = c.fault_kind
-    cross join slack as s
+    left join fault_kind as k on k.fault_kind = c.fault_kind cross join slack as s
     where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid') and (u.crash_pattern is not null or u.request_outcome is not null)
         and (not coalesce(r.is_absence, false) or (c.ended_ns >= f.stall_ns - s.ns and (k.takes_away or c.fault_id is null)))
 ),
 asked as (
-    select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
-    from rank_request as r
+    select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no from rank_request as r
     join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'target'
     where r.outcome = 'pending' group by r.failure_id, r.rank, r.node_id
 ),
@@ -43,7 +37,7 @@ faulty as (
         f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s, q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
-        case when n.fault_kind = 'out_of_space' and not r.is_write then 0.2 else 1.0 end
+        case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then w.value else 1.0 end
             * case when c.certainty >= 0.7 then 1.0 else c.certainty end
@@ -67,12 +61,18 @@ timed as (
             when fault_kind = 'stale_membership' then stale_weight
             else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
         end as score,
-        lag_s, file_id, line_no, client_file_id, client_line_no, true as is_suspect_known
-    from faulty
+        lag_s, file_id, line_no, client_file_id, client_line_no, true as is_suspect_known from faulty
+),
+unmet as (
+    select q.failure_id, q.rank, q.node_id, 'unanswered' as link_kind, null as chain_id, null as fault_id, k.fault_kind, r.chain_weight * k.weight * 0.9 as score,
+        0.0 as lag_s, q.file_id, q.line_no, q.file_id as client_file_id, q.line_no as client_line_no, true as is_suspect_known
+    from unanswered_node as q join fault_kind as k on k.fault_kind = 'unanswered' and q.node_id is not null
+    join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
+    join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
 ),
 scored as (
     select t.* replace (t.score * case when t.link_kind in ('chain_time', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end as score)
-    from (select * from chained union all select * from timed) as t
+    from (select * from chained union all select * from timed union all select * from unmet) as t
     join failure_case as f on f.failure_id = t.failure_id
     left join sureness as s on s.job_id = f.job_id
 )

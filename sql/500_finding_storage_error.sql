@@ -10,7 +10,7 @@ select
     'storage_error' as finding,
     case
         when f.crash_class is null then 'quiet'
-        when not f.is_storage_seen then 'blind'
+        when not f.is_storage_seen and f.link_kind is distinct from 'unanswered' then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'maintenance')

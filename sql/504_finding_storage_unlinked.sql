@@ -1,9 +1,9 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, storage_relation, node, node_coverage, threshold
+-- reads: failure_lead, storage_relation, unanswered_node, node, node_coverage, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
 create or replace view finding_storage_unlinked as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns
@@ -13,14 +13,17 @@ with node_end as (
 judged as (
     select
         f.*,
+        q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign,
         f.crash_pattern like 'fs\_%' escape '\' and f.frame_kind = 'checkpoint' as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern, 'sdk_(connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
-        regexp_matches(f.crash_pattern, 'short|truncated|stream|metadata|multipart|extract') as is_cut_answer
+        regexp_matches(f.crash_pattern, 'short|truncated|stream|metadata|multipart|extract') as is_cut_answer,
+        f.crash_pattern = 'sdk_server_error' and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
+    left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
     left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
     left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
 ),
@@ -31,7 +34,8 @@ judgement as (
             when is_foreign then 'foreign_service'
             when is_file_system then 'file_system'
             when is_gone then 'node_gone'
-            when crash_node_id is not null and is_server_word and coalesce(cluster_certainty, 0) < 0.5 then 'server_said'
+            when is_unanswered and is_storage_seen then 'target_unanswered'
+            when crash_node_id is not null and is_server_word and (coalesce(cluster_certainty, 0) < 0.5 or is_own_failure) then 'server_said'
             when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
             when is_storage_seen then 'storage_logs_show_nothing'
             else 'client_side_only'
@@ -44,7 +48,7 @@ select
     case when crash_class = 'storage_io' and link_score < (select value from threshold where name = 'link_score') then 'fired' else 'quiet' end as state,
     case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' when kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
     kind as failure_kind,
-    case when kind in ('node_gone', 'server_said') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
@@ -53,6 +57,7 @@ select
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then ' in its checkpoint, on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
+        when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
         when 'storage_logs_show_nothing' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'

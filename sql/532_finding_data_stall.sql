@@ -1,11 +1,12 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead
+-- reads: failure_lead, unanswered_node
 -- stored: yes
 -- empty without: failure_lead
+-- note: Requests that one target left unanswered accuse storage, also where its address tells no node.
 create or replace view finding_data_stall as
 select
-    failure_id,
+    f.failure_id,
     'data_stall' as finding,
     case
         when culprit_rank is null or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
@@ -16,22 +17,24 @@ select
     coalesce(activity, crash_pattern) as failure_kind,
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
+        when q.failure_id is not null and is_storage_seen then 'guilty'
         when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
-    culprit_rank as rank,
+    f.culprit_rank as rank,
     null::varchar as chain_id,
-    case when activity_witness = 'stack' then 0.85 else 0.68 end as score,
+    case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72 else 0.68 end as score,
     'rank ' || culprit_rank::varchar || ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited'
-        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' when is_storage_seen then '; AIStore had trouble at that moment too' else '; without AIStore logs it stays open what held it' end as statement,
+        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' || case when q.failure_id is not null then ', but one of its targets answered none of the rank''s requests' else '' end when is_storage_seen then '; AIStore had trouble at that moment too' else '; without AIStore logs it stays open what held it' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
     list_concat(
-        case when is_storage_seen and fault_count = 0 then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
+        case when is_storage_seen and fault_count = 0 and q.failure_id is null then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts
-from failure_lead
+from failure_lead as f
+left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank

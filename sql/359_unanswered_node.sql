@@ -1,0 +1,31 @@
+-- A target that left the requests of a rank without an answer again and again, while the proxies sent the rank there.
+-- grain: one row a failure and rank
+-- reads: failure_case, rank_request, node, threshold
+-- stored: yes
+-- empty without: failure_case
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. Counts only where all that failed then failed at one target, unanswered_requests times and for single objects: a batch waits for other targets as well. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
+create or replace view unanswered_node as
+with failed as (
+    select
+        r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
+        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') and contains(coalesce(r.url, r.text), '/v1/objects/')
+            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered
+    from rank_request as r
+    join failure_case as f on f.failure_id = r.failure_id
+    join threshold as t on t.name = 'stall_reach_s'
+    left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
+    where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= f.stall_ns - t.value::bigint * 1000000000
+)
+select
+    failure_id,
+    rank,
+    any_value(cluster) as cluster,
+    any_value(node_id) as node_id,
+    count(*) as request_count,
+    min(from_ns) as first_ns,
+    arg_min(file_id, (from_ns, file_id, line_no)) as file_id,
+    arg_min(line_no, (from_ns, file_id, line_no)) as line_no
+from failed
+group by failure_id, rank
+having bool_and(is_unanswered) and count(distinct endpoint) = 1
+    and count(*) >= (select value from threshold where name = 'unanswered_requests')
