@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.blank import blank_database
 from aiscorr.cache import key_of
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
@@ -70,7 +71,7 @@ def ingest(
             return _summary(0, plan, _merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
-        with writing(db_path, memory_limit=memory_limit, threads=threads) as connection:
+        with writing(db_path, memory_limit=memory_limit, threads=threads, blank=blank_database) as connection:
             # another ingest may have published since the plan was made
             merged = _merge(results, load.known_files(connection), known)
             run_id = _store(connection, merged, plan, now, options)

@@ -1,8 +1,9 @@
 """Brings the views of a database up to date: computes anew what stands on other rows or other SQL than last time.
 
-A stored view is computed where one of its inputs changed. Where it then holds what it held before, what stands on it
-is left alone. `changed_table` names the tables whose rows changed; `view_state` says what each view held and which SQL
-made it. Views of other SQL, or of another DuckDB, are all made anew.
+A stored view is computed where a column that it uses changed in one of its inputs. Where it then holds what it held
+before, or holds other values only in columns that are not used, what stands on it is left alone. `changed_table` names
+the tables whose rows changed; `view_state` says what each view held and which SQL made it. Views of
+other SQL, or of another DuckDB, are all made anew.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aiscorr.cache import key_of
 from aiscorr.errors import DatabaseError
+from aiscorr.inputs import Names, column_uses
 from aiscorr.store.database import reading
-from aiscorr.tables import VIEW_STATE
-from aiscorr.views import ViewSpec, build_view, view_specs
+from aiscorr.views import Source, ViewSpec, build_view, compute, view_specs
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,10 +30,15 @@ _OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes 
 
 @dataclass(frozen=True)
 class _Content:
-    """How many rows a stored view held, and the sum of their hashes."""
+    """How many rows a stored view held, and the sum of their hashes; nulls for a view that is not stored."""
 
-    row_count: int
-    content_hash: str
+    row_count: int | None
+    content_hash: str | None
+
+
+_NOTHING = _Content(0, "0")
+#: Where a stored view is computed, until it is known to hold something else than before.
+_FRESH = "fresh_rows"
 
 
 def are_views_current(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -68,56 +75,100 @@ def refresh_views(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpe
     connection.execute("delete from changed_table")
 
 
+def definitions_key() -> str:
+    """A name for the SQL of this program and the DuckDB that runs it."""
+    return key_of(definition for _, definition in sorted(_wanted(view_specs()).items()))
+
+
 def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> None:
     """Makes every view, and removes those that are no more."""
     for (name,) in connection.execute("select view from view_state").fetchall():
         connection.execute(f"drop view if exists {name}")
         connection.execute(f"drop table if exists stored_{name}")
     connection.execute("delete from view_state")
+    contents: dict[str, _Content | None] = {}
     for spec in specs:
         build_view(connection, spec)
-        _keep(connection, spec, _content(connection, spec) if spec.is_stored else None)
+        contents[spec.name] = _content(connection, spec.stored_name) if spec.is_stored else None
+    _keep(connection, specs, contents)
 
 
 def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> None:
     """Computes the stored views that stand on something that changed; a plain view changes with what it reads."""
-    changed = _changed_tables(connection)
+    uses = column_uses(tuple(specs))
     held = {
         row[0]: _Content(row[1], row[2])
         for row in connection.execute("select view, row_count, content_hash from view_state").fetchall()
     }
-    relations = {spec.name: spec.relation for spec in specs}
-    for spec in specs:
-        if changed.isdisjoint(spec.reads):
+    stored = {spec.name: spec for spec in specs if spec.is_stored}
+    changed = _changed_tables(connection)
+    stale = {reader for reader, used in uses.items() if not changed.isdisjoint(used)}
+    new: dict[str, _Content | None] = {}
+    for name, spec in stored.items():
+        if name not in stale or not (held[name].row_count or _may_have_rows(connection, spec, held)):
             continue
-        if not spec.is_stored:
-            changed.add(spec.name)
-        elif held[spec.name].row_count or not _is_empty(connection, spec, relations):
-            build_view(connection, spec)
-            content = _content(connection, spec)
-            if content != held[spec.name]:
-                _keep(connection, spec, content)
-                changed.add(spec.name)
+        row_count = compute(connection, spec, _FRESH)
+        content = _content(connection, _FRESH) if row_count else _NOTHING
+        if content == held[name]:
+            continue
+        readers = {reader: used[name] for reader, used in uses.items() if reader in stored and name in used}
+        stale |= _that_see(connection, spec, readers, held[name].row_count == row_count)
+        connection.execute(f"drop table {spec.stored_name}")
+        connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
+        held[name] = new[name] = content
+    connection.execute(f"drop table if exists {_FRESH}")
+    _keep(connection, [stored[name] for name in new], new)
 
 
-def _is_empty(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, relations: dict[str, str]) -> bool:
-    """Whether the inputs without whose rows the view has none have none."""
-    return bool(spec.empty_without) and not any(
-        connection.execute(f"select 1 from {relations.get(name, name)} limit 1").fetchall()
-        for name in spec.empty_without
-    )
+def _that_see(
+    connection: duckdb.DuckDBPyConnection, spec: ViewSpec, readers: dict[str, Names], is_as_long: bool
+) -> set[str]:
+    """The readers to which a view computed anew is another one: the columns they use do not hold what they held."""
+    if not is_as_long:
+        return set(readers)
+    columns = [row[0] for row in connection.execute(f"from {_FRESH} limit 0").description]
+    used = {reader: tuple(c for c in columns if names is None or c in names) for reader, names in readers.items()}
+    parts = sorted({part for part in used.values() if 0 < len(part) < len(columns)})
+    if not parts:
+        return {reader for reader, part in used.items() if part}
+    sums = ", ".join(f"sum(hash({', '.join(part)}))" for part in parts)
+    sql = f"select {sums} from {spec.stored_name} union all select {sums} from {_FRESH}"
+    before, after = connection.execute(sql).fetchall()
+    same = {part for part, one, other in zip(parts, before, after, strict=True) if one == other}
+    return {reader for reader, part in used.items() if part and part not in same}
 
 
-def _content(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> _Content:
-    """What a stored view holds, whatever the order of its rows."""
-    sql = f"select count(*), coalesce(sum(hash(r)), 0)::varchar from {spec.stored_name} as r"
+def _may_have_rows(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, held: dict[str, _Content]) -> bool:
+    """Whether there are the rows of its inputs without which the view has none."""
+    return all(any(_has_rows(connection, source, held) for source in group) for group in spec.empty_without)
+
+
+def _has_rows(connection: duckdb.DuckDBPyConnection, source: Source, held: dict[str, _Content]) -> bool:
+    if source.name in held and held[source.name].row_count == 0:
+        return False
+    return bool(connection.execute(source.any_row).fetchall())
+
+
+def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:
+    """What a table holds, whatever the order of its rows."""
+    sql = f"select count(*), coalesce(sum(hash(r)), 0)::varchar from {table} as r"
     return _Content(*connection.execute(sql).fetchall()[0])
 
 
-def _keep(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, content: _Content | None) -> None:
-    connection.execute("delete from view_state where view = ?", [spec.name])
-    held = (content.row_count, content.content_hash) if content else (None, None)
-    connection.execute("insert into view_state values (?, ?, ?, ?)", [spec.name, _definition(spec), *held])
+def _keep(
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], contents: dict[str, _Content | None]
+) -> None:
+    """Notes what views hold, and which SQL made them."""
+    rows = [(spec.name, _definition(spec), contents[spec.name]) for spec in specs]
+    if not rows:
+        return
+    names, definitions, held = map(list, zip(*rows, strict=True))
+    connection.execute("delete from view_state where list_contains(?, view)", [names])
+    connection.execute(
+        "insert into view_state select unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]),"
+        " unnest(?::varchar[])",
+        [names, definitions, [c and c.row_count for c in held], [c and c.content_hash for c in held]],
+    )
 
 
 def _changed_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -126,8 +177,12 @@ def _changed_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 def _definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """The SQL each view was made from, by its hash; none in a database older than the table."""
-    tables = connection.execute("select 1 from duckdb_tables() where table_name = ?", [VIEW_STATE.name]).fetchall()
-    return dict(connection.execute("select view, definition from view_state").fetchall()) if tables else {}
+    import duckdb
+
+    try:
+        return dict(connection.execute("select view, definition from view_state").fetchall())
+    except duckdb.CatalogException:
+        return {}
 
 
 def _wanted(specs: Sequence[ViewSpec]) -> dict[str, str]:

@@ -3,13 +3,15 @@
 A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A
 view marked `-- stored:` is computed into a table when something was ingested, and the view reads that
 table: it is fast, and never stale, because only ingest changes what it stands on (refresh.py). A stored
-view names in `-- empty without:` the inputs of which some must have rows for it to have any.
+view names in `-- empty without:` the inputs, or `input where condition`, of which some must have rows for it
+to have any; where there are several such lines, this holds for each.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -28,6 +30,19 @@ UNION_MARK = "-- union of findings"
 
 
 @dataclass(frozen=True)
+class Source:
+    """Rows of an input: all, or those of which a condition holds."""
+
+    name: str
+    condition: str
+
+    @property
+    def any_row(self) -> str:
+        """A select that has a row where there is such a row."""
+        return f"select 1 from {self.name} where {self.condition} limit 1"
+
+
+@dataclass(frozen=True)
 class ViewSpec:
     """One view: its number, name, sentence, grain, what it reads, and the select it stands for."""
 
@@ -40,7 +55,7 @@ class ViewSpec:
     note: str
     is_stored: bool
     is_public: bool
-    empty_without: tuple[str, ...]
+    empty_without: tuple[tuple[Source, ...], ...]
     select: str
 
     @property
@@ -100,7 +115,7 @@ def parse_view(path: Path) -> ViewSpec:
         note=" ".join(fields.get("note", [])),
         is_stored="stored" in fields,
         is_public="public" in fields,
-        empty_without=_names(fields.get("empty without", [])),
+        empty_without=tuple(_sources(line) for line in fields.get("empty without", [])),
         select=text[create.end() :].strip().removesuffix(";"),
     )
 
@@ -108,6 +123,12 @@ def parse_view(path: Path) -> ViewSpec:
 def _names(parts: Iterable[str]) -> tuple[str, ...]:
     names = (name.strip() for part in parts for name in part.split(","))
     return tuple(name for name in names if name and name != "nothing")
+
+
+def _sources(line: str) -> tuple[Source, ...]:
+    """`name, name` or `name where condition`; several conditions are parted by semicolons."""
+    parts = (part.strip().partition(" where ") for part in line.split(";" if " where " in line else ","))
+    return tuple(Source(name, condition or "true") for name, _, condition in parts)
 
 
 @lru_cache(maxsize=4)
@@ -133,19 +154,32 @@ def build_views(connection: duckdb.DuckDBPyConnection, specs: Iterable[ViewSpec]
 
 def build_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
     """Creates one view; a stored one is computed now."""
+    if spec.is_stored:
+        compute(connection, spec, spec.stored_name)
+        connection.execute(f"create or replace view {spec.name} as from {spec.stored_name}")
+    else:
+        with _told(spec):
+            connection.execute(f"create or replace view {spec.name} as {spec.select}")
+    connection.execute(f"comment on view {spec.name} is {_quoted(spec.comment)}")
+
+
+def compute(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+    """Puts the rows of a view into a table, which is made anew; gives their number."""
+    with _told(spec):
+        return int(connection.execute(f"create or replace table {table} as {spec.select}").fetchall()[0][0])
+
+
+@contextlib.contextmanager
+def _told(spec: ViewSpec) -> Iterator[None]:
+    """An error of the database inside the block says which file it comes from."""
     import duckdb
 
     try:
-        if spec.is_stored:
-            connection.execute(f"create or replace table {spec.stored_name} as {spec.select}")
-            connection.execute(f"create or replace view {spec.name} as from {spec.stored_name}")
-        else:
-            connection.execute(f"create or replace view {spec.name} as {spec.select}")
+        yield
     except duckdb.Error as error:
         raise SpecError(
             f"view {spec.name} cannot be built: {error}", where=spec.path, try_this="correct the SQL"
         ) from None
-    connection.execute(f"comment on view {spec.name} is {_quoted(spec.comment)}")
 
 
 def _quoted(text: str) -> str:

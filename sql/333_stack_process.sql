@@ -2,6 +2,7 @@
 -- grain: one row a process in a dump
 -- reads: stack_frame, worker_file, rank_identity, frame_rule
 -- stored: yes
+-- empty without: stack_frame
 -- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank), launcher, process (none of the job's). The rank is that of the dump's heading or file name, else of the log line with its process id, else that of its parent, else the task of `srun -l` where a task has one trainer. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less. moment_no counts the times a rank was dumped, 1 = last; several forms of one dump are one time.
 create or replace view stack_process as
 with rule as (
@@ -17,8 +18,7 @@ frame as (
         contains(s.text, '"name"') as is_json, s.source_file is null or regexp_matches(s.source_file, '\.py$|^<') as is_python,
         contains(file, 'torch/utils/data/_utils/worker') as is_loop, min(case when is_loop then s.frame_no end) over (partition by s.file_id, s.dump_no) as loop_no,
         r.strength = 'telling' and (loop_no is null or s.frame_no < loop_no) as is_telling, r.strength = 'faint' and loop_no is null as is_faint
-    from stack_frame as s
-    join worker_file as w on w.file_id = s.file_id
+    from stack_frame as s join worker_file as w on w.file_id = s.file_id
     left join rule as r on r.function = s.function and r.source_file is not distinct from s.source_file
     where s.is_main
 ),

@@ -3,6 +3,7 @@
 -- reads: failure_case, failed_rank, worker_event, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
+-- empty without: node_endpoint
 -- note: A line without a rank speaks for all ranks of its file.
 create or replace view storage_gateway as
 with named as (

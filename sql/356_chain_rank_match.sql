@@ -4,6 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: rank_request
+-- empty without: get_batch_chain, get_batch_chain_step
 -- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count.
 create or replace view chain_rank_match as
 with request as (

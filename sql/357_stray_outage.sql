@@ -3,6 +3,7 @@
 -- reads: failure_case, job_cluster, node_fault, fault_kind, worker_event, ais_event, threshold
 -- stored: yes
 -- empty without: failure_case
+-- empty without: node_fault
 -- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if a request that stands on both sides proves the clocks.
 create or replace view stray_outage as
 with span as (

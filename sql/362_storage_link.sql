@@ -3,6 +3,7 @@
 -- reads: failure_case, culprit_cause, rank_request, unanswered_node, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
+-- empty without: chain_rank_match, node_fault, unanswered_node
 -- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says.
 create or replace view storage_link as
 with slack as (

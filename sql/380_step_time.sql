@@ -20,9 +20,8 @@ with line as (
     where s.step is not null
 ),
 single as (
-    select * from line
-    qualify row_number() over (partition by file_id, line_no, step order by kept) = 1
-        and row_number() over (partition by job_id, attempt, rank, pattern, epoch, step, case when rank is null then file_id end, case when rank is not null then utc_ns end order by is_stream_copy, file_id, line_no) = 1
+    select * from (select * from line qualify row_number() over (partition by file_id, line_no, step order by kept) = 1)
+    qualify row_number() over (partition by job_id, attempt, rank, pattern, epoch, step, case when rank is null then file_id end, case when rank is not null then utc_ns end order by is_stream_copy, file_id, line_no) = 1
 ),
 followed as (
     select

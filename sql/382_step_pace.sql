@@ -17,8 +17,8 @@ with line as (
 placed as (
     select
         *,
-        median(pace_s) over (partition by failure_id, rank, pattern order by at_ns, line_no rows between 1 preceding and 1 following) as smooth_s,
-        row_number() over (partition by failure_id, rank, pattern order by at_ns, line_no) as line_rank,
+        median(pace_s) over (partition by failure_id, rank, pattern order by at_ns, file_id, line_no, step rows between 1 preceding and 1 following) as smooth_s,
+        row_number() over (partition by failure_id, rank, pattern order by at_ns, file_id, line_no, step) as line_rank,
         (12 * (at_ns - min(at_ns) over same_rank) / nullif(max(at_ns) over same_rank - min(at_ns) over same_rank, 0)) as span_no
     from line
     where pace_s is not null and at_ns is not null

@@ -3,6 +3,7 @@
 -- reads: failure_lead, failure_signal, pattern
 -- stored: yes
 -- empty without: failure_lead
+-- empty without: failure_signal where signal = 'launcher' or tier = 'launcher'
 create or replace view finding_launcher as
 with first_line as (
     select

@@ -3,6 +3,7 @@
 -- reads: failure, job_cluster, stats_reading
 -- stored: yes
 -- empty without: failure
+-- empty without: stats_reading
 -- note: covered_ratio is the share of the span that lies between two statistics lines of one run whose counters are at hand; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (

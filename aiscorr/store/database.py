@@ -15,6 +15,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.disk import sync
@@ -115,14 +116,16 @@ def _interruptible() -> Iterator[None]:
 
 def check_schema(connection: duckdb.DuckDBPyConnection, path: str) -> None:
     """Raises DatabaseError unless the file was made by this version of the schema."""
-    names = {row[0] for row in connection.execute("select table_name from duckdb_tables()").fetchall()}
-    if "schema_info" not in names:
-        if names:
+    import duckdb
+
+    try:
+        version = connection.execute("select max(version) from schema_info").fetchall()[0][0]
+    except duckdb.CatalogException:
+        if connection.execute("select 1 from duckdb_tables()").fetchall():
             raise DatabaseError(
                 "this database was not made by aiscorr", where=path, try_this="name another file with --db"
-            )
+            ) from None
         return
-    version = connection.execute("select max(version) from schema_info").fetchall()[0][0]
     if version != SCHEMA_VERSION:
         raise DatabaseError(
             f"this database has schema version {version}, this aiscorr writes version {SCHEMA_VERSION}",
@@ -270,11 +273,13 @@ def writing(
     threads: int | None = None,
     wait_s: float = 5.0,
     is_packed: bool = False,
+    blank: Callable[[], bytes | None] = lambda: None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a copy that replaces the database when the block ends well.
 
     When it ends with an error the copy is thrown away and the database is as it was. `is_packed`: where much of the
     copy has become free it is written once more without that; DuckDB uses free space again but gives none back.
+    `blank` gives the file with which a database begins that is not there yet.
     """
     path = os.path.realpath(path)
     config = base_config(memory_limit, threads)
@@ -285,6 +290,8 @@ def writing(
             if os.path.exists(path):
                 with reading(path, memory_limit=memory_limit, threads=threads, wait_s=wait_s):
                     _copy_with_log(path, copy)
+            elif beginning := blank():
+                Path(copy).write_bytes(beginning)
             with _changing(copy, config, is_packed) as connection:
                 yield connection
             _publish(copy, path)

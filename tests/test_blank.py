@@ -1,0 +1,68 @@
+"""A new database begins as a copy of one without rows; it is as if it had been made from nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import Command
+from packing import LOG, written
+from scenes import Library, read_in
+from test_refresh import assert_as_if_made_anew, contents
+
+from aiscorr import blank, cache
+from aiscorr.inputs import column_uses
+from aiscorr.store.database import reading
+from aiscorr.views import view_specs
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder in which nothing is yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    column_uses.cache_clear()
+    return tmp_path / "cache" / "aiscorr"
+
+
+def test_a_first_ingest_is_as_if_made_from_nothing(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The views of a database that began as the blank one are those of one whose views were all made."""
+    logs = library.folder("target_killed_short_batch")
+    read_in(tmp_path / "begun.duckdb", logs)
+    assert_as_if_made_anew(tmp_path / "begun.duckdb")
+    monkeypatch.setattr("aiscorr.pipeline.blank_database", lambda: None)
+    read_in(tmp_path / "made.duckdb", logs)
+    with reading(str(tmp_path / "begun.duckdb")) as one, reading(str(tmp_path / "made.duckdb")) as other:
+        found, wanted = contents(one), contents(other)
+        described = "select view_name, comment from duckdb_views() where not internal order by all"
+        assert one.execute(described).fetchall() == other.execute(described).fetchall()
+    own = {"ingest_run"}  # says when it was
+    assert [name for name in wanted if found[name] != wanted[name] and name not in own] == []
+
+
+@pytest.mark.parametrize("damage", ["cut short", "other bytes"])
+def test_a_damaged_copy_is_made_anew(damage: str, own_cache: Path, tmp_path: Path, run: Command) -> None:
+    """A blank database in the cache that is not what was put there is thrown away, and so are columns read from SQL."""
+    log = written(tmp_path / "rank3.log", LOG)
+    assert run("ingest", log).code == 0
+    (kept,) = own_cache.glob("blank-*")
+    (columns,) = own_cache.glob("columns-*")
+    good = kept.read_bytes()
+    for path in (kept, columns):
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2] if damage == "cut short" else b"[" + data[1:-9] + b"something")
+    column_uses.cache_clear()
+    again = run("--db", "again.duckdb", "ingest", log)
+    assert (again.code, again.err) == (0, "")
+    column_uses.cache_clear()
+    assert column_uses(view_specs())["job"] and len(kept.read_bytes()) > len(good) / 2
+    assert blank.blank_database() is not None
+
+
+def test_without_a_cache_folder(own_cache: Path, tmp_path: Path, run: Command) -> None:
+    """Where no cache can be written every database is made from nothing, and holds the same."""
+    own_cache.parent.write_text("a file where the folder should be")
+    assert cache.cache_folder() == own_cache
+    assert run("ingest", written(tmp_path / "rank3.log", LOG)).code == 0
+    assert_as_if_made_anew(Path("aiscorr.duckdb"))
