@@ -74,8 +74,7 @@ unmet as (
 scored as (
     select t.* replace (t.score * case when t.link_kind in ('chain_time', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end as score)
     from (select * from chained union all select * from timed union all select * from unmet) as t
-    join failure_case as f on f.failure_id = t.failure_id
-    left join sureness as s on s.job_id = f.job_id
+    join failure_case as f on f.failure_id = t.failure_id left join sureness as s on s.job_id = f.job_id
 )
 select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, least(score, 0.98)::double as score, round(lag_s::double, 3) as lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
 from scored
