@@ -3,7 +3,7 @@
 -- reads: failure_lead, storage_relation, unanswered_node, node, node_coverage, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
 create or replace view finding_storage_unlinked as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns
@@ -35,6 +35,7 @@ judgement as (
             when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
+            when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when crash_node_id is not null and is_server_word and (coalesce(cluster_certainty, 0) < 0.5 or is_own_failure) then 'server_said'
             when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
             when is_storage_seen then 'storage_logs_show_nothing'
