@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, and nothing hung), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well.
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -73,7 +73,7 @@ union all
 select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
-where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and c.rank is null and c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' and c.failure_class is not null)
 union all
 select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all

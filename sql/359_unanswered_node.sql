@@ -3,13 +3,14 @@
 -- reads: failure_case, rank_request, node, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. Counts only where all that failed then failed at one target, unanswered_requests times and for single objects: a batch waits for other targets as well. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
 create or replace view unanswered_node as
 with failed as (
     select
         r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
-        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') and contains(coalesce(r.url, r.text), '/v1/objects/')
-            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered
+        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') and regexp_matches(coalesce(r.url, r.text), '/v1/(objects|ml/moss)/')
+            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
+        contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as t on t.name = 'stall_reach_s'
@@ -20,7 +21,7 @@ select
     failure_id,
     rank,
     any_value(cluster) as cluster,
-    any_value(node_id) as node_id,
+    case when not bool_or(is_batch) then any_value(node_id) end as node_id,
     count(*) as request_count,
     min(from_ns) as first_ns,
     arg_min(file_id, (from_ns, file_id, line_no)) as file_id,

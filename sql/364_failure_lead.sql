@@ -1,8 +1,9 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, suspect_basis, link_kind
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind
 -- stored: yes
 -- empty without: failure_case
+-- note: alike: the error most ranks crashed with; where no crash names a rank (up to PyTorch 2.2), the error that was printed most.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -29,10 +30,15 @@ waiting as (
 alike as (
     select job_id, attempt, pattern, any_value(failure_class) as failure_class, arg_min(exception, (file_id, line_no)) as exception, arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
         count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
-    from rank_crash
-    where signal = 'crash'
+    from (
+        from rank_crash select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no where signal = 'crash'
+        union all
+        from failure_signal as s
+        select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no
+        where rank is null and signal in ('crash', 'chained') and exception is not null and exception <> 'ChildFailedError' and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+    )
     group by job_id, attempt, pattern
-    qualify row_number() over (partition by job_id, attempt order by count(*) desc, min(utc_ns), pattern) = 1
+    qualify row_number() over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc, count(*) desc, min(utc_ns), pattern) = 1
 )
 select
     f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns, f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,

@@ -3,7 +3,7 @@
 -- reads: failure_lead, storage_relation, unanswered_node, node, node_coverage, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
 create or replace view finding_storage_unlinked as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns
@@ -15,12 +15,12 @@ judged as (
         f.*,
         q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign,
-        f.crash_pattern like 'fs\_%' escape '\' and f.frame_kind = 'checkpoint' as is_file_system,
+        f.crash_pattern like 'fs\_%' escape '\' as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern, 'sdk_(connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
         regexp_matches(f.crash_pattern, 'short|truncated|stream|metadata|multipart|extract') as is_cut_answer,
-        f.crash_pattern = 'sdk_server_error' and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl\b|ErrETL') as is_own_failure
+        (f.crash_pattern = 'sdk_server_error' or (f.crash_pattern = 'http_server_error' and contains(f.crash_text, '/v1/'))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
@@ -35,7 +35,8 @@ judgement as (
             when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
-            when crash_node_id is not null and is_server_word and (coalesce(cluster_certainty, 0) < 0.5 or is_own_failure) then 'server_said'
+            when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
+            when (crash_node_id is not null or crash_pattern = 'http_server_error') and is_server_word and (crash_node_id is not null and coalesce(cluster_certainty, 0) < 0.5 or is_own_failure) then 'server_said'
             when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
             when is_storage_seen then 'storage_logs_show_nothing'
             else 'client_side_only'
@@ -55,7 +56,7 @@ select
     case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_show_nothing' then 0.55 else 0.72 end as score,
     culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
-        when 'file_system' then ' in its checkpoint, on a mounted file system and not in AIStore'
+        when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
