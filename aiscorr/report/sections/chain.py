@@ -16,7 +16,9 @@ ORDER = 50
 EMPTY = "No chain leads from a node of AIStore to this failure."
 
 _LIMIT = 4
-_TEXT = 120
+_TEXT = 100
+_LONG = 220
+_KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE = timedelta(seconds=30)
 
 
@@ -25,9 +27,9 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     chain = next((chain for chain in failure.chains if chain.is_verdict), None)
     result: list[Block] = []
     if chain is not None:
-        result += [Paragraph(_head(chain)), *(Paragraph(words) for words in _requests(chain, own_wids(failure, chain)))]
-        shown = _shown(failure, chain)
-        items = [_step(step, more, places) for step, more in shown]
+        own, shown = own_wids(failure, chain), shown_steps(failure, chain)
+        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own))]
+        items = [_step(step, more, places, _LONG if step.wid in own else _TEXT) for step, more in shown]
         if failure.root_causes:
             items += _client(failure.root_causes[0], chain, places)
         items.append((f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))
@@ -66,7 +68,9 @@ def _line(line: CitedLine, places: Places) -> tuple[str, str, str]:
 
 def _head(chain: Chain) -> str:
     began = f"began at {chain.suspect_node_id}" if chain.suspect_node_id else "where it began is not said"
-    return ", ".join(part for part in (chain.chain_id, f"xaction {chain.xid}" if chain.xid else "", began) if part) + "."
+    return (
+        ", ".join(part for part in (chain.chain_id, f"xaction {chain.xid}" if chain.xid else "", began) if part) + "."
+    )
 
 
 def _requests(chain: Chain, own: list[str]) -> Iterable[str]:
@@ -92,20 +96,22 @@ def _by_target(requests: Iterable[ChainRequest]) -> str:
     )
 
 
-def _shown(failure: FailureReport, chain: Chain) -> list[tuple[ChainStep, list[ChainStep]]]:
+def shown_steps(failure: FailureReport, chain: Chain) -> list[tuple[ChainStep, list[ChainStep]]]:
     """The steps to show, each with those of its kind that it stands for: the rank's own all, of others the first."""
     own, cited = set(own_wids(failure, chain)), cited_lines(failure)
     ended = {step.wid for step in chain.steps if step.step in ("short_batch", "aborted")}
     shown: list[tuple[ChainStep, list[ChainStep]]] = []
     first: dict[str, list[ChainStep]] = {}
     for number, step in enumerate(chain.steps):
+        kind = _KIND.get(step.step, step.step)
         is_own = step.wid in own and not (step.step == "abort_broadcast" and step.wid in ended)
-        if number == 0 or (step.path, step.line_no) in cited or (is_own and step.step != "cleanup"):
-            shown.append((step, first.setdefault(step.step, []) if number and not is_own else []))
-        elif step.step in first:
-            first[step.step].append(step)
-        elif step.step != "cleanup" and not _is_late(step, failure):
-            shown.append((step, first.setdefault(step.step, [])))
+        is_kept = number == 0 or (step.path, step.line_no) in cited or (is_own and step.step != "cleanup")
+        if is_kept and (number == 0 or is_own or kind in first):
+            shown.append((step, []))
+        elif kind in first:
+            first[kind].append(step)
+        elif is_kept or (step.step != "cleanup" and not _is_late(step, failure)):
+            shown.append((step, first.setdefault(kind, [])))
     return shown
 
 
@@ -114,21 +120,21 @@ def _is_late(step: ChainStep, failure: FailureReport) -> bool:
     return step.at is not None and stopped is not None and step.at > stopped + _LATE
 
 
-def _step(step: ChainStep, more: list[ChainStep], places: Places) -> tuple[str, str, str]:
+def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> tuple[str, str, str]:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
     nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
     where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
-    repeats = f" (and {sum(item.times for item in more)} more{where})" if more else ""
+    repeats = f" (and {sum(item.times for item in more)} more like it{where})" if more else ""
     head = f"{clock(step.at)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
-    return head, shorten(step.text, _TEXT), places.line(step.path, step.line_no) + mark
+    return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
 
 
 def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[str, str, str]]:
     known = {(step.path, step.line_no) for step in chain.steps}
     return [
-        (line.why, shorten(line.text or "", _TEXT), places.line(line.path, line.line_no))
+        (line.why, shorten(line.text or "", _LONG), places.line(line.path, line.line_no))
         for line in cause.supports
         if line.why.startswith("the error of rank") and (line.path, line.line_no) not in known
     ]
