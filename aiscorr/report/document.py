@@ -178,6 +178,8 @@ class CounterDelta:
     meaning: str | None
     path: str | None
     line_no: int | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,8 @@ class ErrorSide:
     top_node_id: str
     top_share_ratio: float
     top_error_ratio: float | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)
