@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.cache import key_of
@@ -189,6 +190,7 @@ def _wanted(specs: Sequence[ViewSpec]) -> dict[str, str]:
     return {spec.name: _definition(spec) for spec in specs}
 
 
+@lru_cache(maxsize=1024)
 def _definition(spec: ViewSpec) -> str:
     import duckdb
 

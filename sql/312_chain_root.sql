@@ -20,8 +20,9 @@ halted as (
     select l.file_id, l.line_no, max(m.node_id) as node_id, max(m.fault_id) as fault_id, arg_min(s.node_id, (s.started_ns, s.fault_id)) as self_id, arg_min(s.fault_id, (s.started_ns, s.fault_id)) as self_fault
     from chain_link as l
     join node_fault as s on s.cluster = l.cluster and s.fault_kind = 'batches_aborted' and l.utc_ns >= s.started_ns - 5000000000 and l.utc_ns <= s.ended_ns
+    join threshold as t on t.name = 'outage_gap_s'
     left join node_fault as m on m.cluster = l.cluster and m.fault_kind = 'maintenance' and m.role = 'target' and m.started_ns <= l.utc_ns
-        and l.utc_ns - m.started_ns <= (select value * 1000000000 from threshold where name = 'outage_gap_s')
+        and l.utc_ns - m.started_ns <= t.value * 1000000000
     where l.fault_id is null and l.step in ('short_batch', 'aborted', 'abort_broadcast')
     group by l.file_id, l.line_no
 ),

@@ -16,6 +16,7 @@ ROWS_ONLY = """
 import os, sys
 from aiscorr import pipeline, scanning
 if os.environ.get("ROWS_ONLY"):
+    pipeline.blank_database = lambda: None
     pipeline.refresh_views = pipeline.name_failures = lambda connection: None
     pipeline.are_views_current = lambda connection: True
     pipeline.keep_conclusions = lambda connection, run_id, now: None

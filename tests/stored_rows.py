@@ -18,6 +18,7 @@ Table = list[tuple[Any, ...]]
 
 def leave_analysis_out(patch: pytest.MonkeyPatch) -> None:
     """Ingestion stores rows and publishes them, but computes no view and concludes nothing."""
+    patch.setattr(pipeline, "blank_database", lambda: None)
     patch.setattr(pipeline, "refresh_views", lambda connection: None)
     patch.setattr(pipeline, "are_views_current", lambda connection: True)
     patch.setattr(pipeline, "name_failures", lambda connection: None)

@@ -51,7 +51,7 @@ def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_p
     """A disk that ends while views are stored leaves the old database whole; with more space all goes in."""
     before, limit = analysed.read_bytes(), analysed.stat().st_size + beyond
     wanted = rows(analysed, VERDICTS)
-    done = aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True, prepare=files_end_at(limit))
+    done = aiscorr(tmp_path, "-q", "--db", analysed, "ingest", SCENARIO, analysed=True, prepare=files_end_at(limit))
     assert (done.code, done.out) == (1, ""), done.err
     assert done.err.startswith("error: the d") and "Traceback" not in done.err and "  try: free " in done.err
     assert analysed.read_bytes() == before and left_behind(tmp_path) == []
@@ -72,7 +72,7 @@ def _when_storing(home: Path) -> None:
 def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) -> None:
     """Ctrl-C from storing on ends an ingest within two seconds, drops it whole, and the next one does all of it."""
     before = analysed.read_bytes()
-    process = started(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True)
+    process = started(tmp_path, "-q", "--db", analysed, "ingest", SCENARIO, analysed=True)
     _when_storing(tmp_path)
     time.sleep(after_s)
     process.send_signal(signal.SIGINT)
