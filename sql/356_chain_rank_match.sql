@@ -17,7 +17,7 @@ by_wid as (
     join get_batch_chain as c on c.chain_id = s.chain_id
 ),
 by_count as (
-    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, 0.9 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome
+    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, true as is_counted, 0.9 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain_step as s on s.cluster = r.cluster and s.step in ('short_batch', 'aborted', 'client_gone') and s.wid is not null
         and coalesce(s.received_count, 0) = r.received_count
@@ -50,9 +50,9 @@ by_time as (
     where r.failure_class in ('storage_io', 'data_loading_stall', 'network') or r.outcome in ('short', 'retry')
 ),
 every as (
-    select * from by_wid union all select * from by_count union all select * from by_node
-    union all select * from by_xid union all select * from by_object union all select * from by_time
+    select * from by_wid union all by name select * from by_count union all by name select * from by_node
+    union all by name select * from by_xid union all by name select * from by_object union all by name select * from by_time
 )
-select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s, score::double as score, file_id, line_no, ais_file_id, ais_line_no
+select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s, score::double as score, file_id, line_no, ais_file_id, ais_line_no, coalesce(is_counted, false) as is_counted
 from every
 qualify row_number() over (partition by failure_id, chain_id, rank, match_kind order by score desc, outcome in ('retry', 'chained'), abs(lag_s), file_id, line_no, ais_file_id, ais_line_no) = 1

@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, fr_blind_spot
@@ -9,7 +9,8 @@ with base as (
     select
         f.failure_id, f.job_id, f.attempt, f.storage_verdict, f.failure_class, f.window_started_at, f.window_ended_at,
         l.node_count, l.covered_ratio, l.uncovered_ids, l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count, l.is_storage_seen,
-        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC' as span_words,
+        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC'
+            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
         coalesce(s.is_ais_user, false) as is_ais_user
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
@@ -66,12 +67,7 @@ every as (
     join failure_node as n on n.failure_id = b.failure_id
     join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id and not d.is_complete
     union all
-    select b.failure_id, 8, 'the clock of ' || count(*)::varchar || ' worker log' || case when count(*) > 1 then 's' else '' end, 'no line ties them to UTC; they were taken as UTC, and matches by time are worth less', 'aiscorr ingest --timezone <Area/City> ' || min(k.path)
-    from base as b
-    join worker_file as f on f.job_id = b.job_id and f.kind = 'worker_log'
-    join clock as k on k.file_id = f.file_id and k.method = 'assumed'
-    where b.node_count > 0
-    group by b.failure_id
+    select failure_id, position, what, why, command from clock_blind_spot
     union all
     select failure_id, 9, 'whether the fabric works at all', 'the logs show that nobody finished, not why', 'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on half of the nodes'
     from base where failure_class = 'gpu_fabric'

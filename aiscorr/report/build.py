@@ -223,7 +223,8 @@ select path, why from key_file where failure_id = $id order by position, evidenc
 """
 _COUNTER = """
 select d.node_id, d.node_role as role, d.counter, d.before, d.inside, d.after, d.inside_per_s, d.ratio, d.is_complete,
-    d.is_error, d.meaning, f.path, d.line_no
+    d.is_error, d.meaning, f.path, d.line_no,
+    d.inside_least::double as inside_least, d.inside_most::double as inside_most
 from failure_counter_delta as d
 left join ingested_file as f on f.file_id = d.file_id
 where d.failure_id = $id and (d.is_error
@@ -233,7 +234,8 @@ order by d.is_error desc, d.inside desc, d.counter, d.node_id
 """
 _SIDE = """
 select counter, side, coalesce(proxy_before, 0) + coalesce(target_before, 0) as before,
-    coalesce(proxy_inside, 0) + coalesce(target_inside, 0) as inside, top_node_id, top_share_ratio, top_error_ratio
+    coalesce(proxy_inside, 0) + coalesce(target_inside, 0) as inside, top_node_id, top_share_ratio, top_error_ratio,
+    inside_least::double as inside_least, inside_most::double as inside_most
 from failure_error_side where failure_id = $id order by inside desc, counter
 """
 _RECOMMENDATION = 'select "to", text, why from recommendation where failure_id = $id order by position, "to", text'

@@ -188,6 +188,8 @@ class CounterDelta:
     meaning: str | None
     path: str | None
     line_no: int | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,8 @@ class ErrorSide:
     top_node_id: str
     top_share_ratio: float
     top_error_ratio: float | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)

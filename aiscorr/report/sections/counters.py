@@ -14,7 +14,7 @@ _SUMMED = ("get.n", "put.n", "getbatch.n")
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """Where errors grew, then a table; estimates at the edges are prorated."""
+    """Where errors grew, then a table; what is not known at the edges is bounded."""
     if not failure.counter_deltas:
         return []
     result: list[Block] = []
@@ -45,8 +45,10 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     length = f" of {span.total_seconds():.0f} s" if span is not None else ""
     result.append(
         Paragraph(
-            f"Growth inside the window{length}, and in the same time before and after, prorated at its edges; `no`:"
-            f" statistics of the node are missing. All: aiscorr query @counters -p failure={failure.failure_id}",
+            f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
+            " to minutes: errors of an interval over an edge stand where the node's own lines of them do, else where"
+            " most of it lies (least to most in brackets); other counters are shared by time. `no`: statistics of the"
+            f" node are missing. All: aiscorr query @counters -p failure={failure.failure_id}",
             "dim",
         )
     )
@@ -68,7 +70,7 @@ def _row(delta: CounterDelta) -> tuple[str, ...]:
         _node(delta),
         delta.counter,
         number(delta.before),
-        number(delta.inside),
+        number(delta.inside) + (_bounds(delta) if delta.is_error else ""),
         number(delta.after),
         "yes" if delta.is_complete else "no",
     )
@@ -87,5 +89,13 @@ def _side(side: ErrorSide) -> str:
         if side.top_share_ratio < 1
         else f", all of it at {side.top_node_id}"
     )
-    rate = f" ({side.top_error_ratio:.1%} of its requests)" if side.top_error_ratio else ""
-    return f"{side.counter}: {number(side.before)} before, {number(side.inside)} inside; {where}{share}{rate}"
+    rate = f" ({side.top_error_ratio:.1%} of its requests then)" if side.top_error_ratio else ""
+    inside = f"{number(side.inside)} inside{_bounds(side)}"
+    return f"{side.counter}: {number(side.before)} before, {inside}; {where}{share}{rate}"
+
+
+def _bounds(growth: CounterDelta | ErrorSide) -> str:
+    """Between which numbers the growth inside lies, where the logs leave it open."""
+    if growth.inside_least >= growth.inside_most:
+        return ""
+    return f" ({number(growth.inside_least)} to {number(growth.inside_most)})"

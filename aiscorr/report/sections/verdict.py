@@ -43,6 +43,12 @@ def _confidence(failure: FailureReport) -> str:
     return f"{failure.confidence:.2f}, {word}{sure}"
 
 
+def _utc(failure: FailureReport) -> str:
+    """`UTC`, and that it is only assumed where no line ties the job's logs to it."""
+    is_assumed = any(line.who == "worker logs" and line.method == "assumed" for line in failure.clocks)
+    return "UTC assumed: no line of the job tells its zone" if is_assumed else "UTC"
+
+
 def _facts(failure: FailureReport) -> list[tuple[str, str]]:
     kind = f"{failure.failure_class} / {failure.failure_kind}" if failure.failure_kind else failure.failure_class
     hosts = {line.rank: line.host for line in failure.ranks}
@@ -67,7 +73,10 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("rank", culprits or "none can be named"),
         ("AIStore node", nodes),
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
-        ("moments", f"{', '.join(part for part in moments if part)} (UTC{_day(failure)})" if any(moments) else ""),
+        (
+            "moments",
+            f"{', '.join(part for part in moments if part)} ({_utc(failure)}{_day(failure)})" if any(moments) else "",
+        ),
     ]
 
 
