@@ -124,7 +124,7 @@ def verify(context: Context, failure: str, form: str) -> int:
 @click.argument("name")
 @click.pass_obj
 def explain(context: Context, name: str) -> int:
-    """What a pattern, counter, view, column, failure class, fault or query means, and what to do."""
+    """What a pattern, counter, view, column, failure class, fault, query or word means, and what to do."""
     from aiscorr.explain import explain as explain_name
 
     click.echo("\n\n".join(explain_name(name, context.settings.pattern_folders, context.settings.query_folders)))

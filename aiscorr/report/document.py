@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Protocol
 
 SCHEMA = "aiscorr.report/1"
-
-
-class Placed(Protocol):
-    """Anything that names the file it is from."""
-
-    @property
-    def path(self) -> str | None:
-        """The file, absolute."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from aiscorr.query import printable
 from aiscorr.report import document as doc
@@ -18,6 +18,14 @@ _ONE_LOOK = (
     "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
     " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
 )
+
+
+class Placed(Protocol):
+    """Anything that names the file it is from."""
+
+    @property
+    def path(self) -> str | None:
+        """The file, absolute."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ def _sections(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str,
 
 
 def _paths(failure: doc.FailureReport) -> Iterable[str]:
-    placed: tuple[doc.Placed, ...] = (
+    placed: tuple[Placed, ...] = (
         *failure.timeline,
         *failure.key_files,
         *failure.ruled_out,
