@@ -354,7 +354,7 @@ def test_words_of_the_report(report: doc.Report) -> None:
     for failure in report.failures:
         text = render_text(replace(report, failures=(failure,)), width=110, color=False)
         body, _, words = text.partition("\nWords\n")
-        for word, seen in (("watchdog", "time-out"), ("Flight Recorder", "flight recorder"), ("x-get-batch", "batch")):
+        for word, seen in (("watchdog", "watchdog"), ("Flight Recorder", "flight recorder"), ("x-get-batch", "batch")):
             assert (f"\n  {word} " in words) <= (seen in body.lower()), word
         assert "\n  rank " in words
 
