@@ -196,7 +196,8 @@ _RULED_OUT = (
     "select what, because, path, line_no from ruled_out where failure_id = $id order by position, path, line_no, what"
 )
 _NOT_JUDGED = """
-select s.what, s.because, i.path, s.line_no from node_suspicion as s left join ingested_file as i on i.file_id = s.file_id
+select s.what, s.because, i.path, s.line_no
+from node_suspicion as s left join ingested_file as i on i.file_id = s.file_id
 where s.failure_id = $id and s.is_open order by i.path, s.line_no, s.what
 """
 _KEY_FILE = """
