@@ -3,7 +3,7 @@
 -- reads: worker_line, ais_line, clock_ais, worker_file, threshold
 -- stored: yes
 -- empty without: ais_line
--- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours.
+-- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours. Where the user gave a zone it is what is left of a difference.
 create or replace view clock_worker_anchor as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -23,7 +23,7 @@ client as (
         case when w.stamp_source = 'own' then w.local_ns else coalesce(s.local_ns, f.last_ns) end as high_ns,
         w.stamp_source = 'own' as is_exact
     from worker_line as w
-    join worker_file as f on f.file_id = w.file_id and not f.is_utc
+    join worker_file as f on f.file_id = w.file_id and (not f.is_utc or f.zone is not null)
     asof left join stamped as s on s.file_id = w.file_id and s.line_no >= w.line_no
     where w.wid is not null and w.local_ns is not null and w.zone_offset_s is null and w.stamp_source <> 'after'
 ),

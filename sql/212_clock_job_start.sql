@@ -3,13 +3,14 @@
 -- reads: worker_file, job_storage, ais_line, clock_ais, ais_file, threshold
 -- stored: yes
 -- empty without: ais_line
--- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
+-- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone. Of files whose zone the user gave it is what is left of a difference, and no other file is told by them.
 create or replace view clock_job_start as
 with job_span as (
     select job_id, min(first_ns) as start_ns, max(last_ns) as end_ns
     from worker_file
-    where kind = 'worker_log' and first_ns is not null and not is_utc
-    group by job_id
+    where kind = 'worker_log' and first_ns is not null and (not is_utc or zone is not null)
+    group by job_id, zone is not null
+    qualify row_number() over (partition by job_id order by zone is not null) = 1
 ),
 cluster_span as (
     select f.cluster, min(a.local_ns - k.shift_ns) as start_ns, max(a.local_ns - k.shift_ns) as end_ns

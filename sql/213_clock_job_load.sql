@@ -9,8 +9,9 @@ with job as (
     select f.job_id, max(f.last_ns) as death_ns, coalesce(max(t.local_ns) filter (where t.step is not null), min(f.first_ns)) as step_ns
     from worker_file as f
     left join worker_tail as t on t.file_id = f.file_id and t.zone_offset_s is null
-    where f.kind = 'worker_log' and not f.is_utc and f.last_ns is not null
-    group by f.job_id
+    where f.kind = 'worker_log' and (not f.is_utc or f.zone is not null) and f.last_ns is not null
+    group by f.job_id, f.zone is not null
+    qualify row_number() over (partition by f.job_id order by f.zone is not null) = 1
 ),
 reading as (
     select

@@ -6,11 +6,11 @@
 -- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken.
 create or replace view clock as
 with every as (
-    select a.file_id, a.shift_ns + coalesce(d.drift_ns, 0) as shift_ns, a.zone_offset_s, a.method, a.confidence, a.line_no, a.text
+    select a.file_id, a.shift_ns + coalesce(d.drift_ns, 0) as shift_ns, a.zone_offset_s, a.method, a.confidence, a.line_no, a.text, null::bigint as against_ns
     from clock_ais as a
     left join clock_drift as d on d.file_id = a.file_id
     union all
-    select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text from clock_worker
+    select file_id, shift_ns, zone_offset_s, method, confidence, line_no, text, against_ns from clock_worker
 )
 select
     f.file_id,
@@ -26,6 +26,7 @@ select
         else 'assumed'
     end) as method,
     round(coalesce(e.confidence, case when f.kind = 'flight_recorder' or (f.kind = 'node_status' and f.date_method = 'stamp') then 1.0 else 0.5 end)::double, 2) as confidence,
+    (e.against_ns / 1000000000)::bigint as against_s,
     e.line_no,
     e.text as evidence
 from ingested_file as f

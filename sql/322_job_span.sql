@@ -1,14 +1,24 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail, fr_dump, fr_position
+-- reads: worker_event, worker_file, clock, worker_tail, step_line, fr_dump, fr_position
 -- stored: yes
--- note: A job without a log is known from its Flight Recorder dumps alone.
+-- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host (kernel, system) lies beside those of a job for days: a file that tells no rank, step, launcher or training gives the job its time only where no other does.
 create or replace view job_span as
-with file as (
+with telling as (
+    select file_id from worker_file where coalesce(path_rank, path_local_rank, worker_node_no) is not null
+    union
+    select file_id from worker_event where rank is not null or tier not in ('gpu', 'process', 'network')
+    union
+    select file_id from worker_tail where rank is not null or step is not null
+    union
+    select file_id from step_line
+),
+file as (
     select f.job_id, f.path_attempt, f.file_id, f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns, f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
     from worker_file as f
     join clock as k on k.file_id = f.file_id
     where f.kind = 'worker_log'
+    qualify f.file_id in (select file_id from telling) or not bool_or(f.file_id in (select file_id from telling)) over (partition by f.job_id)
 ),
 dump as (
     select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns, max(d.last_ns) as last_ns, max(p.rank) as top_rank
@@ -28,8 +38,8 @@ attempt as (
 event as (
     select
         job_id, attempt,
-        min(utc_ns) filter (where stamp_source = 'own') as first_ns,
-        max(utc_ns) filter (where stamp_source in ('own', 'wrapper')) as last_ns,
+        min(utc_ns) filter (where stamp_source = 'own' and file_id in (select file_id from file)) as first_ns,
+        max(utc_ns) filter (where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file)) as last_ns,
         max(world_size) as world_size,
         max(rank) as top_rank,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,

@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, worker_file, clock, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, fr_blind_spot
@@ -8,7 +8,7 @@ create or replace view blind_spot as
 with base as (
     select
         f.failure_id, f.job_id, f.attempt, f.failure_class,
-        l.node_count, l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count
+        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
 ),
@@ -38,10 +38,10 @@ every as (
     left join culprit as c on c.failure_id = b.failure_id
     where b.culprit_rank is not null and b.crash_pattern is null and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
     union all
-    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand' || coalesce(' (settings for PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings
+    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand, and the logs do not print it of every rank; settings for the next run' || coalesce(' (PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings || '   # for the next run'
     from base as b
     join capture as c on c.failure_id = b.failure_id
-    where b.timeout_count > 0 and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
+    where b.timeout_count > 0 and exists (from rank_state as r where r.failure_id = b.failure_id and r.last_enqueued is null) and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
     union all
     select failure_id, 6, what, why, command from fr_blind_spot
     union all
@@ -54,12 +54,7 @@ every as (
     join failure_node as n on n.failure_id = b.failure_id
     join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id and not d.is_complete
     union all
-    select b.failure_id, 8, 'the clock of ' || count(*)::varchar || ' worker log' || case when count(*) > 1 then 's' else '' end, 'no line ties them to UTC; they were taken as UTC, and matches by time are worth less', 'aiscorr ingest --timezone <Area/City> ' || min(k.path)
-    from base as b
-    join worker_file as f on f.job_id = b.job_id and f.kind = 'worker_log'
-    join clock as k on k.file_id = f.file_id and k.method = 'assumed'
-    where b.node_count > 0
-    group by b.failure_id
+    select failure_id, position, what, why, command from clock_blind_spot
     union all
     select failure_id, 9, 'whether the fabric works at all', 'the logs show that nobody finished, not why', 'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on half of the nodes'
     from base where failure_class = 'gpu_fabric'

@@ -1,8 +1,8 @@
 """Tells what a file is from its first bytes: which kind, and why. Names are hints for nothing here.
 
 A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence.
-Text that is neither clearly a log nor clearly a document is tried as a worker log and kept only if a
-line of it is recognised (`is_tentative`).
+Text that is neither clearly a log nor clearly a document, and lines that begin with no more than a date, are
+tried as a worker log and kept only if a line of it is recognised (`is_tentative`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
 _DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
 _ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
+#: From this order on a format that is no log is told by marks that logs have too.
+_LOOSE_ORDER = 30
 _BINARY = {
     b"DUCK": "a DuckDB database",
     b"PAR1": "a Parquet file",
@@ -152,24 +154,28 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = bare
     firsts = Counter(line[0] for line in lines if line)
     forms = load_formats("file", format_folders)
-    worker = next(form for form in forms if form.name == "file_worker")
+    own = {form.name: form for form in forms if form.name in ("file_worker", "file_dated")}
+    worker, dated = own["file_worker"], own["file_dated"]
 
     @cache
-    def worker_share() -> float:
-        return _match_count(worker, lines, firsts, 0) / len(lines)
+    def share(name: str) -> float:
+        return _match_count(own[name], lines, firsts, 0) / len(lines)
 
     for form in forms:
         least = max(form.min_count, form.share * len(lines))
-        if form is worker or _match_count(form, lines, firsts, least) < least:
+        if form.name in own or _match_count(form, lines, firsts, least) < least:
             continue
-        is_other = form.kind == "unknown" and form.name != "file_torchfrtrace"
-        if is_other and (is_labelled or worker_share() >= 0.6):
+        is_loose = form.kind == "unknown" and form.order >= _LOOSE_ORDER and form.name != "file_torchfrtrace"
+        if is_loose and (is_labelled or share(worker.name) + share(dated.name) >= 0.6):
             continue
         if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
-    if worker_share() >= worker.share and not any(line.startswith(b"```") for line in lines):
+    is_fenced = any(line.startswith(b"```") for line in lines)
+    if share(worker.name) >= worker.share and not is_fenced:
         return Detected("worker_log", worker.title)
-    if any(line.startswith(b"```") for line in lines) or re.match(rb"#{1,3} \w", lines[0]):
+    if share(worker.name) + share(dated.name) >= dated.share and not is_fenced:
+        return Detected("worker_log", dated.title, is_tentative=True)
+    if is_fenced or re.match(rb"#{1,3} \w", lines[0]):
         return Detected("unknown", "a document: it has a heading or fenced text")
     return Detected("worker_log", "text, kept if a line is recognised", is_tentative=True)

@@ -26,7 +26,7 @@ from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 5
+PARSER_VERSION = 6
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 
@@ -107,9 +107,11 @@ class FileReader:
         if found.kind == "ais_log":
             self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
         elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
-            self._read_blocks(summary, whole, self._open_worker(summary), ContentSum())
-            if found.is_tentative and summary.event_count == 0:
-                summary.kind, summary.kind_reason = "unknown", "text without a line that is recognised"
+            worker = self._open_worker(summary)
+            self._read_blocks(summary, whole, worker, ContentSum())
+            if found.is_tentative and not worker.is_recognised:
+                what = "text" if summary.last_ns is None else "text with dates, but"
+                summary.kind, summary.kind_reason = "unknown", f"{what} without a line that is recognised"
         elif found.kind == "flight_recorder":
             read_flight_dump(self._note_worker(summary), whole, self._sink)
         elif found.kind in ("stack_dump", "worker_log"):

@@ -78,12 +78,20 @@ class WorkerFile:
         self._messages: dict[Key, MessageBlock] = {}
         self._fed: dict[Key, int] = {}
         self._behind = LookBack(reader.prefixes, state, self._years)
+        self._is_told = False
         self._steps = StepLines(reader.steps, self._sink, summary, state, self._years, self._stored)
 
     @property
     def is_between_records(self) -> bool:
         """Whether reading may go on from here later without losing part of a block."""
         return not (self._tracebacks or self._tables or self._stacks or self._messages)
+
+    @property
+    def is_recognised(self) -> bool:
+        """Whether a line was recognised, or the last words tell a rank or step, or the name one and lines a time."""
+        named = (self._summary.path_rank, self._summary.path_local_rank, self._summary.worker_node_no)
+        is_named = self.state.first_ns is not None and any(number is not None for number in named)
+        return is_named or self._is_told or self._summary.event_count > 0 or self.state.step_first_count > 0
 
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
@@ -338,6 +346,7 @@ class WorkerFile:
             lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
         )
         for row in rows:
+            self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))
             row["local_ns"] = self._stored(row["local_ns"], row["zone_offset_s"])
             self._sink.add(
                 "worker_tail", {**row, "file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}

@@ -88,8 +88,15 @@ def _chains(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tuple[doc
     steps: dict[str, list[doc.ChainStep]] = {}
     for record in _records(connection, _STEP, failure_id):
         steps.setdefault(record.pop("chain_id"), []).append(doc.ChainStep(**record))
+    requests: dict[str, list[doc.ChainRequest]] = {}
+    for record in _records(connection, _REQUEST, failure_id):
+        requests.setdefault(record.pop("chain_id"), []).append(doc.ChainRequest(**record))
     return tuple(
-        doc.Chain(**record, steps=tuple(steps.get(record["chain_id"], ())))
+        doc.Chain(
+            **record,
+            requests=tuple(requests.get(record["chain_id"], ())),
+            steps=tuple(steps.get(record["chain_id"], ())),
+        )
         for record in _records(connection, _CHAIN, failure_id)
     )
 
@@ -179,6 +186,16 @@ join get_batch_chain_step as s on s.chain_id = c.chain_id
 left join ingested_file as f on f.file_id = s.file_id
 where c.failure_id = $id order by c.position, s.step_no
 """
+_REQUEST = """
+select c.chain_id, q.wid, q.designated_node_id, any_value(r.rank order by r.rank) as rank
+from failure_chain as c
+join get_batch_chain as g on g.chain_id = c.chain_id
+join chain_request as q on q.cluster = g.cluster and q.root_key = g.root_key
+left join rank_request as r on r.failure_id = c.failure_id and r.wid = q.wid
+where c.failure_id = $id
+group by c.chain_id, c.position, q.wid, q.designated_node_id, q.first_ns
+order by c.position, max(r.rank) is null, bool_or(r.outcome = 'retry'), q.first_ns desc, q.wid
+"""
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no
 from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
@@ -205,7 +222,8 @@ select path, why from key_file where failure_id = $id order by position, evidenc
 """
 _COUNTER = """
 select d.node_id, d.node_role as role, d.counter, d.before, d.inside, d.after, d.inside_per_s, d.ratio, d.is_complete,
-    d.is_error, d.meaning, f.path, d.line_no
+    d.is_error, d.meaning, f.path, d.line_no,
+    d.inside_least::double as inside_least, d.inside_most::double as inside_most
 from failure_counter_delta as d
 left join ingested_file as f on f.file_id = d.file_id
 where d.failure_id = $id and (d.is_error
@@ -215,7 +233,8 @@ order by d.is_error desc, d.inside desc, d.counter, d.node_id
 """
 _SIDE = """
 select counter, side, coalesce(proxy_before, 0) + coalesce(target_before, 0) as before,
-    coalesce(proxy_inside, 0) + coalesce(target_inside, 0) as inside, top_node_id, top_share_ratio, top_error_ratio
+    coalesce(proxy_inside, 0) + coalesce(target_inside, 0) as inside, top_node_id, top_share_ratio, top_error_ratio,
+    inside_least::double as inside_least, inside_most::double as inside_most
 from failure_error_side where failure_id = $id order by inside desc, counter
 """
 _RECOMMENDATION = 'select "to", text, why from recommendation where failure_id = $id order by position, "to", text'

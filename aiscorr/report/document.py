@@ -81,6 +81,15 @@ class ChainStep:
 
 
 @dataclass(frozen=True)
+class ChainRequest:
+    """A request that a chain broke, its designated target, and the rank that names it."""
+
+    wid: str
+    designated_node_id: str | None
+    rank: int | None
+
+
+@dataclass(frozen=True)
 class Chain:
     """An x-get-batch chain that has to do with the failure."""
 
@@ -92,6 +101,7 @@ class Chain:
     is_verdict: bool
     designated_node_id: str | None
     suspect_node_id: str | None
+    requests: tuple[ChainRequest, ...]
     steps: tuple[ChainStep, ...]
 
 
@@ -178,6 +188,8 @@ class CounterDelta:
     meaning: str | None
     path: str | None
     line_no: int | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)
@@ -191,6 +203,8 @@ class ErrorSide:
     top_node_id: str
     top_share_ratio: float
     top_error_ratio: float | None
+    inside_least: float
+    inside_most: float
 
 
 @dataclass(frozen=True)
