@@ -3,7 +3,7 @@
 -- reads: failure, failure_lead, failure_case, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
 -- stored: yes
 -- empty without: failure
--- note: Nodes that no line names are counted by the cluster map.
+-- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
 create or replace view ais_blind_spot as
 with address as (
     select job_id, attempt, arg_min(endpoint, (file_id, line_no)) as endpoint
@@ -14,7 +14,7 @@ with address as (
 base as (
     select
         f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns, a.endpoint,
-        coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.cluster, l.is_cluster_sure,
+        coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
         greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0) as unnamed_count,
         strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC'
             || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
@@ -63,6 +63,6 @@ every as (
         'the log ends ' || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S') || '; a fault that began later is not seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base
-    where node_count > 0 and len(short_ids) > 0 and storage_verdict <> 'guilty'
+    where node_count > 0 and len(short_ids) > 0 and not is_followed and storage_verdict <> 'guilty'
 )
 select failure_id, position, what, why, command from every
