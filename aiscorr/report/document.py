@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Protocol
 
 SCHEMA = "aiscorr.report/1"
-
-
-class Placed(Protocol):
-    """Anything that names the file it is from."""
-
-    @property
-    def path(self) -> str | None:
-        """The file, absolute."""
 
 
 @dataclass(frozen=True)
@@ -363,14 +354,38 @@ class StandingApart:
 
 
 @dataclass(frozen=True)
+class CoveredJob:
+    """A job without a failure whose logs are at hand."""
+
+    job_id: str
+    attempt: int
+    rank_count: int
+    world_size: int | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    end_reason: str | None
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What logs are at hand where no failure was found; faults are AIStore's own that a client may have felt."""
+
+    jobs: tuple[CoveredJob, ...]
+    node_ids: tuple[str, ...]
+    fault_count: int
+    worst_fault: str | None
+
+
+@dataclass(frozen=True)
 class Report:
-    """Failures, the newest first, or none; and jobs that may hang now."""
+    """Failures, the newest first, or none; jobs that may hang now; and without a failure what was looked at."""
 
     schema: str
     generated_at: datetime
     aiscorr_version: str
     failures: tuple[FailureReport, ...]
     standing_apart: tuple[StandingApart, ...] = ()
+    covered: Covered | None = None
 
 
 def to_json(value: object) -> object:
