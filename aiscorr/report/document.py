@@ -77,6 +77,7 @@ class ChainStep:
     line_no: int | None
     text: str
     times: int
+    is_exact: bool = True
     check: str | None = None
 
 

@@ -71,7 +71,7 @@ def _head(chain: Chain) -> str:
 def _step(step: ChainStep, places: Places) -> tuple[str, str, str]:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
-    head = f"{clock(step.at)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}"
+    head = f"{clock(step.at, is_exact=step.is_exact)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
     return head, shorten(step.text), places.line(step.path, step.line_no) + mark
 
