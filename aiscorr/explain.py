@@ -31,6 +31,7 @@ _WRITERS = {
 _CONSTANTS = {
     "counter": ("counter_kind", "counter"),
     "failure class": ("failure_class", "failure_class"),
+    "failure kind": ("failure_kind", "failure_kind"),
     "fault": ("fault_kind", "fault_kind"),
     "role of a rank": ("rank_role", "role"),
     "activity of a rank": ("activity", "activity"),
@@ -45,12 +46,35 @@ _CONSTANTS = {
     "status of InfiniBand": ("ib_status", "name"),
 }
 
+#: What a column of the constants is called; a flag that is set is said with `also`.
+_LABELS = {
+    "advice": "do",
+    "broke_words": "an AIStore node that",
+    "takes_away": "also: its objects are not there while it lasts",
+    "is_refusing": "also: who asks the node is refused at once",
+    "is_loud": "also: whoever it hits gets an error at once",
+}
+_UNSAID = ("stalled_words",)
+
+
+@lru_cache(maxsize=1)
+def _column_file() -> dict[str, Any]:
+    return tomllib.loads((files("aiscorr") / "columns.toml").read_text("utf-8"))
+
 
 @lru_cache(maxsize=1)
 def column_meanings() -> dict[str, str]:
-    """What each documented column of tables and views means."""
+    """What each documented column of tables and views means, where its view says nothing else of it."""
     stored = {column.name: column.meaning for table in TABLES for column in table.columns}
-    return stored | tomllib.loads((files("aiscorr") / "columns.toml").read_text("utf-8"))
+    return stored | {name: text for name, text in _column_file().items() if isinstance(text, str)}
+
+
+def own_meanings(view: str) -> dict[str, str]:
+    """What columns of this view or stored table mean in it, where it differs."""
+    table = next((table for table in TABLES if table.name == view), None)
+    stored = {column.name: column.meaning for column in table.columns} if table else {}
+    told: dict[str, str] = _column_file().get(view, {})
+    return stored | told
 
 
 def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:
@@ -59,7 +83,7 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
     found: list[str] = []
     known: set[str] = set()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
-        lambda: _patterns(pattern_folders), _views, _constants, lambda: _queries(query_folders), _columns,
+        _words, lambda: _patterns(pattern_folders), _views, _constants, lambda: _queries(query_folders), _columns,
     )  # fmt: skip
     for reader in readers:
         for key, text in reader():
@@ -96,6 +120,7 @@ def describe(view: str, meanings: dict[str, str]) -> str:
         raise UsageError(
             f"there is no view {view!r}", where="--describe", try_this=", ".join(near) or "aiscorr query --list"
         )
+    meanings = meanings | own_meanings(view)
     sizes = [max(len(item[index]) for item in columns) for index in (0, 1)]
     lines = [line for line in head if line] + [""]
     lines += [f"  {name:<{sizes[0]}}  {kind:<{sizes[1]}}  {meanings.get(name, '')}".rstrip() for name, kind in columns]
@@ -163,8 +188,16 @@ def _views() -> Iterable[tuple[str, str]]:
 
 
 def _columns() -> Iterable[tuple[str, str]]:
+    views = {view: texts for view, texts in _column_file().items() if isinstance(texts, dict)}
     for name, meaning in column_meanings().items():
-        yield name, f"column {name}: {meaning}"
+        other = [(f"in {view}", texts[name]) for view, texts in views.items() if name in texts]
+        yield name, _paragraph(f"column {name}: {meaning}", other)
+
+
+def _words() -> Iterable[tuple[str, str]]:
+    for item in tomllib.loads((files("aiscorr") / "words.toml").read_text("utf-8"))["word"]:
+        for name in dict.fromkeys([item["word"], *item.get("also", ())]):
+            yield name, f"word {item['word']}: {item['means']}"
 
 
 def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
@@ -184,10 +217,18 @@ def _constants() -> Iterable[tuple[str, str]]:
             for row in result.fetchall():
                 record: dict[str, Any] = dict(zip(names, row, strict=True))
                 label = str(record.pop(key))
-                facts = [(name.replace("_", " "), str(value)) for name, value in record.items() if value is not None]
-                yield label, _paragraph(f"{title} {label}", facts)
+                yield label, _paragraph(f"{title} {label}", map(_fact, record.items()))
     finally:
         connection.close()
+
+
+def _fact(item: tuple[str, Any]) -> tuple[str, str | None]:
+    """A label and its value; nothing for a flag that is not set and for words that only rules put together."""
+    name, value = item
+    label, _, told = _LABELS.get(name, name.replace("_", " ")).partition(": ")
+    if value is None or name in _UNSAID or (told and not value):
+        return label, None
+    return label, told or ({True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))
 
 
 def constants() -> duckdb.DuckDBPyConnection:

@@ -32,6 +32,7 @@ from (
         ('minority_share', 0.5, 'whoever differs from more than half of the ranks is the odd one'),
         ('beside_levels', 2.0, 'incident/ais/… lies beside incident/workers/job/…'),
         ('cluster_certainty', 0.5, 'below this a cluster whose logs are at hand is not taken for the one a job used'),
+        ('cluster_sure', 0.7, 'below this a cluster is only likely the job''s: its logs acquit nobody, and a tie by time to it is worth less'),
         ('link_score', 0.55, 'below this a tie between a rank and a node is no ground to accuse the node'),
         ('chain_score', 0.65, 'below this a chain only shares the time with a rank'),
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),

@@ -1,9 +1,9 @@
 -- One x-get-batch failure chain, from what began it on a node to the last request it broke.
 -- grain: one row a chain
--- reads: chain_root, node_fault
+-- reads: chain_root, chain_request, node_fault
 -- public: yes
 -- stored: yes
--- note: suspect_node_id is the node where it began, followed through the peers that lines name; null where the lines name nobody. A stale membership that only counters tell of is a chain without requests. designated_node_id is the target that assembled most of the broken batches.
+-- note: suspect_node_id is the node where it began, followed through the peers that lines name; null where the lines name nobody. A stale membership that only counters tell of is a chain without requests. designated_node_id is the target that was to assemble most of the broken requests; chain_request tells each.
 create or replace view get_batch_chain as
 with chain as (
     select
@@ -25,8 +25,16 @@ with chain as (
     from chain_root
     group by cluster, root_key
 ),
+assembler as (
+    select cluster, root_key, mode(designated_node_id order by designated_node_id) as node_id
+    from chain_request
+    where designated_node_id is not null
+    group by cluster, root_key
+),
 every as (
-    select * exclude (break_count), break_count > 0 as is_broken from chain
+    select c.* exclude (break_count) replace (coalesce(a.node_id, c.dt_id) as dt_id), c.break_count > 0 as is_broken
+    from chain as c
+    left join assembler as a on a.cluster = c.cluster and a.root_key = c.root_key
     union all by name
     select f.cluster, f.fault_id as root_key, f.started_ns as first_ns, f.ended_ns as last_ns, f.fault_id, f.node_id as suspect_node_id,
         0 as wid_count, 1 as line_count, true as is_broken, false as is_ambient, f.file_id, f.line_no

@@ -3,7 +3,7 @@
 -- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint, node_coverage, threshold
 -- stored: yes
 -- empty without: ais_event, node, node_coverage, node_endpoint
--- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
+-- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. An address of the own host (127.…) tells no network, so that a cluster that is the only one of its time is then likely, no more. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
 create or replace view job_cluster as
 with overlap as (
     select j.job_id, j.attempt, c.cluster
@@ -37,7 +37,7 @@ told as (
     group by job_id, attempt, cluster, basis
 ),
 stranger as (
-    select o.job_id, o.attempt, o.cluster
+    select o.job_id, o.attempt, o.cluster, bool_and(starts_with(w.endpoint, '127.')) and exists (select 1 from node_endpoint as e where e.cluster = o.cluster and starts_with(e.endpoint, '127.')) as is_local
     from overlap as o
     join worker_event as w on w.job_id = o.job_id and w.attempt = o.attempt and regexp_matches(w.endpoint, '^[0-9.]+:[0-9]+$')
         and regexp_matches(coalesce(w.url, '') || w.text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
@@ -51,6 +51,7 @@ by_time as (
         o.job_id, o.attempt, o.cluster,
         case when b.job_id is not null then 'folder' when count(*) over (partition by o.job_id, o.attempt) = 1 then 'only' else 'time' end as basis,
         case
+            when x.is_local and u.is_ais_user and count(*) over (partition by o.job_id, o.attempt) = 1 then 0.55
             when x.cluster is not null then 0.1
             when b.job_id is not null and b.is_ais_user then 0.8
             when b.job_id is not null then 0.7

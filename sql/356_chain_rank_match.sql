@@ -5,19 +5,19 @@
 -- stored: yes
 -- empty without: rank_request
 -- empty without: get_batch_chain, get_batch_chain_step
--- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count.
+-- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count. Of equal ties that of the error goes before that of a retry.
 create or replace view chain_rank_match as
 with request as (
     select * from rank_request where outcome in ('error', 'short', 'retry', 'missing', 'chained', 'pending') and cluster is not null
 ),
 by_wid as (
-    select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 0.98 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns
+    select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 0.98 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain_step as s on s.wid = r.wid and s.cluster = r.cluster
     join get_batch_chain as c on c.chain_id = s.chain_id
 ),
 by_count as (
-    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, 0.9 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns
+    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, true as is_counted, 0.9 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain_step as s on s.cluster = r.cluster and s.step in ('short_batch', 'aborted', 'client_gone') and s.wid is not null
         and coalesce(s.received_count, 0) = r.received_count
@@ -27,32 +27,32 @@ by_count as (
 by_node as (
     select r.failure_id, c.chain_id, r.rank, 'endpoint' as match_kind,
         case when r.node_id = c.suspect_node_id then 0.92 when r.node_id = c.designated_node_id then 0.8 else 0.7 end as score,
-        (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns
+        (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain as c on c.cluster = r.cluster and r.node_id in (c.suspect_node_id, c.designated_node_id)
         and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
 ),
 by_xid as (
-    select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 0.8 as score, (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns
+    select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 0.8 as score, (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain as c on c.cluster = r.cluster and c.xid = r.xid and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
 ),
 by_object as (
-    select r.failure_id, s.chain_id, r.rank, 'object' as match_kind, 0.85 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns
+    select r.failure_id, s.chain_id, r.rank, 'object' as match_kind, 0.85 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain_step as s on s.cluster = r.cluster and length(r.object) > 5 and contains(s.text, r.object) and abs(s.utc_ns - r.from_ns) < 120000000000
 ),
 by_time as (
     select r.failure_id, c.chain_id, r.rank, 'time' as match_kind, case when c.is_ambient then 0.6 else 0.72 end as score,
-        (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns
+        (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain as c on c.cluster = r.cluster and c.started_ns <= r.to_ns + 2000000000 and c.ended_ns >= r.from_ns - 5000000000
     where r.failure_class in ('storage_io', 'data_loading_stall', 'network') or r.outcome in ('short', 'retry')
 ),
 every as (
-    select * from by_wid union all select * from by_count union all select * from by_node
-    union all select * from by_xid union all select * from by_object union all select * from by_time
+    select * from by_wid union all by name select * from by_count union all by name select * from by_node
+    union all by name select * from by_xid union all by name select * from by_object union all by name select * from by_time
 )
-select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s, score::double as score, file_id, line_no, ais_file_id, ais_line_no
+select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s, score::double as score, file_id, line_no, ais_file_id, ais_line_no, coalesce(is_counted, false) as is_counted
 from every
-qualify row_number() over (partition by failure_id, chain_id, rank, match_kind order by score desc, abs(lag_s), file_id, line_no, ais_file_id, ais_line_no) = 1
+qualify row_number() over (partition by failure_id, chain_id, rank, match_kind order by score desc, outcome in ('retry', 'chained'), abs(lag_s), file_id, line_no, ais_file_id, ais_line_no) = 1

@@ -1,24 +1,25 @@
 -- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it began.
 -- grain: one row a failure
--- reads: failure_case, job_cluster, node, node_coverage, node_fault, stray_outage, threshold
+-- reads: failure_case, job_cluster, node, node_coverage, cluster_extent, node_fault, stray_outage, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. is_watched: the log of a proxy is among them; only the primary tells of a target that stands still. stray_count: outages at another time that may be the cause if the clocks are off. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
+-- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those with a name. short_ids: nodes whose logs end before the stall. A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. is_watched: the log of a proxy is among them; only the primary tells of a target that stands still. stray_count: outages at another time that may be the cause if the clocks are off. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
 create or replace view failure_coverage as
 with cluster as (
-    select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis
+    select f.failure_id, f.stall_ns, f.ended_ns, c.cluster, c.certainty, c.basis, e.target_count + e.proxy_count as map_count
     from failure_case as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    left join cluster_extent as e on e.job_id = c.job_id and e.attempt = c.attempt and e.cluster = c.cluster
 ),
 node_state as (
     select
-        c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log,
+        c.failure_id, c.cluster, c.certainty, c.map_count, n.node_id, n.role, n.has_log,
         bool_or(v.node_id is not null) as is_covered,
         max(v.ended_ns) as ended_ns
     from cluster as c
     join node as n on n.cluster = c.cluster
     left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
-    group by c.failure_id, c.cluster, c.certainty, n.node_id, n.role, n.has_log
+    group by c.failure_id, c.cluster, c.certainty, c.map_count, n.node_id, n.role, n.has_log
 ),
 late as (
     select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed, bool_or(n.role = 'proxy') as is_watched
@@ -52,9 +53,12 @@ select
     max(s.certainty) as cluster_certainty,
     count(s.node_id) filter (where s.has_log) as node_count,
     count(s.node_id) filter (where s.is_covered) as covered_count,
-    coalesce(count(s.node_id) filter (where s.is_covered) / nullif(count(s.node_id), 0), 0.0) as covered_ratio,
+    greatest(count(s.node_id), max(s.map_count)) as node_total,
+    coalesce(count(s.node_id) filter (where s.is_covered) / nullif(greatest(count(s.node_id), max(s.map_count)), 0), 0.0) as covered_ratio,
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
+    list(s.node_id order by s.node_id) filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,
+    max(s.ended_ns) filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ns,
     coalesce(bool_or(l.is_followed), false) as is_followed,
     coalesce(bool_or(l.is_watched), false) as is_watched,
     coalesce(max(t.top_weight), 0.0) as fault_weight,

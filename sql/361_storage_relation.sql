@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere; an error of a mounted file system is never AIStore's; neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system.
 create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
@@ -24,7 +24,7 @@ judged as (
         u.failure_id, u.rank, x.failure_id is not null as is_foreign, u.crash_pattern, u.crash_class, u.activity,
         u.request_outcome is not null as has_request,
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
-        u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' as is_stalled,
+        u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ib_|process_group)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') as is_lack,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
@@ -51,7 +51,7 @@ select
     end as chain_weight,
     case
         when is_foreign then 0.0
-        when is_stalled and not has_request then 0.68
+        when is_stalled then 0.64
         when is_storage_error then 0.8
         when is_path_error then 0.6
         when is_lack then 0.75

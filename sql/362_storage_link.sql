@@ -4,10 +4,10 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: chain_rank_match, node_fault, unanswered_node
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says; an error that names a node ties it to that node's fault. To a cluster that is only likely the job's, ties by time are worth less.
 create or replace view storage_link as
 with slack as (
-    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns, max(value) filter (where name = 'fault_bite_s') as bite_s from threshold
+    select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns, max(value) filter (where name = 'fault_bite_s') as bite_s, max(value) filter (where name = 'cluster_sure') as sure from threshold
 ),
 sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -16,22 +16,23 @@ sureness as (
 ),
 chained as (
     select
-        m.failure_id, m.rank, coalesce(c.suspect_node_id, c.designated_node_id) as node_id, 'chain_' || m.match_kind as link_kind, m.chain_id, c.fault_id, c.fault_kind,
-        r.chain_weight * m.score * case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as score,
+        m.failure_id, m.rank, coalesce(c.suspect_node_id, c.designated_node_id) as node_id, 'chain_' || case when m.is_counted then 'count' else m.match_kind end as link_kind, m.chain_id, c.fault_id, c.fault_kind,
+        r.chain_weight * m.score * case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end * case when m.match_kind = 'time' and j.certainty < s.sure then j.certainty else 1.0 end as score,
         m.lag_s, m.ais_file_id as file_id, m.ais_line_no as line_no, m.file_id as client_file_id, m.line_no as client_line_no, c.suspect_node_id is not null as is_suspect_known
     from chain_rank_match as m
     join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
+    left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt and j.cluster = c.cluster
     left join fault_kind as k on k.fault_kind = c.fault_kind cross join slack as s
     where c.started_ns <= f.stall_ns + s.ns and (c.ended_ns >= f.stall_ns - s.reach_ns or m.match_kind = 'wid') and (u.crash_pattern is not null or u.request_outcome is not null)
         and (not coalesce(r.is_absence, false) or (c.ended_ns >= f.stall_ns - s.ns and (k.takes_away or c.fault_id is null)))
 ),
 asked as (
-    select r.failure_id, r.rank, r.node_id, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no from rank_request as r
+    select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no from rank_request as r
     join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'target'
-    where r.outcome = 'pending' group by r.failure_id, r.rank, r.node_id
+    where r.outcome in ('pending', 'error', 'retry', 'short', 'missing') group by r.failure_id, r.rank, r.node_id, r.outcome = 'pending'
 ),
 faulty as (
     select
@@ -41,8 +42,8 @@ faulty as (
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then w.value else 1.0 end
-            * case when c.certainty >= 0.7 then 1.0 else c.certainty end
-            * case when q.node_id is null and exists (select 1 from asked as o where o.failure_id = f.failure_id and o.rank = u.witness_rank) then 0.5 else 1.0 end as fit
+            * case when c.certainty >= s.sure then 1.0 else c.certainty end
+            * case when q.node_id is null and exists (select 1 from asked as o where o.is_pending and o.failure_id = f.failure_id and o.rank = u.witness_rank) then 0.5 else 1.0 end as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
@@ -51,14 +52,14 @@ faulty as (
     join threshold as w on w.name = 'unsaid_refusal_factor'
     join node_fault as n on n.cluster = c.cluster and n.weight >= 0.3 and n.started_ns <= f.stall_ns + s.ns and n.ended_ns >= f.stall_ns - s.ns
     left join fault_kind as k on k.fault_kind = n.fault_kind
-    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and u.crash_pattern is null
+    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and q.is_pending = (u.crash_pattern is null) and (q.is_pending or q.to_ns >= f.stall_ns - s.reach_ns)
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
 ),
 timed as (
     select
-        failure_id, rank, node_id, case when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
+        failure_id, rank, node_id, case when is_asked and has_error then 'error_node' when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
         fit * case
-            when is_asked then greatest(weight, stale_weight) * 0.98
+            when is_asked then case when has_error then weight * least(time_weight + 0.2, 0.98) else greatest(weight, stale_weight) * 0.98 end
             when fault_kind = 'stale_membership' then stale_weight
             else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
         end as score,
@@ -72,9 +73,8 @@ unmet as (
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
 ),
 scored as (
-    select t.* replace (t.score * case when t.link_kind in ('chain_time', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end as score)
-    from (select * from chained union all select * from timed union all select * from unmet) as t
-    join failure_case as f on f.failure_id = t.failure_id left join sureness as s on s.job_id = f.job_id
+    select t.* replace (t.score * case when t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end as score)
+    from (select * from chained union all select * from timed union all select * from unmet) as t join failure_case as f on f.failure_id = t.failure_id left join sureness as s on s.job_id = f.job_id
 )
 select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, least(score, 0.98)::double as score, round(lag_s::double, 3) as lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
 from scored

@@ -1,9 +1,9 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: alike: the error most ranks crashed with; where no crash names a rank (up to PyTorch 2.2), the error that was printed most.
+-- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs of AIStore are at hand. A cluster that is only likely the job's is not seen, so that it acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up to PyTorch 2.2), the error that was printed most.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -49,20 +49,22 @@ select
     coalesce('rank ' || u.rank::varchar, coalesce(a.crash_count, 0)::varchar || ' ranks') as culprit_words,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
+    u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,
     u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
     u.activity, u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
     u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.request_text, u.top_retry, u.retry_limit,
-    l.node_id as link_node_id, l.link_kind, k.words as link_words, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
+    l.node_id as link_node_id, l.link_kind, k.words as link_words, coalesce(k.is_proof, false) as is_tie_proven, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
-    v.cluster, v.cluster_certainty, v.node_count, v.covered_ratio, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0 as is_storage_seen,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0 and v.is_followed and v.is_watched as is_storage_cleared,
+    v.cluster, v.cluster_certainty, v.node_count, v.covered_count, v.node_total, v.covered_ratio, v.is_followed, v.short_ids, v.short_ns, coalesce(v.cluster_certainty >= t.value, false) as is_cluster_sure, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
+    v.covered_ratio >= 0.5 and v.covered_target_count > 0 and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
+    v.covered_ratio >= 0.5 and v.covered_target_count > 0 and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed and v.is_watched as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     w.enqueued_kinds,
     a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception, a.message as alike_message, a.tier as alike_tier,
     coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id, a.line_no as alike_line_no
 from failure_case as f
+join threshold as t on t.name = 'cluster_sure'
 left join lead_culprit as u on u.failure_id = f.failure_id
 left join top_link as l on l.failure_id = f.failure_id
 left join suspect_basis as b on b.basis = u.basis

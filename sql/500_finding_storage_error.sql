@@ -3,14 +3,14 @@
 -- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a missing object counts only while a node was away or a disk was off. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault.
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault.
 create or replace view finding_storage_error as
 select
     f.failure_id,
     'storage_error' as finding,
     case
         when f.crash_class is null then 'quiet'
-        when not f.is_storage_seen and f.link_kind is distinct from 'unanswered' and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
+        when not f.is_storage_seen and not f.is_tie_proven and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'maintenance')
@@ -38,7 +38,7 @@ select
         ],
         case when n.silence_file_id is not null then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no, 'why': n.node_id || ' itself wrote nothing from ' || n.silence_words || ', until this line'}] else [] end
     ) as supports,
-    case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: the error names no node and no request'}] else [] end as contradicts
+    case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: ' || case when f.is_crash_named then 'what the error names (a request, node or address) ties it to no trouble in the AIStore logs at hand' else 'the error names no node and no request' end}] else [] end as contradicts
 from failure_lead as f
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind

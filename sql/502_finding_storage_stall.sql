@@ -11,7 +11,7 @@ select
     case
         when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
         when f.basis in ('mismatch', 'other_collective', 'ahead') then 'quiet'
-        when not f.is_storage_seen and f.link_kind is distinct from 'unanswered' then 'blind'
+        when not f.is_storage_seen and not f.is_tie_proven then 'blind'
         when f.link_score >= 0.45 then 'fired'
         else 'quiet'
     end as state,

@@ -1,18 +1,17 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, storage_relation, unanswered_node, node, node_coverage, threshold
+-- reads: failure_lead, storage_relation, unanswered_node, node, node_coverage, fault_kind, finding_storage_error
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 with node_end as (
-    select cluster, node_id, max(ended_ns) as ended_ns
-    from node_coverage
-    group by cluster, node_id
+    select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
 ),
 judged as (
     select
         f.*,
+        coalesce(e.state = 'fired', false) as is_tied, k.broke_words,
         q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign,
         f.crash_pattern like 'fs\_%' escape '\' as is_file_system,
@@ -23,37 +22,38 @@ judged as (
         (f.crash_pattern = 'sdk_server_error' or (f.crash_pattern = 'http_server_error' and contains(f.crash_text, '/v1/'))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
+    left join finding_storage_error as e on e.failure_id = f.failure_id
+    left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
     left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
     left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
 ),
 judgement as (
-    select
-        *,
+    select *,
         case
             when is_foreign then 'foreign_service'
             when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
             when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
-            when (crash_node_id is not null or crash_pattern = 'http_server_error') and is_server_word and (crash_node_id is not null and coalesce(cluster_certainty, 0) < 0.5 or is_own_failure) then 'server_said'
-            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_end_early' end
+            when (crash_node_id is not null or crash_pattern = 'http_server_error') and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
+            when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
+            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
+            when covered_count > 0 then 'storage_logs_partial'
             else 'client_side_only'
         end as kind
     from judged
 )
 select
-    failure_id,
-    'storage_unlinked' as finding,
-    case when crash_class = 'storage_io' and link_score < (select value from threshold where name = 'link_score') then 'fired' else 'quiet' end as state,
+    failure_id, 'storage_unlinked' as finding,
+    case when crash_class = 'storage_io' and not is_tied then 'fired' else 'quiet' end as state,
     case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' when kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
     kind as failure_kind,
     case when kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
-    culprit_rank as rank,
-    null::varchar as chain_id,
-    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_show_nothing' then 0.55 else 0.72 end as score,
+    culprit_rank as rank, null::varchar as chain_id,
+    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
@@ -61,7 +61,11 @@ select
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
-        when 'storage_logs_show_nothing' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
+        when 'server_said' then ', and it is AIStore itself that says so' || coalesce(': its node ' || crash_node_id || ' failed it', '')
+        when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
+        when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
+        when 'storage_logs_partial' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but ', 'no fault of AIStore is seen at that moment, but ')
+            || case when is_cluster_sure then 'only ' || covered_count::varchar || ' of ' || node_total::varchar || ' logs of AIStore cover it' else 'nothing proves that the job used the cluster whose logs are at hand' end || ', so it stays open whose fault that was'
         else ' while reading from storage; without AIStore logs it stays open whose fault that was'
     end as statement,
     [

@@ -27,11 +27,10 @@ culprit as (
     select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit' qualify row_number() over (partition by r.failure_id order by r.rank) = 1
 ),
 every as (
-    select failure_id, 1 as position, 'the AIStore side' as what,
-        'no AIStore log covers ' || span_words || ', so storage can neither be accused nor cleared' as why,
-        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' as command
-    from base
-    where coalesce(node_count, 0) = 0 and (is_ais_user or storage_verdict = 'undetermined')
+    select failure_id, 1 as position, case when is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
+        case when is_ais_user then '' else 'no line of the job names AIStore, and ' end || 'no AIStore log covers ' || span_words || case when is_ais_user then ', so storage can neither be accused nor cleared' else '' end as why,
+        case when is_ais_user then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' else 'aiscorr ingest <the logs of that storage>' end as command
+    from base where coalesce(node_count, 0) = 0 and (is_ais_user or storage_verdict = 'undetermined')
     union all
     select failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen' || coalesce((
             select ' (aiscorr pull could not fetch it: ' || arg_max(g.reason, g.tried_ns) || ')' from pull_gap as g where g.node_id = u.node_id and g.tried_at >= u.window_started_at
@@ -52,10 +51,10 @@ every as (
     left join culprit as c on c.failure_id = b.failure_id
     where b.culprit_rank is not null and b.crash_pattern is null and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
     union all
-    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand' || coalesce(' (settings for PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings
+    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand, and the logs do not print it of every rank; settings for the next run' || coalesce(' (PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings || '   # for the next run'
     from base as b
     join capture as c on c.failure_id = b.failure_id
-    where b.timeout_count > 0 and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
+    where b.timeout_count > 0 and exists (from rank_state as r where r.failure_id = b.failure_id and r.last_enqueued is null) and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
     union all
     select failure_id, 6, what, why, command from fr_blind_spot
     union all

@@ -1,6 +1,6 @@
 -- What to do about a failure: to whom, what, why.
 -- grain: one row a failure and advice
--- reads: failure_lead, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class, fr_failure
+-- reads: failure_lead, failure_comeback, storage_advice, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class, fr_failure
 -- public: yes
 -- stored: yes
 -- empty without: failure_lead
@@ -20,19 +20,18 @@ seen as (
 ),
 every as (
     select distinct n.failure_id, 1 as position, 'storage' as recipient, k.advice as text,
-        coalesce(n.role, 'node') || ' ' || n.node_id || ' ' || k.broke_words as why
+        coalesce(n.role, 'node') || ' ' || n.node_id || ' ' || k.broke_words || coalesce('; it was started again at ' || strftime(make_timestamp_ns(b.back_ns)::timestamp, '%H:%M:%S') || ' UTC', '') as why
     from failure_node as n
+    left join failure_comeback as b on b.failure_id = n.failure_id and b.node_id = n.node_id
     join lead as l on l.failure_id = n.failure_id
     join fault_kind as k on k.fault_kind = coalesce(l.fault_kind, '')
     union all
-    select failure_id, 2, 'storage', 'Nothing to do: storage answered as it should.', 'the AIStore logs at hand cover the failure and nothing in them fits it'
-    from lead
-    where storage_verdict = 'innocent' and is_storage_seen
+    select failure_id, position, recipient, text, why from storage_advice
     union all
     select l.failure_id, 3, coalesce(case when l.storage_verdict <> 'innocent' or p.fix_by <> 'storage' then p.fix_by end, case when l.crash_class in ('storage_io', 'data_loading_stall', 'network') then 'client' else 'training' end), p.fix, 'the first error of rank ' || l.culprit_rank::varchar || ': ' || p.title
     from lead as l
     join pattern as p on p.pattern = l.crash_pattern and p.format = 'worker'
-    where l.culprit_rank is not null and p.fix is not null
+    where l.culprit_rank is not null and p.fix is not null and (p.fix_by is distinct from 'storage' or not exists (from failure_comeback as b where b.failure_id = l.failure_id and b.back_ns is not null))
     union all
     select l.failure_id, 3, 'training', p.fix, l.alike_count::varchar || ' ranks failed alike: ' || p.title
     from lead as l

@@ -87,8 +87,15 @@ def _chains(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tuple[doc
     steps: dict[str, list[doc.ChainStep]] = {}
     for record in _records(connection, _STEP, failure_id):
         steps.setdefault(record.pop("chain_id"), []).append(doc.ChainStep(**record))
+    requests: dict[str, list[doc.ChainRequest]] = {}
+    for record in _records(connection, _REQUEST, failure_id):
+        requests.setdefault(record.pop("chain_id"), []).append(doc.ChainRequest(**record))
     return tuple(
-        doc.Chain(**record, steps=tuple(steps.get(record["chain_id"], ())))
+        doc.Chain(
+            **record,
+            requests=tuple(requests.get(record["chain_id"], ())),
+            steps=tuple(steps.get(record["chain_id"], ())),
+        )
         for record in _records(connection, _CHAIN, failure_id)
     )
 
@@ -177,6 +184,16 @@ from failure_chain as c
 join get_batch_chain_step as s on s.chain_id = c.chain_id
 left join ingested_file as f on f.file_id = s.file_id
 where c.failure_id = $id order by c.position, s.step_no
+"""
+_REQUEST = """
+select c.chain_id, q.wid, q.designated_node_id, any_value(r.rank order by r.rank) as rank
+from failure_chain as c
+join get_batch_chain as g on g.chain_id = c.chain_id
+join chain_request as q on q.cluster = g.cluster and q.root_key = g.root_key
+left join rank_request as r on r.failure_id = c.failure_id and r.wid = q.wid
+where c.failure_id = $id
+group by c.chain_id, c.position, q.wid, q.designated_node_id, q.first_ns
+order by c.position, max(r.rank) is null, bool_or(r.outcome = 'retry'), q.first_ns desc, q.wid
 """
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no

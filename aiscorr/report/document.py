@@ -82,6 +82,15 @@ class ChainStep:
 
 
 @dataclass(frozen=True)
+class ChainRequest:
+    """A request that a chain broke, its designated target, and the rank that names it."""
+
+    wid: str
+    designated_node_id: str | None
+    rank: int | None
+
+
+@dataclass(frozen=True)
 class Chain:
     """An x-get-batch chain that has to do with the failure."""
 
@@ -93,6 +102,7 @@ class Chain:
     is_verdict: bool
     designated_node_id: str | None
     suspect_node_id: str | None
+    requests: tuple[ChainRequest, ...]
     steps: tuple[ChainStep, ...]
 
 

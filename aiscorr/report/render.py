@@ -139,7 +139,7 @@ def _rich_cell(cell: str) -> RenderableType:
     from rich.text import Text
 
     text, mark, place = cell.partition(PLACE_MARK)
-    return Text.assemble(text, ("\n" + place, "cyan")) if mark else Text(cell)
+    return Text.assemble(text, ("  " + place, "cyan")) if mark else Text(cell)
 
 
 def _markdown(block: Block) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -15,9 +15,6 @@ from aiscorr.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO,
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
-
-#: Of Arrow rows, with which one insert goes on without more files.
-_INSERT_BYTES = 32 << 20
 
 
 def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
@@ -79,40 +76,58 @@ def load_parts(
     connection: duckdb.DuckDBPyConnection, parts: Iterable[tuple[str, str]], file_ids: dict[int, int]
 ) -> None:
     """Inserts parts of a scan; provisional file ids become final, rows of files not in the map are dropped."""
-    connection.execute("create or replace temporary table file_id_map (provisional integer, final integer)")
-    if file_ids:
-        connection.execute("insert into file_id_map select unnest(?), unnest(?)", [[*file_ids], [*file_ids.values()]])
     tables = {table.name: table for table in FILE_TABLES}
     for table_name, found in groupby(sorted(parts), key=itemgetter(0)):
-        others = [name for name in tables[table_name].column_names if name != "file_id"]
-        for rows in _gathered([path for _, path in found]):
-            connection.register("incoming_rows", rows)
-            connection.execute(
-                f"insert into {table_name} (file_id, {', '.join(others)}) "
-                f"select m.final, {', '.join('p.' + name for name in others)} "
-                "from incoming_rows as p join file_id_map as m on p.file_id = m.provisional"
-            )
-            connection.unregister("incoming_rows")
+        names = ", ".join(tables[table_name].column_names)
+        connection.register("incoming_rows", _Streamed([path for _, path in found], file_ids))
+        connection.execute(
+            f"insert into {table_name} ({names}) select {names} from incoming_rows where file_id is not null"
+        )
+        connection.unregister("incoming_rows")
         _changed(connection, tables[table_name])
 
 
-def _gathered(paths: Iterable[str]) -> Iterator[pa.Table]:
-    """The rows of Arrow files, some files at a time: many small inserts cost twice, all at once have no bound.
+class _Streamed:
+    """The rows of Arrow files of one shape, with final file ids (null for a file that is not in the map).
 
-    The files are removed.
+    One insert takes them all, a batch at a time: what is given to DuckDB as a table stays in memory until the
+    transaction ends. The files are removed.
     """
-    import pyarrow as pa
 
-    held: list[pa.Table] = []
-    for path in paths:
-        with pa.memory_map(path) as file:
-            held.append(pa.ipc.open_file(file).read_all())
-        os.remove(path)
-        if sum(rows.nbytes for rows in held) >= _INSERT_BYTES:
-            yield pa.concat_tables(held)
-            held = []
-    if held:
-        yield pa.concat_tables(held)
+    def __init__(self, paths: Sequence[str], file_ids: dict[int, int]) -> None:
+        import pyarrow as pa
+
+        self._paths = paths
+        self._provisional = pa.array(list(file_ids), pa.int32())
+        self._final = pa.array(list(file_ids.values()), pa.int32())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """As Arrow's C stream interface calls it."""
+        import pyarrow as pa
+
+        with pa.memory_map(self._paths[0]) as file:
+            schema = pa.ipc.open_file(file).schema
+        return pa.RecordBatchReader.from_batches(schema, self._batches()).__arrow_c_stream__(requested_schema)
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for path in self._paths:
+            with pa.memory_map(path) as file:
+                rows = pa.ipc.open_file(file)
+                for number in range(rows.num_record_batches):
+                    batch = rows.get_batch(number)
+                    place = batch.schema.get_field_index("file_id")
+                    yield batch.set_column(place, batch.schema.field(place), self._with_final(batch.column(place)))
+            os.remove(path)
+
+    def _with_final(self, ids: pa.Array) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if pa.types.is_run_end_encoded(ids.type):
+            return pa.RunEndEncodedArray.from_arrays(ids.run_ends, self._with_final(ids.values))
+        return self._final.take(pc.index_in(ids, self._provisional))
 
 
 def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:

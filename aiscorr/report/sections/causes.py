@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, cited, clock_between, shorten
 from aiscorr.report.document import CitedLine, FailureReport
+from aiscorr.report.sections.chain import cited_lines, shown_steps
+from aiscorr.report.sections.timeline import shown_events
 
 TITLE = "Hypotheses and evidence"
 ORDER = 60
 EMPTY = "No rule fired."
 
 _LIMIT = 3
+_TEXT = 100
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """For each of the best hypotheses a sentence and a table of lines; then observations and blind rules."""
     result: list[Block] = []
+    above = _shown_above(failure)
     told = [cause for cause in failure.root_causes if cause.place == 1 or cause.failure_class != "undetermined"]
     for number, cause in enumerate(told[:_LIMIT], start=1):
         verdict = f"{cause.failure_class}, storage {cause.storage_verdict}, score {cause.score:.2f}"
         result.append(Paragraph(f"{number}. {cause.statement} — {verdict}"))
-        rows = [_row("for", line, places) for line in cause.supports]
-        rows += [_row("against", line, places) for line in cause.contradicts]
+        rows = [_row("for", line, places, above) for line in cause.supports]
+        rows += [_row("against", line, places, above) for line in cause.contradicts]
         if rows:
             result.append(
                 Table(
@@ -43,7 +47,15 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     return result
 
 
-def _row(side: str, line: CitedLine, places: Places) -> tuple[str, ...]:
+def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
+    """The lines whose words stand in the chain or the timeline already."""
+    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    steps = {(step.path, step.line_no) for step, _ in shown_steps(failure, chain)} if chain else cited_lines(failure)
+    return steps | {(item.path, item.line_no) for item in shown_events(failure)}
+
+
+def _row(side: str, line: CitedLine, places: Places, above: set[tuple[str | None, int | None]]) -> tuple[str, str, str]:
     moment = clock_between(line.at, line.latest_at)
-    text = f"{line.why}: {moment + ' ' if moment else ''}{shorten(line.text or '(statistics)', 160)}"
+    words = "" if (line.path, line.line_no) in above else shorten(line.text or "(statistics)", _TEXT)
+    text = f"{line.why}: {' '.join(part for part in (moment, words) if part)}".removesuffix(": ")
     return side, line.check or "not read", cited(text, places.line(line.path, line.line_no, line.locator))

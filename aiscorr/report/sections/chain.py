@@ -1,17 +1,24 @@
-"""How it came to this: the x-get-batch chain from the node where it began to the rank, with arrows."""
+"""How it came to this: the x-get-batch chain from the node where it began to the rank, with arrows.
+
+The rank's own request and the lines that the verdict cites are always shown; of other steps one of a kind.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, ranges, shorten
-from aiscorr.report.document import Chain, ChainStep, CitedLine, FailureReport, RootCause
+from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport, RootCause
 
 TITLE = "Root-cause chain"
 ORDER = 50
 EMPTY = "No chain leads from a node of AIStore to this failure."
 
-_LIMIT = 14
+_LIMIT = 4
+_TEXT = 100
+_LONG = 220
+_KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE = timedelta(seconds=30)
 
 
@@ -20,36 +27,92 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     chain = next((chain for chain in failure.chains if chain.is_verdict), None)
     result: list[Block] = []
     if chain is not None:
-        result.append(Paragraph(_head(chain)))
-        steps = [step for step in chain.steps if step.step != "cleanup" and not _is_late(step, failure)]
-        items = [_step(step, places) for step in steps[:_LIMIT]]
+        own, shown = own_wids(failure, chain), shown_steps(failure, chain)
+        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own))]
+        items = [_step(step, more, places, _LONG if step.wid in own else _TEXT) for step, more in shown]
         if failure.root_causes:
             items += _client(failure.root_causes[0], chain, places)
         items.append((f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))
         result.append(Steps(tuple(items)))
-        hidden = len(chain.steps) - min(len(steps), _LIMIT)
+        hidden = len(chain.steps) - len(shown)
         if hidden:
             query = f"select * from get_batch_chain_step where chain_id = '{chain.chain_id}' order by step_no"
-            result.append(
-                Paragraph(
-                    f'{hidden} more steps, most of them after the rank had stopped: aiscorr query "{query}"', "dim"
-                )
-            )
+            words = "that repeat these elsewhere or come after the rank had stopped are left out"
+            result.append(Paragraph(f'{hidden} steps {words}: aiscorr query "{query}"', "dim"))
     elif failure.root_causes and failure.root_causes[0].supports:
         result.append(Steps(tuple(_line(line, places) for line in failure.root_causes[0].supports)))
     others = [chain for chain in failure.chains if not chain.is_verdict]
     if others:
-        result.append(
-            Paragraph(
-                "Other chains that reached a culprit: " + ", ".join(chain.chain_id for chain in others[:6]) + ".", "dim"
-            )
-        )
+        names = ", ".join(chain.chain_id for chain in others[:6])
+        result.append(Paragraph(f"Other chains that reached a culprit: {names}.", "dim"))
     return result
+
+
+def own_wids(failure: FailureReport, chain: Chain) -> list[str]:
+    """The requests that a culprit names, and those whose lines the verdict cites; what it failed with goes first."""
+    named = [request.wid for request in chain.requests if request.rank in failure.culprit_ranks]
+    cited = cited_lines(failure)
+    tied = [step.wid for step in chain.steps if step.wid and (step.path, step.line_no) in cited]
+    return list(dict.fromkeys([*named, *tied]))
+
+
+def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
+    """The lines that carry the verdict."""
+    return {(line.path, line.line_no) for cause in failure.root_causes[:1] for line in cause.supports}
 
 
 def _line(line: CitedLine, places: Places) -> tuple[str, str, str]:
     head = f"{clock_between(line.at, line.latest_at)} {line.why}".strip()
-    return head, shorten(line.text or ""), places.line(line.path, line.line_no)
+    return head, shorten(line.text or "", _TEXT), places.line(line.path, line.line_no)
+
+
+def _head(chain: Chain) -> str:
+    began = f"began at {chain.suspect_node_id}" if chain.suspect_node_id else "where it began is not said"
+    return (
+        ", ".join(part for part in (chain.chain_id, f"xaction {chain.xid}" if chain.xid else "", began) if part) + "."
+    )
+
+
+def _requests(chain: Chain, own: list[str]) -> Iterable[str]:
+    """One sentence on the requests of the rank, one on the others: each has a designated target of its own."""
+    place = {wid: position for position, wid in enumerate(own)}
+    mine = sorted((item for item in chain.requests if item.wid in place), key=lambda item: place[item.wid])
+    rest = [item for item in chain.requests if item.wid not in place]
+    if mine:
+        yield f"The rank's request{'s' if len(mine) > 1 else ''}: {_by_target(mine)}."
+    if rest:
+        yield f"{'Other requests' if mine else 'Requests'} that it broke: {_by_target(rest)}."
+
+
+def _by_target(requests: Iterable[ChainRequest]) -> str:
+    groups: dict[str | None, list[str]] = {}
+    for request in requests:
+        groups.setdefault(request.designated_node_id, []).append(request.wid)
+    return "; ".join(
+        ", ".join(wids[:_LIMIT])
+        + (f" and {len(wids) - _LIMIT} more" if len(wids) > _LIMIT else "")
+        + (f" (designated target {node_id})" if node_id else "")
+        for node_id, wids in groups.items()
+    )
+
+
+def shown_steps(failure: FailureReport, chain: Chain) -> list[tuple[ChainStep, list[ChainStep]]]:
+    """The steps to show, each with those of its kind that it stands for: the rank's own all, of others the first."""
+    own, cited = set(own_wids(failure, chain)), cited_lines(failure)
+    ended = {step.wid for step in chain.steps if step.step in ("short_batch", "aborted")}
+    shown: list[tuple[ChainStep, list[ChainStep]]] = []
+    first: dict[str, list[ChainStep]] = {}
+    for number, step in enumerate(chain.steps):
+        kind = _KIND.get(step.step, step.step)
+        is_own = step.wid in own and not (step.step == "abort_broadcast" and step.wid in ended)
+        is_kept = number == 0 or (step.path, step.line_no) in cited or (is_own and step.step != "cleanup")
+        if is_kept and (number == 0 or is_own or kind in first):
+            shown.append((step, []))
+        elif kind in first:
+            first[kind].append(step)
+        elif is_kept or (step.step != "cleanup" and not _is_late(step, failure)):
+            shown.append((step, first.setdefault(kind, [])))
+    return shown
 
 
 def _is_late(step: ChainStep, failure: FailureReport) -> bool:
@@ -57,29 +120,21 @@ def _is_late(step: ChainStep, failure: FailureReport) -> bool:
     return step.at is not None and stopped is not None and step.at > stopped + _LATE
 
 
-def _head(chain: Chain) -> str:
-    parts = [
-        f"{chain.chain_id}",
-        f"xaction {chain.xid}" if chain.xid else "",
-        f"requests {', '.join(chain.wids[:4])}" if chain.wids else "",
-        f"assembled at target {chain.designated_node_id} (the designated target)" if chain.designated_node_id else "",
-        f"began at {chain.suspect_node_id}" if chain.suspect_node_id else "where it began is not said",
-    ]
-    return ", ".join(part for part in parts if part) + "."
-
-
-def _step(step: ChainStep, places: Places) -> tuple[str, str, str]:
+def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> tuple[str, str, str]:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
-    head = f"{clock(step.at, is_exact=step.is_exact)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}"
+    nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
+    where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
+    repeats = f" (and {sum(item.times for item in more)} more like it{where})" if more else ""
+    head = f"{clock(step.at, is_exact=step.is_exact)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
-    return head, shorten(step.text), places.line(step.path, step.line_no) + mark
+    return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
 
 
 def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[str, str, str]]:
     known = {(step.path, step.line_no) for step in chain.steps}
     return [
-        (line.why, shorten(line.text or ""), places.line(line.path, line.line_no))
+        (line.why, shorten(line.text or "", _LONG), places.line(line.path, line.line_no))
         for line in cause.supports
         if line.why.startswith("the error of rank") and (line.path, line.line_no) not in known
     ]

@@ -29,7 +29,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
                 ("logs", "files", "offset", "how it is known", "sure", "by line"),
                 rows,
                 numeric=("files", "sure"),
-                wide=("how it is known", "by line"),
+                wide=("by line",),
             )
         ]
         if rows
@@ -40,7 +40,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    evidence = cited(shorten(line.evidence, 100), places.line(line.path, line.line_no)) if line.evidence else ""
+    evidence = cited(shorten(line.evidence, 60), places.line(line.path, line.line_no)) if line.evidence else ""
     return (
         line.who,
         str(line.file_count),

@@ -9,8 +9,8 @@ TITLE = "Counters"
 ORDER = 70
 EMPTY = "No statistics line of AIStore lies around the failure."
 
-_LIMIT = 16
-_SUMMED = ("get.n", "put.n", "getbatch.n", "getbatch.obj.n")
+_LIMIT = 8
+_SUMMED = ("get.n", "put.n", "getbatch.n")
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -22,16 +22,21 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if sides:
         result.append(Bullets(sides))
     guilty = {node.node_id for node in failure.ais_nodes}
-    telling = [delta for delta in failure.counter_deltas if delta.is_error or delta.node_id in guilty]
+    telling = [
+        delta
+        for delta in failure.counter_deltas
+        if (delta.is_error or delta.node_id in guilty) and delta.counter != "getbatch.obj.n"
+    ]
     rows = [_row(delta) for delta in telling[:_LIMIT]]
     rows += [_sum(role, counter, failure.counter_deltas) for role in ("proxy", "target") for counter in _SUMMED]
     columns = ("node", "counter", "before", "inside", "after", "complete")
     result.append(Table(columns, tuple(row for row in rows if row), numeric=("before", "inside", "after")))
-    lines = {
-        f"{_node(delta)}, {places.line(delta.path, delta.line_no)}": "" for delta in telling[:_LIMIT] if delta.path
-    }
+    lines: dict[str, str] = {}
+    for delta in telling[:_LIMIT]:
+        if delta.path:
+            lines.setdefault(_node(delta), places.line(delta.path, delta.line_no))
     if lines:
-        result += [Paragraph("Where they are printed:"), Bullets(tuple(lines.items()))]
+        result.append(Paragraph("Printed at, for example: " + "; ".join(lines.values())))
     span = (
         failure.window_ended_at - failure.window_started_at
         if failure.window_ended_at and failure.window_started_at
@@ -43,12 +48,10 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
             " to minutes: errors of an interval over an edge stand where the node's own lines of them do, else where"
             " most of it lies (least to most in brackets); other counters are shared by time. `no`: statistics of the"
-            " node are missing.",
+            f" node are missing. All: aiscorr query @counters -p failure={failure.failure_id}",
             "dim",
         )
     )
-    query = f"select * from failure_counter_delta where failure_id = '{failure.failure_id}'"
-    result.append(Paragraph(f'All counters of all nodes: aiscorr query "{query}"', "dim"))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aiscorr.report.blocks import Block, Facts, Places, date_and_clock
-from aiscorr.report.document import FailureReport
+from aiscorr.report.document import FailureReport, JobDetails
 
 TITLE = "Job"
 ORDER = 20
@@ -15,16 +15,24 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     job = failure.job
     per_node = f" × {job.ranks_per_node} ranks" if job.ranks_per_node else ""
     nodes = f"{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
-    ranks = f"{nodes}, world size {job.world_size}, {job.rank_count} ranks seen"
+    size = "not said" if job.world_size is None else str(job.world_size)
+    ranks = f"{nodes}, world size {size}, {job.rank_count} ranks seen"
     pairs = [
         ("job", f"{failure.job_id}" + (f", attempt {job.attempt}" if job.attempt else "")),
-        ("task", " / ".join(part for part in (job.task, job.framework) if part)),
-        ("PyTorch", job.torch_release or ""),
+        ("task", " / ".join(part for part in (job.task, job.framework, _torch(job)) if part)),
         ("resumed from", job.resumed_from or ""),
         ("ranks", ranks),
         ("hosts", ", ".join(job.hosts[:8]) + (f" and {len(job.hosts) - 8} more" if len(job.hosts) > 8 else "")),
         ("data", job.data_source or "not said in the logs"),
-        ("started", date_and_clock(job.started_at)),
-        ("ended", date_and_clock(job.ended_at)),
+        ("ran", _span(job)),
     ]
     return [Facts(tuple((label, value) for label, value in pairs if value))]
+
+
+def _torch(job: JobDetails) -> str:
+    return f"PyTorch {job.torch_release}" if job.torch_release else ""
+
+
+def _span(job: JobDetails) -> str:
+    moments = (job.started_at, job.ended_at)
+    return " to ".join(date_and_clock(moment) if moment else "a moment not known" for moment in moments)

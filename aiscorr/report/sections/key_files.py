@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Bullets, Places
+import re
+
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, shorten
 from aiscorr.report.document import FailureReport
 
 TITLE = "Key files"
 ORDER = 110
 EMPTY = "None."
 
-_LIMIT = 10
+_LIMIT = 6
+_TEXT = 50
+_CHAIN = re.compile(r"steps of chain [\w-]+")
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Path and why, the most telling first."""
-    return (
-        [Bullets(tuple((f"{places.path(item.path)} — {item.why}", "") for item in failure.key_files[:_LIMIT]))]
-        if failure.key_files
-        else []
+    items = tuple(
+        (f"{places.path(item.path)} — {shorten(_CHAIN.sub('the chain', item.why), _TEXT)}", "")
+        for item in failure.key_files[:_LIMIT]
     )
+    result: list[Block] = [Bullets(items)] if items else []
+    hidden = len(failure.key_files) - len(items)
+    if hidden > 0:
+        query = f"select * from key_file where failure_id = '{failure.failure_id}'"
+        result.append(Paragraph(f'{hidden} more: aiscorr query "{query}"', "dim"))
+    return result

@@ -1,29 +1,30 @@
-"""What happened, in order, from all sources, each with its line."""
+"""What happened, in order, from all sources, each with its line; the chain's own steps stand in its section."""
 
 from __future__ import annotations
 
 from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
-from aiscorr.report.document import FailureReport
+from aiscorr.report.document import FailureReport, TimelineItem
+from aiscorr.report.sections.chain import cited_lines
 
 TITLE = "Timeline (UTC)"
 ORDER = 40
 EMPTY = "No event has a time."
 
 _LIMIT = 40
+_TEXT = 130
+_FEW = 6
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """The events of weight 1; the rest is counted and named."""
-    shown = [item for item in failure.timeline if item.weight == 1]
-    if len(shown) < 6:
-        shown = list(failure.timeline)
+    """The events of weight 1 that are no step of the chain shown below; the rest is counted and named."""
+    shown = shown_events(failure)
     rows = tuple(
         (
             clock(item.at, is_exact=item.is_exact),
             _who(item.node_id, item.rank, item.source),
-            cited(shorten(item.text, 180), places.line(item.path, item.line_no)),
+            cited(shorten(item.text, _TEXT), places.line(item.path, item.line_no)),
         )
-        for item in shown[:_LIMIT]
+        for item in shown
     )
     result: list[Block] = (
         [Table(("time", "who", "what, and the line that says so"), rows, wide=("what, and the line that says so",))]
@@ -33,8 +34,36 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     hidden = len(failure.timeline) - len(rows)
     if rows and hidden > 0:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' order by event_at"
-        result.append(Paragraph(f'{hidden} lesser events are not shown: aiscorr query "{query}"', "dim"))
+        below = ", with the steps of the chain below," if any(chain.is_verdict for chain in failure.chains) else ""
+        result.append(Paragraph(f'{hidden} lesser events{below} are not shown: aiscorr query "{query}"', "dim"))
     return result
+
+
+def shown_events(failure: FailureReport) -> list[TimelineItem]:
+    """The events that the timeline shows."""
+    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited_lines(failure) if chain else set()
+    shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
+    if len(shown) < _FEW:
+        shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
+    return _thinned(shown)[:_LIMIT]
+
+
+def _thinned(items: list[TimelineItem]) -> list[TimelineItem]:
+    """Without the retries of a rank between its first and its last one."""
+    last: dict[int | None, int] = {}
+    for number, item in enumerate(items):
+        if item.text.startswith("retry: "):
+            last[item.rank] = number
+    seen: set[int | None] = set()
+    kept: list[TimelineItem] = []
+    for number, item in enumerate(items):
+        is_between = item.text.startswith("retry: ") and item.rank in seen and last[item.rank] != number
+        if not is_between:
+            kept.append(item)
+        if item.text.startswith("retry: "):
+            seen.add(item.rank)
+    return kept
 
 
 def _who(node_id: str | None, rank: int | None, source: str) -> str:

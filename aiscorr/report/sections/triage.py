@@ -9,7 +9,7 @@ TITLE = "Triage of the worker logs"
 ORDER = 120
 EMPTY = "The worker logs hold no line that any pattern knows."
 
-_LIMIT = 12
+_LIMIT = 6
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:

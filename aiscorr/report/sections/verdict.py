@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, clock, date_and_clock, ranges
-from aiscorr.report.document import FailureReport
+from aiscorr.report.document import Chain, FailureReport
+from aiscorr.report.sections.chain import own_wids
 
 TITLE = "Verdict"
 ORDER = 10
@@ -38,7 +39,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def _confidence(failure: FailureReport) -> str:
     word = "high" if failure.confidence >= 0.9 else "medium" if failure.confidence >= 0.8 else "low"
-    return f"{failure.confidence:.2f}, {word}"
+    sure = ": this much is sure that these logs cannot tell" if failure.storage_verdict == "undetermined" else ""
+    return f"{failure.confidence:.2f}, {word}{sure}"
 
 
 def _utc(failure: FailureReport) -> str:
@@ -59,7 +61,7 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         f"{node.role or 'node'} {node.node_id}" + (f" ({node.host})" if node.host else "") for node in failure.ais_nodes
     )
     chain = next((chain for chain in failure.chains if chain.is_verdict), None)
-    wids = f", request {', '.join(chain.wids[:4])}" if chain and chain.wids else ""
+    wids = _wids(failure, chain) if chain else ""
     hang = failure.hang_started_at
     moments = [
         f"first error {clock(failure.first_error_at)}" if failure.first_error_at not in (None, hang) else "",
@@ -73,6 +75,18 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
         (
             "moments",
-            f"{', '.join(part for part in moments if part)} ({_utc(failure)}, {date_and_clock(failure.ended_at)[:10]})",
+            f"{', '.join(part for part in moments if part)} ({_utc(failure)}{_day(failure)})" if any(moments) else "",
         ),
     ]
+
+
+def _day(failure: FailureReport) -> str:
+    moment = failure.ended_at or failure.first_error_at or failure.hang_started_at
+    return f", {date_and_clock(moment)[:10]}" if moment else ""
+
+
+def _wids(failure: FailureReport, chain: Chain) -> str:
+    """The rank's own request first, and how many more the chain broke."""
+    first = list(dict.fromkeys([*own_wids(failure, chain), *chain.wids]))[:1]
+    more = f" and {len(chain.wids) - 1} more" if len(chain.wids) > 1 else ""
+    return f", request {first[0]}{more}" if first else ""
