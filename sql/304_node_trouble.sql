@@ -13,10 +13,7 @@ with sign as (
             when effect in ('oom', 'low_memory') then 'memory'
             when effect = 'pressure' and pattern = 'ais_disk_busy' and not regexp_matches(text, '[MGT]i?B/s') then 'disk_slow'
             when effect in ('pressure', 'throttled') then 'pressure'
-            when effect = 'disk_stuck' then 'disk_stuck'
-            when effect = 'rejecting' then 'rejecting'
-            when effect = 'cpu_high' then 'cpu_high'
-            when effect = 'low_space' then 'low_space'
+            when effect in ('disk_stuck', 'rejecting', 'cpu_high', 'low_space') then effect
             when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
             when effect = 'resilver' then 'resilver'
             when effect in ('batches_aborted', 'corrupt', 'files_exhausted') then effect
