@@ -187,7 +187,7 @@ where c.failure_id = $id order by c.position
 """
 _STEP = """
 select s.chain_id, s.step, s.event_at as at, s.node_id, s.wid, f.path, s.line_no,
-    coalesce(s.text, s.message) as text, s.repeat_count as times
+    coalesce(s.text, s.message) as text, s.repeat_count as times, s.is_exact
 from failure_chain as c
 join get_batch_chain_step as s on s.chain_id = c.chain_id
 left join ingested_file as f on f.file_id = s.file_id
@@ -209,8 +209,16 @@ from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
 order by event_at, weight, source, node_id, rank, file_id, line_no, text
 """
 _EVIDENCE = """
-select place, kind, path, line_no, locator, event_at as at, latest_at, text, why
-from evidence where failure_id = $id order by place, kind, event_at, path, line_no, why
+with placed as (
+    select file_id, line_no, min(event_at) as event_at
+    from timeline where failure_id = $id and not is_exact and source = 'worker'
+    group by file_id, line_no
+)
+select e.place, e.kind, e.path, e.line_no, e.locator, coalesce(p.event_at, e.event_at) as at, e.latest_at,
+    e.text, e.why, p.event_at is not null as is_estimate
+from evidence as e
+left join placed as p on p.file_id = e.file_id and p.line_no = e.line_no
+where e.failure_id = $id order by e.place, e.kind, e.event_at, e.path, e.line_no, e.why
 """
 _CAUSE = """
 select place, failure_class, failure_kind, storage_verdict, node_id, rank, score, statement

@@ -68,6 +68,7 @@ class ChainStep:
     line_no: int | None
     text: str
     times: int
+    is_exact: bool = True
     check: str | None = None
 
 
@@ -115,7 +116,8 @@ class TimelineItem:
 class CitedLine:
     """A line that supports or contradicts; `check` is verified, moved or gone, None before it was read again.
 
-    A line without a time of its own was written between `at` and `latest_at`.
+    A line without a time of its own was written between `at` and `latest_at`; is_estimate: `at` is the moment at
+    which the timeline puts it.
     """
 
     path: str
@@ -125,6 +127,7 @@ class CitedLine:
     latest_at: datetime | None
     text: str | None
     why: str
+    is_estimate: bool = False
     check: str | None = None
 
 
