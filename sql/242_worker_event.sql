@@ -1,13 +1,13 @@
 -- A recognised line of a worker log with its rank and time, each counted once whatever copies of it were read.
 -- grain: one row a recognised line of a job
--- reads: worker_line, worker_file, rank_identity, clock, pattern
+-- reads: worker_line, worker_file, rank_identity, clock, pattern, ais_event
 -- public: yes
 -- stored: yes
--- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file). A --tee stream repeats per-rank files: such a line is one event.
+-- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event.
 create or replace view worker_event as
 with line as (
     select
-        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern,
+        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid,
         f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
         case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
         w.stamp_source in ('own', 'wrapper') as is_stamped,
@@ -18,21 +18,21 @@ with line as (
 ),
 span as (
     select job_id, attempt, min(local_ns - shift_ns) filter (where is_stamped) as start_ns, max(local_ns - shift_ns) as end_ns
-    from line
-    group by job_id, attempt
+    from line group by job_id, attempt
 ),
 tagged as (
     select distinct job_id from line where rank_source = 'tag'
 ),
 placed as (
     select
-        w.*, a.start_ns, a.end_ns,
+        w.*, a.start_ns, a.end_ns, d.tie_ns,
         w.local_ns - w.shift_ns as stamp_ns,
         s.local_ns - w.shift_ns as next_ns,
         coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank, case when t.job_id is null then w.group_rank end) as real_rank
     from line as w
     join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
     asof left join (select file_id, line_no, local_ns from line where is_stamped) as s on s.file_id = w.file_id and s.line_no >= w.line_no
+    left join (select wid, min(utc_ns) as tie_ns from ais_event where wid is not null group by wid) as d on d.wid = w.wid and not w.is_stamped
     left join tagged as t on t.job_id = w.job_id
     left join rank_identity as i on i.kind = 'file' and i.file_id = w.file_id
     left join rank_identity as p on p.kind = 'pid' and p.file_id = w.file_id and p.number = w.pid
@@ -44,7 +44,7 @@ placed as (
 timed as (
     select
         row_no, file_id, line_no, path, job_id, attempt, is_stream_copy, worker_node_no, clock_confidence, stamp_source, pattern, body, real_rank,
-        case when stamp_source = 'after' then least(start_ns, stamp_ns) else stamp_ns end as utc_ns,
+        case when stamp_source = 'after' then least(start_ns, stamp_ns) when tie_ns > stamp_ns and tie_ns <= coalesce(next_ns, end_ns) then tie_ns else stamp_ns end as utc_ns,
         case when stamp_source in ('own', 'wrapper', 'after') then stamp_ns else greatest(coalesce(next_ns, end_ns), stamp_ns) end as latest_ns
     from placed
 ),

@@ -2,7 +2,7 @@
 -- grain: one row an outage of a node
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
--- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
 create or replace view node_outage as
 with comeback as (
     select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
@@ -16,12 +16,14 @@ ended as (
     group by s.cluster, s.node_id, s.outage_no
 ),
 line as (
-    select cluster, node_id, utc_ns from ais_event
+    select cluster, node_id, utc_ns, file_id, line_no from ais_event
     union all
-    select cluster, node_id, utc_ns from stats_reading
+    select cluster, node_id, utc_ns, file_id, line_no from stats_reading
 ),
 own as (
-    select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns
+    select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns,
+        min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns,
+        arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_line_no
     from outage_span as s
     left join line as e on e.cluster = s.cluster and e.node_id = s.node_id
     group by s.cluster, s.node_id, s.outage_no
@@ -30,44 +32,45 @@ logs as (
     select cluster, max(utc_ns) as last_ns
     from ais_event
     group by cluster
+),
+span as (
+    select
+        s.cluster, s.node_id, s.outage_no::integer as outage_no,
+        case
+            when list_contains(s.effects, 'killed') then 'killed'
+            when list_contains(s.effects, 'fatal') or list_contains(s.effects, 'panic') then 'crashed'
+            when list_contains(s.effects, 'stopping') or list_contains(s.effects, 'stopped') then 'stopped'
+            when list_contains(s.effects, 'maintenance') then 'maintenance'
+            when not list_contains(s.effects, 'removed') and ((s.missed_count < 2 and o.after_ns - s.seen_ns < (select value * 1000000000 from threshold where name = 'cut_return_s')) or (s.witness_count < 2 and o.after_ns - o.before_ns < (select value * 1000000000 from threshold where name = 'kalive_detect_s'))) then 'cut'
+            when list_contains(s.effects, 'unreachable') and not list_contains(s.effects, 'down') then 'hung'
+            when list_contains(s.effects, 'down') or list_contains(s.effects, 'removed') then 'down'
+            else 'cut'
+        end as fault_kind,
+        case
+            when list_contains(s.effects, 'killed') and s.seen_ns is not null then least(s.seen_ns, s.last_ns)
+            when s.broke_ns <= s.first_ns + 1000000000 then s.first_ns
+            when list_has_any(s.effects, ['unreachable', 'down']) and not list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic', 'maintenance'])
+                then greatest(coalesce(o.before_ns, 0), s.first_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint
+            else s.first_ns
+        end as started_ns,
+        greatest(coalesce(
+            e.back_ns,
+            case when not list_contains(s.effects, 'killed') then o.after_ns end,
+            case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
+            s.last_ns
+        ), s.first_ns) as ended_ns,
+        s.first_ns, s.last_ns as last_sign_ns, s.seen_ns, s.witness_count, s.cut_count, s.effects, s.file_id, s.line_no, s.text,
+        o.before_ns, o.after_ns, o.next_ns, o.after_file_id, o.after_line_no
+    from outage_span as s
+    left join ended as e on e.cluster = s.cluster and e.node_id = s.node_id and e.outage_no = s.outage_no
+    left join own as o on o.cluster = s.cluster and o.node_id = s.node_id and o.outage_no = s.outage_no
+    left join logs as l on l.cluster = s.cluster
 )
 select
-    s.cluster,
-    s.node_id,
-    s.outage_no::integer as outage_no,
-    case
-        when list_contains(s.effects, 'killed') then 'killed'
-        when list_contains(s.effects, 'fatal') or list_contains(s.effects, 'panic') then 'crashed'
-        when list_contains(s.effects, 'stopping') or list_contains(s.effects, 'stopped') then 'stopped'
-        when list_contains(s.effects, 'maintenance') then 'maintenance'
-        when not list_contains(s.effects, 'removed') and ((s.missed_count < 2 and o.after_ns - s.seen_ns < (select value * 1000000000 from threshold where name = 'cut_return_s')) or (s.witness_count < 2 and o.after_ns - o.before_ns < (select value * 1000000000 from threshold where name = 'kalive_detect_s'))) then 'cut'
-        when list_contains(s.effects, 'unreachable') and not list_contains(s.effects, 'down') then 'hung'
-        when list_contains(s.effects, 'down') or list_contains(s.effects, 'removed') then 'down'
-        else 'cut'
-    end as fault_kind,
-    case
-        when list_contains(s.effects, 'killed') and s.seen_ns is not null then least(s.seen_ns, s.last_ns)
-        when s.broke_ns <= s.first_ns + 1000000000 then s.first_ns
-        when list_has_any(s.effects, ['unreachable', 'down']) and not list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic', 'maintenance'])
-            then greatest(coalesce(o.before_ns, 0), s.first_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint
-        else s.first_ns
-    end as started_ns,
-    greatest(coalesce(
-        e.back_ns,
-        case when not list_contains(s.effects, 'killed') then o.after_ns end,
-        case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
-        s.last_ns
-    ), s.first_ns) as ended_ns,
-    s.first_ns,
-    s.last_ns as last_sign_ns,
-    s.seen_ns,
-    s.witness_count,
-    s.cut_count,
-    s.effects,
-    s.file_id,
-    s.line_no,
-    s.text
-from outage_span as s
-left join ended as e on e.cluster = s.cluster and e.node_id = s.node_id and e.outage_no = s.outage_no
-left join own as o on o.cluster = s.cluster and o.node_id = s.node_id and o.outage_no = s.outage_no
-left join logs as l on l.cluster = s.cluster
+    cluster, node_id, outage_no, fault_kind, started_ns, ended_ns, first_ns, last_sign_ns, seen_ns, witness_count, cut_count, effects, file_id, line_no, text,
+    case when fault_kind <> 'killed' then greatest(first_ns, started_ns) when seen_ns is null then coalesce(next_ns, first_ns) else started_ns end as known_ns,
+    case when is_silent then before_ns end as silent_from_ns,
+    case when is_silent then after_ns end as silent_to_ns,
+    case when is_silent then after_file_id end as silence_file_id,
+    case when is_silent then after_line_no end as silence_line_no
+from (select *, fault_kind <> 'killed' and first_ns > started_ns and before_ns is not null and after_ns is not null as is_silent from span)

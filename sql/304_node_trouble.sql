@@ -2,7 +2,7 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing.
 create or replace view node_trouble as
 with sign as (
     select
@@ -11,11 +11,9 @@ with sign as (
             when effect = 'out_of_space' then 'out_of_space'
             when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
             when effect in ('oom', 'low_memory') then 'memory'
+            when effect = 'pressure' and pattern = 'ais_disk_busy' and not regexp_matches(text, '[MGT]i?B/s') then 'disk_slow'
             when effect in ('pressure', 'throttled') then 'pressure'
-            when effect = 'disk_stuck' then 'disk_stuck'
-            when effect = 'rejecting' then 'rejecting'
-            when effect = 'cpu_high' then 'cpu_high'
-            when effect = 'low_space' then 'low_space'
+            when effect in ('disk_stuck', 'rejecting', 'cpu_high', 'low_space') then effect
             when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
             when effect = 'resilver' then 'resilver'
             when effect in ('batches_aborted', 'corrupt', 'files_exhausted') then effect
@@ -59,7 +57,7 @@ span as (
 select
     s.cluster,
     s.node_id,
-    case when s.fault_kind = 'disk_stuck' and s.sign_count < k.value then 'pressure' else s.fault_kind end as fault_kind,
+    case when s.fault_kind = 'disk_slow' or (s.fault_kind = 'disk_stuck' and s.sign_count < k.value) then 'pressure' else s.fault_kind end as fault_kind,
     case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000 else s.started_ns end as started_ns,
     coalesce(
         (
@@ -77,3 +75,4 @@ select
 from span as s
 join threshold as b on b.name = 'disk_line_s'
 join threshold as k on k.name = 'stuck_disk_lines'
+where s.fault_kind <> 'disk_slow' or s.sign_count >= k.value

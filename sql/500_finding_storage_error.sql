@@ -27,14 +27,17 @@ select
     f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
         || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
         || ' because AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
-        || coalesce(' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
-    [
-        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-        {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
-        {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || n.node_id},
-        {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
-        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
-    ] as supports,
+        || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
+    list_concat(
+        [
+            {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
+            {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
+            {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || n.node_id},
+            {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
+            {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
+        ],
+        case when n.silence_file_id is not null then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no, 'why': n.node_id || ' itself wrote nothing from ' || n.silence_words || ', until this line'}] else [] end
+    ) as supports,
     case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: ' || case when f.is_crash_named then 'what the error names (a request, node or address) ties it to no trouble in the AIStore logs at hand' else 'the error names no node and no request' end}] else [] end as contradicts
 from failure_lead as f
 left join node_fault as n on n.fault_id = f.fault_id

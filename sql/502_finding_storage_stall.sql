@@ -24,14 +24,17 @@ select
     round(0.2 + 0.78 * f.link_score, 3) as score,
     'rank ' || f.culprit_rank::varchar || case when f.activity = 'storage_wait' then ' waited for storage' when f.activity in ('unknown', 'initialisation') then ' hung without a word' else ' hung, last seen in ' || replace(f.activity, '_', ' ') || ',' end
         || ' while AIStore node ' || f.link_node_id || coalesce(' ' || k.stalled_words, ' had trouble: ' || f.fault_kind, ' broke batches')
-        || coalesce(' since ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
-    [
-        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
-        {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
-        {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': case when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text else 'what it met at the storage before' end},
-        {'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'what the rank was doing: ' || replace(f.activity, '_', ' ')}
-    ] as supports,
+        || coalesce(case when n.fault_kind = 'killed' then ' since some moment ' else ' ' end || n.moment_words, ' since ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
+    list_concat(
+        [
+            {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
+            {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || f.link_node_id},
+            {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
+            {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': case when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text else 'what it met at the storage before' end},
+            {'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'what the rank was doing: ' || replace(f.activity, '_', ' ')}
+        ],
+        case when n.silence_file_id is not null then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no, 'why': f.link_node_id || ' itself wrote nothing from ' || n.silence_words || ', until this line'}] else [] end
+    ) as supports,
     list_concat(
         case
             when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]

@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: failure_case
--- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits.
+-- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits; of a fault whose begin no line dates, the earliest.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, w.started_ns, w.ended_ns, f.hang_start_ns, c.cluster
@@ -13,8 +13,8 @@ with used as (
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 fault as (
-    select u.failure_id, n.started_ns as utc_ns, true as is_exact, 'ais' as source, n.node_id, null::integer as rank,
-        case when n.weight >= 0.5 and n.fault_kind <> 'batches_aborted' then 1 when n.weight >= 0.2 then 2 else 3 end as weight, n.role || ' ' || n.node_id || ' ' || k.broke_words as text, n.file_id, n.line_no
+    select u.failure_id, n.started_ns as utc_ns, n.moment_words is null as is_exact, 'ais' as source, n.node_id, null::integer as rank,
+        case when n.weight >= 0.5 and n.fault_kind <> 'batches_aborted' then 1 when n.weight >= 0.2 then 2 else 3 end as weight, n.role || ' ' || n.node_id || ' ' || k.broke_words || coalesce(' ' || n.moment_words, '') as text, n.file_id, n.line_no
     from used as u
     join node_fault as n on n.cluster = u.cluster and n.started_ns <= u.ended_ns + 60000000000 and n.ended_ns >= u.started_ns - 300000000000
     join fault_kind as k on k.fault_kind = n.fault_kind

@@ -116,7 +116,7 @@ def cited_places(failure: dict[str, Any]) -> Iterator[tuple[str, int, str | None
     for chain in failure["chains"]:
         for step in chain["steps"]:
             yield step["path"], step["line_no"], step["text"]
-    for key in ("timeline", "ruled_out", "ranks", "triage", "counter_deltas", "clocks"):
+    for key in ("timeline", "ruled_out", "not_judged", "ranks", "triage", "counter_deltas", "clocks"):
         for item in failure[key]:
             if item["path"] and item["line_no"]:
                 yield item["path"], item["line_no"], None

@@ -57,16 +57,19 @@ Block = Paragraph | Facts | Bullets | Table | Steps | Command
 
 
 def clock(moment: datetime | None, *, is_exact: bool = True) -> str:
-    """`23:04:52.800`, with `~` in front where the line has no time of its own."""
+    """`23:04:52.800`, `23:04:52` for a whole second, with `~` in front where the line has no time of its own."""
     if moment is None:
         return "?"
-    return ("" if is_exact else "~") + moment.strftime("%H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
+    fraction = f".{moment.microsecond // 1000:03d}" if moment.microsecond else ""
+    return ("" if is_exact else "~") + f"{moment:%H:%M:%S}{fraction}"
 
 
-def clock_between(earliest: datetime | None, latest: datetime | None) -> str:
-    """`23:04:52.800`, or `after 23:04:52.800` where the line was written at some moment after it; empty for none."""
+def clock_between(earliest: datetime | None, latest: datetime | None, *, is_estimate: bool = False) -> str:
+    """`23:04:52.800`, `~23:04:52.800` as in the timeline, or `after 23:04:52.800` for some moment after; or nothing."""
     if earliest is None:
         return ""
+    if is_estimate:
+        return clock(earliest, is_exact=False)
     return ("after " if latest is not None and latest > earliest else "") + clock(earliest)
 
 

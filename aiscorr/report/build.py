@@ -76,6 +76,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         timeline=_all(connection, doc.TimelineItem, _TIMELINE, failure_id),
         root_causes=_root_causes(connection, failure_id),
         ruled_out=_all(connection, doc.RuledOut, _RULED_OUT, failure_id),
+        not_judged=_all(connection, doc.RuledOut, _NOT_JUDGED, failure_id),
         key_files=_all(connection, doc.KeyFile, _KEY_FILE, failure_id),
         counter_deltas=_all(connection, doc.CounterDelta, _COUNTER, failure_id),
         error_sides=_all(connection, doc.ErrorSide, _SIDE, failure_id),
@@ -186,7 +187,7 @@ where c.failure_id = $id order by c.position
 """
 _STEP = """
 select s.chain_id, s.step, s.event_at as at, s.node_id, s.wid, f.path, s.line_no,
-    coalesce(s.text, s.message) as text, s.repeat_count as times
+    coalesce(s.text, s.message) as text, s.repeat_count as times, s.is_exact
 from failure_chain as c
 join get_batch_chain_step as s on s.chain_id = c.chain_id
 left join ingested_file as f on f.file_id = s.file_id
@@ -208,8 +209,16 @@ from timeline where failure_id = $id and weight <= {_TIMELINE_WEIGHT}
 order by event_at, weight, source, node_id, rank, file_id, line_no, text
 """
 _EVIDENCE = """
-select place, kind, path, line_no, locator, event_at as at, latest_at, text, why
-from evidence where failure_id = $id order by place, kind, event_at, path, line_no, why
+with placed as (
+    select file_id, line_no, min(event_at) as event_at
+    from timeline where failure_id = $id and not is_exact and source = 'worker'
+    group by file_id, line_no
+)
+select e.place, e.kind, e.path, e.line_no, e.locator, coalesce(p.event_at, e.event_at) as at, e.latest_at,
+    e.text, e.why, p.event_at is not null as is_estimate
+from evidence as e
+left join placed as p on p.file_id = e.file_id and p.line_no = e.line_no
+where e.failure_id = $id order by e.place, e.kind, e.event_at, e.path, e.line_no, e.why
 """
 _CAUSE = """
 select place, failure_class, failure_kind, storage_verdict, node_id, rank, score, statement
@@ -218,6 +227,11 @@ from root_cause where failure_id = $id order by place
 _RULED_OUT = (
     "select what, because, path, line_no from ruled_out where failure_id = $id order by position, path, line_no, what"
 )
+_NOT_JUDGED = """
+select s.what, s.because, i.path, s.line_no
+from node_suspicion as s left join ingested_file as i on i.file_id = s.file_id
+where s.failure_id = $id and s.is_open order by i.path, s.line_no, s.what
+"""
 _KEY_FILE = """
 select path, why from key_file where failure_id = $id order by position, evidence_count desc, line_count desc, path
 """

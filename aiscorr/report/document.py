@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 
+from aiscorr.report.without_failure import Covered, CoveredJob, StandingApart
+
+__all__ = ["Covered", "CoveredJob", "StandingApart"]
+
 SCHEMA = "aiscorr.report/1"
 
 
@@ -68,6 +72,7 @@ class ChainStep:
     line_no: int | None
     text: str
     times: int
+    is_exact: bool = True
     check: str | None = None
 
 
@@ -115,7 +120,8 @@ class TimelineItem:
 class CitedLine:
     """A line that supports or contradicts; `check` is verified, moved or gone, None before it was read again.
 
-    A line without a time of its own was written between `at` and `latest_at`.
+    A line without a time of its own was written between `at` and `latest_at`; is_estimate: `at` is the moment at
+    which the timeline puts it.
     """
 
     path: str
@@ -125,6 +131,7 @@ class CitedLine:
     latest_at: datetime | None
     text: str | None
     why: str
+    is_estimate: bool = False
     check: str | None = None
 
 
@@ -146,7 +153,7 @@ class RootCause:
 
 @dataclass(frozen=True)
 class RuledOut:
-    """Something that looks like the cause and is not."""
+    """Something that looks like the cause and is not, or that could not be judged."""
 
     what: str
     because: str
@@ -325,6 +332,7 @@ class FailureReport:
     timeline: tuple[TimelineItem, ...]
     root_causes: tuple[RootCause, ...]
     ruled_out: tuple[RuledOut, ...]
+    not_judged: tuple[RuledOut, ...]
     key_files: tuple[KeyFile, ...]
     counter_deltas: tuple[CounterDelta, ...]
     error_sides: tuple[ErrorSide, ...]
@@ -337,42 +345,6 @@ class FailureReport:
     clocks: tuple[ClockLine, ...]
     rules: tuple[RuleState, ...]
     reject_count: int
-
-
-@dataclass(frozen=True)
-class StandingApart:
-    """Ranks whose stacks stand apart while others wait in a collective, in a job without a known failure."""
-
-    job_id: str
-    ranks: tuple[int, ...]
-    is_still: bool
-    is_moved: bool
-    statement: str
-    path: str
-    line_no: int
-
-
-@dataclass(frozen=True)
-class CoveredJob:
-    """A job without a failure whose logs are at hand."""
-
-    job_id: str
-    attempt: int
-    rank_count: int
-    world_size: int | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    end_reason: str | None
-
-
-@dataclass(frozen=True)
-class Covered:
-    """What logs are at hand where no failure was found; faults are AIStore's own that a client may have felt."""
-
-    jobs: tuple[CoveredJob, ...]
-    node_ids: tuple[str, ...]
-    fault_count: int
-    worst_fault: str | None
 
 
 @dataclass(frozen=True)

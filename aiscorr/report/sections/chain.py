@@ -62,7 +62,7 @@ def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
 
 
 def _line(line: CitedLine, places: Places) -> tuple[str, str, str]:
-    head = f"{clock_between(line.at, line.latest_at)} {line.why}".strip()
+    head = f"{clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)} {line.why}".strip()
     return head, shorten(line.text or "", _TEXT), places.line(line.path, line.line_no)
 
 
@@ -127,7 +127,8 @@ def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) ->
     nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
     where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
     repeats = f" (and {sum(item.times for item in more)} more like it{where})" if more else ""
-    head = f"{clock(step.at)} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}"
+    moment = clock(step.at, is_exact=step.is_exact)
+    head = f"{moment} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
     return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
 from aiscorr.report.document import FailureReport, TimelineItem
 from aiscorr.report.sections.chain import cited_lines
@@ -11,6 +13,7 @@ ORDER = 40
 EMPTY = "No event has a time."
 
 _LIMIT = 40
+_SECOND = timedelta(microseconds=999_999)
 _TEXT = 130
 _FEW = 6
 
@@ -36,6 +39,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' order by event_at"
         below = ", with the steps of the chain below," if any(chain.is_verdict for chain in failure.chains) else ""
         result.append(Paragraph(f'{hidden} lesser events{below} are not shown: aiscorr query "{query}"', "dim"))
+    notes = [
+        "~: the line has no time of its own" if any(not item.is_exact for item in shown) else "",
+        "no decimals: its clock prints whole seconds" if any(not item.at.microsecond for item in shown) else "",
+    ]
+    if any(notes):
+        result.append(Paragraph(f"{'; '.join(note for note in notes if note)}.".capitalize(), "dim"))
     return result
 
 
@@ -46,7 +55,13 @@ def shown_events(failure: FailureReport) -> list[TimelineItem]:
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _FEW:
         shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
-    return _thinned(shown)[:_LIMIT]
+    return _thinned(sorted(shown, key=_moment))[:_LIMIT]
+
+
+def _moment(item: TimelineItem) -> datetime:
+    """When it was at the latest: a worker's stamp in whole seconds stands for all of its second."""
+    is_whole = item.source == "worker" and item.is_exact and not item.at.microsecond
+    return item.at + _SECOND if is_whole else item.at
 
 
 def _thinned(items: list[TimelineItem]) -> list[TimelineItem]:
