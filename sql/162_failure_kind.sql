@@ -17,6 +17,8 @@ from (
         ('storage_logs_quiet', 'The client reports storage trouble, and AIStore''s logs of that time show none.', 'the path between the client and AIStore'),
         ('storage_logs_end_early', 'The client reports storage trouble; AIStore''s logs end too early to tell.', 'newer logs of AIStore'),
         ('storage_logs_show_nothing', 'The client reports storage trouble; AIStore''s logs show nothing that fits it.', 'nodes whose logs are missing'),
+        ('storage_logs_unwatched', 'The client reports storage trouble; AIStore''s logs show none, but no proxy''s is among them.', 'the log of the primary proxy: it alone tells of a target that stands still'),
+        ('storage_logs_partial', 'The client reports storage trouble; the logs of a few nodes, or of a cluster that may be another one, are at hand, and tie nothing to it.', 'the blind spots: the logs of the other nodes'),
         ('client_side_only', 'Only the client''s lines tell of storage trouble: no AIStore log covers the moment.', 'the AIStore logs of that time'),
         ('killed_by_signal', 'A signal ended the process.', 'dmesg, the scheduler, the events of the pod'),
         ('host_lost', 'Peers lost the connection to all ranks of one host.', 'the host: power, network, reboot'),

@@ -59,7 +59,7 @@ timed as (
     select
         failure_id, rank, node_id, case when is_asked and has_error then 'error_node' when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind, null as chain_id, fault_id, fault_kind,
         fit * case
-            when is_asked then case when has_error then weight * least(time_weight + 0.2, 0.98) else greatest(weight, stale_weight) * 0.98 end
+            when is_asked then case when has_error then weight * least(time_weight + 0.2, 0.9) else greatest(weight, stale_weight) * 0.98 end
             when fault_kind = 'stale_membership' then stale_weight
             else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
         end as score,

@@ -61,7 +61,7 @@ select
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
-        when 'server_said' then ', and it is AIStore itself that says so' || coalesce(': its node ' || crash_node_id || ' failed it', '')
+        when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || crash_node_id, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but ', 'no fault of AIStore is seen at that moment, but ')

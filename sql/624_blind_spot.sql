@@ -1,20 +1,16 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, job_storage, rank_state, missing_worker_file, torch_release, capture_setting, pull_gap, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, fr_blind_spot
 create or replace view blind_spot as
 with base as (
     select
-        f.failure_id, f.job_id, f.attempt, f.storage_verdict, f.failure_class, f.window_started_at, f.window_ended_at,
-        l.node_count, l.covered_ratio, l.uncovered_ids, l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count, l.is_storage_seen,
-        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC'
-            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
-        coalesce(s.is_ais_user, false) as is_ais_user
+        f.failure_id, f.job_id, f.attempt, f.failure_class,
+        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.rank_count, l.timeout_count
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
-    left join (select job_id, bool_or(is_ais_user) as is_ais_user from job_storage group by job_id) as s on s.job_id = f.job_id
 ),
 capture as (
     select b.failure_id, string_agg(c.variable || '=' || c.value, ' ' order by c.variable) as settings, max(t.release_no) as release_no
@@ -27,16 +23,7 @@ culprit as (
     select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit' qualify row_number() over (partition by r.failure_id order by r.rank) = 1
 ),
 every as (
-    select failure_id, 1 as position, case when is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
-        case when is_ais_user then '' else 'no line of the job names AIStore, and ' end || 'no AIStore log covers ' || span_words || case when is_ais_user then ', so storage can neither be accused nor cleared' else '' end as why,
-        case when is_ais_user then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' else 'aiscorr ingest <the logs of that storage>' end as command
-    from base where coalesce(node_count, 0) = 0 and (is_ais_user or storage_verdict = 'undetermined')
-    union all
-    select failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen' || coalesce((
-            select ' (aiscorr pull could not fetch it: ' || arg_max(g.reason, g.tried_ns) || ')' from pull_gap as g where g.node_id = u.node_id and g.tried_at >= u.window_started_at
-        ), ''),
-        'ais log get ' || u.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
-    from (select failure_id, window_started_at, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
+    select failure_id, position, what, why, command from ais_blind_spot
     union all
     select failure_id, 3, 'worker log ' || file_name, 'the ranks of that node may be the ones that never entered the collective', 'aiscorr ingest ' || path
     from missing_worker_file

@@ -20,7 +20,7 @@ seen as (
 ),
 every as (
     select distinct n.failure_id, 1 as position, 'storage' as recipient, k.advice as text,
-        coalesce(n.role, 'node') || ' ' || n.node_id || ' ' || k.broke_words || coalesce('; it was started again at ' || strftime(make_timestamp_ns(b.back_ns)::timestamp, '%H:%M:%S') || ' UTC', '') as why
+        coalesce(n.role, 'node') || ' ' || n.node_id || ' ' || k.broke_words || coalesce('; it was back at ' || strftime(make_timestamp_ns(b.back_ns)::timestamp, '%H:%M:%S') || ' UTC', '') as why
     from failure_node as n
     left join failure_comeback as b on b.failure_id = n.failure_id and b.node_id = n.node_id
     join lead as l on l.failure_id = n.failure_id

@@ -1,9 +1,9 @@
 -- Something that looks like the cause of a failure and is not, with the line that says so.
 -- grain: one row a failure and suspicion
--- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, failure_signal, rank_state, worker_event, pattern, ingested_file, dump_suspect, fr_witness
+-- reads: failure_case, failure_lead, root_cause, node_suspicion, failure_signal, rank_state, worker_event, pattern, ingested_file, dump_suspect, fr_witness
 -- stored: yes
 -- empty without: failure_case
--- note: Faults of nodes that were over before the ranks stopped or came after, what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, counters and accusations of logs that Flight Recorder dumps contradict, and noise.
+-- note: Faults of nodes that were over before the ranks stopped or came after (one that nothing speaks against is not judged: node_suspicion), what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, counters and accusations of logs that Flight Recorder dumps contradict, and noise.
 create or replace view ruled_out as
 with case_span as (
     select f.*, r.storage_verdict, r.failure_class
@@ -11,23 +11,9 @@ with case_span as (
     join root_cause as r on r.failure_id = f.failure_id and r.place = 1
 ),
 fault as (
-    select f.failure_id, 1 as position,
-        n.role || ' ' || n.node_id || ' ' || k.broke_words || ' (' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' to ' || strftime(n.ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
-        case
-            when n.ended_ns < f.stall_ns then 'it was over ' || ((f.stall_ns - n.ended_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(f.stall_ns)::timestamp, '%H:%M:%S')
-            when n.started_ns > f.stall_ns then 'it began ' || ((n.started_ns - f.stall_ns) // 1000000000)::varchar || ' s after the ranks stopped at ' || strftime(make_timestamp_ns(f.stall_ns)::timestamp, '%H:%M:%S')
-            when l.crash_pattern is not null then 'the rank failed with an error of another kind: ' || coalesce(l.exception, l.crash_pattern)
-            when coalesce(l.activity, 'unknown') <> 'unknown' then 'the rank was doing something else: ' || replace(l.activity, '_', ' ')
-            else 'no line ties it to the rank that held up the others'
-        end as because,
-        n.file_id, n.line_no
-    from case_span as f
-    join failure_lead as l on l.failure_id = f.failure_id
-    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2 and n.fault_kind <> 'batches_aborted' and n.started_ns <= f.ended_ns and n.ended_ns >= f.started_ns
-    join fault_kind as k on k.fault_kind = n.fault_kind
-    where not exists (select 1 from failure_node as g where g.failure_id = f.failure_id and g.node_id = n.node_id)
-        and not (f.storage_verdict = 'guilty' and n.fault_kind in ('rebalance', 'resilver', 'primary_change'))
+    select failure_id, 1 as position, what, because, file_id, line_no
+    from node_suspicion
+    where not is_open
 ),
 launcher as (
     select f.failure_id, 2 as position, 'rank ' || s.rank::varchar || ', which torchrun lists as root cause' as what,

@@ -96,6 +96,7 @@ FAILURE = {
     "timeline": [EVENT],
     "root_causes": [CAUSE],
     "ruled_out": [{"what": TEXT, "because": TEXT, "path": (TEXT, MAYBE), "line_no": (WHOLE, MAYBE)}],
+    "not_judged": [{"what": TEXT, "because": TEXT, "path": (TEXT, MAYBE), "line_no": (WHOLE, MAYBE)}],
     "key_files": [{"path": TEXT, "why": TEXT}],
     "counter_deltas": [DELTA],
     "recommendations": [{"to": ("storage", "client", "training"), "text": TEXT, "why": TEXT}],

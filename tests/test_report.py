@@ -116,7 +116,7 @@ def cited_places(failure: dict[str, Any]) -> Iterator[tuple[str, int, str | None
     for chain in failure["chains"]:
         for step in chain["steps"]:
             yield step["path"], step["line_no"], step["text"]
-    for key in ("timeline", "ruled_out", "ranks", "triage", "counter_deltas", "clocks"):
+    for key in ("timeline", "ruled_out", "not_judged", "ranks", "triage", "counter_deltas", "clocks"):
         for item in failure[key]:
             if item["path"] and item["line_no"]:
                 yield item["path"], item["line_no"], None
@@ -354,7 +354,7 @@ def test_words_of_the_report(report: doc.Report) -> None:
     for failure in report.failures:
         text = render_text(replace(report, failures=(failure,)), width=110, color=False)
         body, _, words = text.partition("\nWords\n")
-        for word, seen in (("watchdog", "time-out"), ("Flight Recorder", "flight recorder"), ("x-get-batch", "batch")):
+        for word, seen in (("watchdog", "watchdog"), ("Flight Recorder", "flight recorder"), ("x-get-batch", "batch")):
             assert (f"\n  {word} " in words) <= (seen in body.lower()), word
         assert "\n  rank " in words
 

@@ -69,6 +69,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         timeline=_all(connection, doc.TimelineItem, _TIMELINE, failure_id),
         root_causes=_root_causes(connection, failure_id),
         ruled_out=_all(connection, doc.RuledOut, _RULED_OUT, failure_id),
+        not_judged=_all(connection, doc.RuledOut, _NOT_JUDGED, failure_id),
         key_files=_all(connection, doc.KeyFile, _KEY_FILE, failure_id),
         counter_deltas=_all(connection, doc.CounterDelta, _COUNTER, failure_id),
         error_sides=_all(connection, doc.ErrorSide, _SIDE, failure_id),
@@ -219,6 +220,11 @@ from root_cause where failure_id = $id order by place
 _RULED_OUT = (
     "select what, because, path, line_no from ruled_out where failure_id = $id order by position, path, line_no, what"
 )
+_NOT_JUDGED = """
+select s.what, s.because, i.path, s.line_no
+from node_suspicion as s left join ingested_file as i on i.file_id = s.file_id
+where s.failure_id = $id and s.is_open order by i.path, s.line_no, s.what
+"""
 _KEY_FILE = """
 select path, why from key_file where failure_id = $id order by position, evidence_count desc, line_count desc, path
 """

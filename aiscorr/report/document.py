@@ -158,7 +158,7 @@ class RootCause:
 
 @dataclass(frozen=True)
 class RuledOut:
-    """Something that looks like the cause and is not."""
+    """Something that looks like the cause and is not, or that could not be judged."""
 
     what: str
     because: str
@@ -337,6 +337,7 @@ class FailureReport:
     timeline: tuple[TimelineItem, ...]
     root_causes: tuple[RootCause, ...]
     ruled_out: tuple[RuledOut, ...]
+    not_judged: tuple[RuledOut, ...]
     key_files: tuple[KeyFile, ...]
     counter_deltas: tuple[CounterDelta, ...]
     error_sides: tuple[ErrorSide, ...]

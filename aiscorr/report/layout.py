@@ -75,6 +75,7 @@ def _paths(failure: doc.FailureReport) -> Iterable[str]:
         *failure.timeline,
         *failure.key_files,
         *failure.ruled_out,
+        *failure.not_judged,
         *failure.ranks,
         *failure.triage,
         *failure.worker_files,

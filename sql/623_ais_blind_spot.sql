@@ -1,0 +1,68 @@
+-- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are of a cluster that nothing ties to the job.
+-- grain: one row a failure and blind spot
+-- reads: failure, failure_lead, failure_case, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
+-- stored: yes
+-- empty without: failure
+-- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
+create or replace view ais_blind_spot as
+with address as (
+    select job_id, attempt, arg_min(endpoint, (file_id, line_no)) as endpoint
+    from worker_event
+    where endpoint is not null and regexp_matches(coalesce(url, '') || text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
+    group by job_id, attempt
+),
+base as (
+    select
+        f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns, a.endpoint,
+        coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
+        greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0) as unnamed_count,
+        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC'
+            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
+        coalesce(s.is_ais_user, false) as is_ais_user,
+        coalesce(s.is_ais_user, false) or f.storage_verdict = 'undetermined' as is_asked
+    from failure as f
+    join failure_lead as l on l.failure_id = f.failure_id
+    left join failure_case as c on c.failure_id = f.failure_id
+    left join (select job_id, bool_or(is_ais_user) as is_ais_user from job_storage group by job_id) as s on s.job_id = f.job_id
+    left join address as a on a.job_id = f.job_id and a.attempt = f.attempt
+),
+near as (
+    select b.failure_id, string_agg(distinct v.cluster, ', ' order by v.cluster) as clusters
+    from base as b
+    join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at) and v.ended_ns >= epoch_ns(b.window_started_at)
+    group by b.failure_id
+),
+every as (
+    select b.failure_id, 1 as position, case when b.is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
+        case when b.is_ais_user then '' else 'no line of the job names AIStore' || case when n.failure_id is null then ', and ' else '' end end || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words else '' end
+            || case when not b.is_ais_user then '' when b.storage_verdict = 'guilty' then ', so what went wrong there is not seen' else ', so storage can neither be accused nor cleared' end as why,
+        case when b.is_ais_user then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' else 'aiscorr ingest <the logs of that storage>' end as command
+    from base as b
+    left join near as n on n.failure_id = b.failure_id
+    where b.node_count = 0 and b.is_asked and not (b.is_ais_user and n.failure_id is not null)
+    union all
+    select b.failure_id, 1, 'whether the job used AIStore cluster ' || case when b.node_count = 0 then n.clusters else b.cluster end,
+        'its logs cover ' || b.span_words || ', but no request, address or node of the job''s lines stands in them, so they clear nobody',
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # with the log of the proxy that the job asks' || coalesce(', ' || b.endpoint, '')
+    from base as b
+    join near as n on n.failure_id = b.failure_id
+    where (b.is_ais_user and b.node_count = 0) or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)
+    union all
+    select u.failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen' || coalesce((
+            select ' (aiscorr pull could not fetch it: ' || arg_max(g.reason, g.tried_ns) || ')' from pull_gap as g where g.node_id = u.node_id and g.tried_at >= u.window_started_at
+        ), ''),
+        'ais log get ' || u.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    from (select failure_id, window_started_at, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
+    union all
+    select failure_id, 2, unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes', 'the cluster map counts them and no line at hand names them; a fault of theirs would not be seen',
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
+    from base
+    where node_count > 0 and unnamed_count > 0
+    union all
+    select failure_id, 2, 'AIStore node ' || array_to_string(short_ids[1:8], ', ') || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more' else '' end || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
+        'the log ends ' || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S') || '; a fault that began later is not seen',
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
+    from base
+    where node_count > 0 and len(short_ids) > 0 and not is_followed and storage_verdict <> 'guilty'
+)
+select failure_id, position, what, why, command from every
