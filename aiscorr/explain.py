@@ -73,8 +73,8 @@ def own_meanings(view: str) -> dict[str, str]:
     """What columns of this view or stored table mean in it, where it differs."""
     table = next((table for table in TABLES if table.name == view), None)
     stored = {column.name: column.meaning for column in table.columns} if table else {}
-    told: dict[str, str] = _column_file().get(view, {})
-    return stored | told
+    told = _column_file().get(view)
+    return stored | told if isinstance(told, dict) else stored
 
 
 def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:

@@ -25,6 +25,7 @@ FORMATS = TEXT_FORMATS + BINARY_FORMATS
 QUERY_SETTINGS = ("set TimeZone = 'UTC'", "set python_enable_replacements = false")
 _NAME = re.compile(r"^[a-z][a-z0-9_]*$")
 _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
+_WITHOUT_ROWS = "-- without rows:"
 _PIVOT = re.compile(r"\s*pivot\b", re.IGNORECASE)
 _ODD_TIME = re.compile(r"TIMESTAMP(_NS)?( WITH TIME ZONE)?")
 _CSV_MARK = re.compile(r'[",\r\n]')
@@ -35,12 +36,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True)
 class NamedQuery:
-    """A query with a name: its sentence, its parameters (null where not given) and its SQL."""
+    """A query with a name: its sentence, its parameters (null where not given), its SQL, why it may have no rows."""
 
     name: str
     sentence: str
     sql: str
     path: str
+    without_rows: str = ""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -68,7 +70,9 @@ def named_queries(folders: Iterable[str] = ()) -> dict[str, NamedQuery]:
                     "a named query is a file NAME.sql (small letters) whose first line says what it shows",
                     where=str(path), try_this="-- One sentence.",
                 )  # fmt: skip
-            found[path.stem] = NamedQuery(path.stem, first[3:].strip(), body.strip(), str(path))
+            why, _, rest = body.partition("\n") if body.startswith(_WITHOUT_ROWS) else ("", "", body)
+            why = why.removeprefix(_WITHOUT_ROWS).strip()
+            found[path.stem] = NamedQuery(path.stem, first[3:].strip(), rest.strip(), str(path), why)
     return found
 
 
@@ -82,6 +86,20 @@ def named_query(name: str, folders: Iterable[str] = ()) -> NamedQuery:
             try_this="one of: " + ", ".join("@" + n for n in known),
         )
     return known[name]
+
+
+def why_no_rows(connection: duckdb.DuckDBPyConnection, asked: NamedQuery, given: dict[str, str]) -> str:
+    """Why a named query has no rows: a failure or job of that name is not known, or what the query says of it."""
+    for name, column in (("failure", "failure_id"), ("job", "job_id")):
+        if name not in given:
+            continue
+        known = [
+            str(row[0]) for row in connection.execute(f"select distinct {column} from {name} order by 1").fetchall()
+        ]
+        jobs = connection.execute("select 1 from job where job_id = ?", [given[name]]).fetchall()
+        if given[name] not in known and not jobs:
+            return f"no {name} is called {given[name]!r}" + (f"; there is {', '.join(known[:6])}" if known else "")
+    return asked.without_rows
 
 
 def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> duckdb.Statement:

@@ -105,11 +105,23 @@ def test_usage_errors(case: str, run: Command) -> None:
         (("report", "--format", "pdf"), "--format html, and print it to a file"),
     ],
 )
-def test_what_is_not_there_yet(arguments: tuple[str, ...], words: str, run: Command) -> None:
-    """What is not there yet ends with exit code 2 and says what does the same."""
+def test_what_is_not_there(arguments: tuple[str, ...], words: str, run: Command) -> None:
+    """What is not there ends with exit code 2 and says what does the same."""
     outcome = run(*arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "is not there yet\n" in outcome.err and outcome.err.endswith(f"  try: {words}\n")
+    assert "is not there\n" in outcome.err and outcome.err.endswith(f"  try: {words}\n")
+
+
+@pytest.mark.parametrize("option", ["--db", "--config"])
+def test_global_flags_behind_the_verb(option: str, run: Command) -> None:
+    """A flag of all verbs that stands behind one is refused, and it is said where it goes."""
+    outcome = run("report", option, "x")
+    assert outcome.code == 2 and f"\n{option} goes before the verb: aiscorr {option} … report\n" in outcome.err
+
+
+def test_forms_of_a_report(run: Command) -> None:
+    """The help of report offers the forms there are, and no other."""
+    assert "[text|markdown|json|html]" in run("report", "--help").out
 
 
 def test_fine(run: Command, library: Library) -> None:

@@ -58,7 +58,7 @@ def objects(run: Command, db: str, sql: str, *options: str) -> list[dict[str, An
 def test_named_query(name: str, run: Command, db: str) -> None:
     """Every named query runs on an incident."""
     outcome = run("--db", db, "query", f"@{name}")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.code == 0 and (not outcome.err or "(0 rows)\n" in outcome.out)
     assert outcome.out.endswith((" rows)\n", " row)\n"))
 
 
@@ -66,7 +66,10 @@ def test_named_query(name: str, run: Command, db: str) -> None:
 def test_named_query_on_nothing(name: str, run: Command, empty: str) -> None:
     """Every named query runs on a database without logs, and gives no rows but those of the files."""
     outcome = run("--db", empty, "query", f"@{name}", "--format", "jsonl")
-    assert (outcome.code, outcome.err) == (0, "")
+    assert (outcome.code, outcome.err) == (
+        0,
+        f"no rows: {said}\n" if (said := named_queries()[name].without_rows) else "",
+    )
     assert len(outcome.out.splitlines()) == (1 if name == "files" else 0)
 
 
@@ -81,7 +84,16 @@ def test_most_named_queries_find_something(db: str, run: Command) -> None:
         "traces",
         "trace_counts",
     }  # of dumps, which it has none of
-    expected = {"changes", "missing_ranks", "not_finite", "rank_targets", "rejects", "retries", "silence"}
+    expected = {
+        "changes",
+        "missing_ranks",
+        "not_finite",
+        "rank_targets",
+        "rejects",
+        "retries",
+        "silence",
+        "slow_batches",
+    }
     assert quiet <= expected | about_others
 
 
@@ -96,6 +108,8 @@ def test_queries_of_a_failure(name: str, run: Command, library: Library) -> None
     )
     assert by_id == by_job
     assert objects(run, db, f"@{name}", "-p", "failure=another") == []
+    said = run("--db", db, "query", f"@{name}", "-p", "failure=another").err
+    assert said.startswith("no rows: no failure is called 'another'; there is ") and min(ids.values()) in said
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -341,3 +355,17 @@ def test_reader_that_leaves_early(db: str) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def test_how_retries_ended(run: Command, library: Library) -> None:
+    """Retries of a rank that went on are told from those of a rank that failed."""
+    recovered = objects(run, library.database("retry_storm_recovers"), "@retries")
+    assert recovered and {item["outcome"] for item in recovered} == {"recovered"}
+
+
+def test_slow_batches(run: Command, library: Library) -> None:
+    """Slow batches are those that failed, were throttled or waited, and all on demand."""
+    db = library.database("slow_target_throttles")
+    slow, every = objects(run, db, "@slow_batches"), objects(run, db, "@slow_batches", "-p", "all=1")
+    assert 0 < len(slow) < len(every)
+    assert all(item["failed"] or item["throttled_s"] or item["waited_ms_per_batch"] for item in slow)

@@ -20,6 +20,8 @@ from aiscorr.cli.serving import serve
 from aiscorr.cli.tooling import mcp
 from aiscorr.errors import AiscorrError
 
+_GLOBAL = ("--db", "--config", "-v", "-q")
+
 
 class _ReaderLeft(Exception):
     """Whoever read stdout, as head does, has gone; click would make that a failure."""
@@ -71,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 130
     except click.ClickException as error:
         error.show()
+        if isinstance(error, click.NoSuchOption) and error.option_name in _GLOBAL and error.ctx is not None:
+            place = f"aiscorr {error.option_name} … {error.ctx.info_name}"
+            click.echo(f"{error.option_name} goes before the verb: {place}", err=True)
         code = 2
     except AiscorrError as error:
         click.echo(f"error: {error}", err=True)

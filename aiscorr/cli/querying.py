@@ -6,12 +6,15 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from aiscorr.cli.context import Context, emit
 from aiscorr.errors import AiscorrError, QueryError, UsageError
+
+if TYPE_CHECKING:
+    from aiscorr.query import NamedQuery
 
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
@@ -37,8 +40,14 @@ def query(
     elif sql is None and file_name is None and sys.stdin.isatty():
         _shell(context)
     else:
-        _run_query(context, _statement(context, sql, file_name), form, output, _pairs(parameters))
+        _run_query(context, _statement(context, sql, file_name), form, output, _pairs(parameters), _named(context, sql))
     return 0
+
+
+def _named(context: Context, sql: str | None) -> NamedQuery | None:
+    from aiscorr.query import named_query
+
+    return named_query(sql[1:], context.settings.query_folders) if sql is not None and sql.startswith("@") else None
 
 
 def _statement(context: Context, sql: str | None, file_name: str | None) -> str:
@@ -72,8 +81,15 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _run_query(context: Context, sql: str, form: str, output: str | None, parameters: dict[str, str]) -> None:
-    from aiscorr.query import BINARY_FORMATS, fetch, run, write_binary, write_text
+def _run_query(
+    context: Context,
+    sql: str,
+    form: str,
+    output: str | None,
+    parameters: dict[str, str],
+    asked: NamedQuery | None = None,
+) -> None:
+    from aiscorr.query import BINARY_FORMATS, fetch, run, why_no_rows, write_binary, write_text
     from aiscorr.shell import terminal_width
 
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
@@ -85,8 +101,11 @@ def _run_query(context: Context, sql: str, form: str, output: str | None, parame
                 write_binary(result, sql, form, target)
             return
         rows = fetch(result, sql)
+        hint = why_no_rows(connection, asked, parameters) if asked and not rows.rows else ""
     width = terminal_width() if output is None and sys.stdout.isatty() else None
     emit(write_text(rows, form, width=width), output)
+    if hint:
+        context.say(f"no rows: {hint}")
 
 
 @contextlib.contextmanager
@@ -156,6 +175,7 @@ def _shell(context: Context) -> None:
                 form[0],
                 None,
                 {},
+                _named(context, text.strip().rstrip(";")),
             )
 
     def complain(text: str) -> None:

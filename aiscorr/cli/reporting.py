@@ -14,12 +14,24 @@ from aiscorr.cli.context import Context, emit
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import UsageError
 
-_FORMATS = ("text", "markdown", "json", "html", "pdf")
+_FORMATS = ("text", "markdown", "json", "html")
+
+
+class _Form(click.Choice[str]):
+    """The forms of a report; PDF, which a browser makes of the page, is answered with that."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The form. Raises UsageError for PDF."""
+        if value == "pdf":
+            raise UsageError(
+                "--format pdf is not there", where="aiscorr report", try_this="--format html, and print it to a file"
+            )
+        return super().convert(value, param, ctx)
 
 
 @click.command()
 @click.argument("failure", default="latest")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="text")
+@click.option("--format", "form", type=_Form(_FORMATS), default="text")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
 @click.option("--width", type=click.IntRange(60, 400), help="Columns of the text (else the terminal's, else 110).")
@@ -35,10 +47,6 @@ def report(
     color: bool | None,
 ) -> int:
     """The incident report of a failure: latest, an id, a job id, or all."""
-    if form == "pdf":
-        raise UsageError(
-            "--format pdf is not there yet", where="aiscorr report", try_this="--format html, and print it to a file"
-        )
     is_terminal = output is None and sys.stdout.isatty()
     text = _report(
         context,
@@ -116,7 +124,7 @@ def verify(context: Context, failure: str, form: str) -> int:
 @click.argument("name")
 @click.pass_obj
 def explain(context: Context, name: str) -> int:
-    """What a pattern, counter, view, column, failure class, fault or query means, and what to do."""
+    """What a pattern, counter, view, column, failure class, fault, query or word means, and what to do."""
     from aiscorr.explain import explain as explain_name
 
     click.echo("\n\n".join(explain_name(name, context.settings.pattern_folders, context.settings.query_folders)))

@@ -22,7 +22,8 @@ def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetim
     """The report of `latest`, `all`, a failure id or a job id. Raises UsageError for a name that fits nothing."""
     failures = tuple(_failure(connection, failure_id) for failure_id in failure_ids(connection, which))
     apart = _all(connection, doc.StandingApart, _APART, None) if which in ("latest", "all") else ()
-    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart)
+    covered = None if failures else _covered(connection)
+    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered)
 
 
 def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
@@ -43,6 +44,12 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
         none = "aiscorr ingest PATH…: no failure is known so far"
         raise UsageError(f"no failure is called {which!r}", where="the database", try_this=known if rows else none)
     return found
+
+
+def _covered(connection: duckdb.DuckDBPyConnection) -> doc.Covered:
+    jobs = _all(connection, doc.CoveredJob, _COVERED_JOB, None)
+    (seen,) = _records(connection, _COVERED_NODE, None)
+    return doc.Covered(jobs=jobs, **seen)
 
 
 def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str | None) -> list[dict[str, Any]]:
@@ -306,6 +313,20 @@ select finding, state, failure_class, statement from finding where failure_id = 
 order by case state when 'fired' then 1 when 'blind' then 2 else 3 end, score desc, finding
 """
 
+_COVERED_JOB = """
+select job_id, attempt, rank_count, world_size, started_at, ended_at, end_reason
+from job order by started_at, job_id, attempt
+"""
+_COVERED_NODE = """
+select
+    coalesce((select list(distinct node_id order by node_id) from node where has_log), []) as node_ids,
+    (select count(*) from node_fault where weight >= 0.5)::integer as fault_count,
+    (
+        select arg_max(n.role || ' ' || n.node_id || ' ' || k.broke_words
+            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC'), (n.weight, -n.started_ns, n.node_id))
+        from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
+    ) as worst_fault
+"""
 _APART = """
 select job_id, ranks, is_still, is_moved, statement, path, line_no
 from standing_apart

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from typing import Protocol
+
+from aiscorr.report.without_failure import Covered, CoveredJob, StandingApart
+
+__all__ = ["Covered", "CoveredJob", "StandingApart"]
 
 SCHEMA = "aiscorr.report/1"
-
-
-class Placed(Protocol):
-    """Anything that names the file it is from."""
-
-    @property
-    def path(self) -> str | None:
-        """The file, absolute."""
 
 
 @dataclass(frozen=True)
@@ -353,27 +348,15 @@ class FailureReport:
 
 
 @dataclass(frozen=True)
-class StandingApart:
-    """Ranks whose stacks stand apart while others wait in a collective, in a job without a known failure."""
-
-    job_id: str
-    ranks: tuple[int, ...]
-    is_still: bool
-    is_moved: bool
-    statement: str
-    path: str
-    line_no: int
-
-
-@dataclass(frozen=True)
 class Report:
-    """Failures, the newest first, or none; and jobs that may hang now."""
+    """Failures, the newest first, or none; jobs that may hang now; and without a failure what was looked at."""
 
     schema: str
     generated_at: datetime
     aiscorr_version: str
     failures: tuple[FailureReport, ...]
     standing_apart: tuple[StandingApart, ...] = ()
+    covered: Covered | None = None
 
 
 def to_json(value: object) -> object:

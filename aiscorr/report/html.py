@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import NO_FAILURE, LaidOut, foot, laid_out, standing_apart
+from aiscorr.report.layout import LaidOut, foot, laid_out, no_failure, standing_apart
 
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
@@ -36,7 +36,7 @@ def render_html(report: doc.Report) -> str:
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
     if not shown:
-        parts = [f"<p>{NO_FAILURE}</p>\n"]
+        parts = [block_html(block) for block in no_failure(report)]
     parts += [block_html(block) for block in standing_apart(report)]
     head = f"<style>{style()}</style>\n"
     policy = f'<meta http-equiv="Content-Security-Policy" content="{policy_of_file()}">\n'

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from aiscorr.query import printable
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock
 from aiscorr.report.sections import sections
 
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in the logs at hand."
+_MANY = 8
 _ONE_LOOK = (
     "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
     " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
 )
+
+
+class Placed(Protocol):
+    """Anything that names the file it is from."""
+
+    @property
+    def path(self) -> str | None:
+        """The file, absolute."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,33 @@ def standing_apart(report: doc.Report) -> list[Block]:
     return blocks if all(item.is_still for item in shown) else [*blocks, Paragraph(_ONE_LOOK, "dim")]
 
 
+def no_failure(report: doc.Report) -> list[Block]:
+    """That no failure was found, and in which logs: jobs, nodes, and AIStore's own faults."""
+    covered = _printable(report.covered)
+    if covered is None or not (covered.jobs or covered.node_ids):
+        return [Paragraph(NO_FAILURE)]
+    items = [_job(job) for job in covered.jobs[:_MANY]]
+    if len(covered.jobs) > _MANY:
+        items.append(f"{len(covered.jobs) - _MANY} more jobs: aiscorr query 'select * from job'")
+    if not covered.jobs:
+        items.append("no worker log is at hand: a failure is that of a job, and its logs would show it")
+    more = f" and {len(covered.node_ids) - _MANY} more" if len(covered.node_ids) > _MANY else ""
+    names = ", ".join(covered.node_ids[:_MANY]) + more if covered.node_ids else "no log of any is at hand"
+    items.append(f"AIStore nodes: {names}")
+    if covered.fault_count:
+        worst = f", the heaviest: {covered.worst_fault}" if covered.worst_fault else ""
+        items.append(f"AIStore's own faults in these logs: {covered.fault_count}{worst} (aiscorr query @faults)")
+    return [Paragraph(NO_FAILURE), Bullets(tuple((item, "") for item in items))]
+
+
+def _job(job: doc.CoveredJob) -> str:
+    attempt = f", attempt {job.attempt}" if job.attempt else ""
+    size = f" of {job.world_size}" if job.world_size else ""
+    span = f", {date_and_clock(job.started_at)} to {date_and_clock(job.ended_at)}" if job.started_at else ""
+    end = f", ended: {job.end_reason.replace('_', ' ')}" if job.end_reason else ""
+    return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{span}{end}"
+
+
 def foot(report: doc.Report) -> str:
     """What made the report, and when."""
     return f"aiscorr {report.aiscorr_version}, {report.generated_at:%Y-%m-%d %H:%M:%S} UTC"
@@ -71,7 +107,7 @@ def _sections(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str,
 
 
 def _paths(failure: doc.FailureReport) -> Iterable[str]:
-    placed: tuple[doc.Placed, ...] = (
+    placed: tuple[Placed, ...] = (
         *failure.timeline,
         *failure.key_files,
         *failure.ruled_out,

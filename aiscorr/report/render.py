@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aiscorr.query import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import NO_FAILURE, foot, laid_out, standing_apart
+from aiscorr.report.layout import foot, laid_out, no_failure, standing_apart
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,7 +25,7 @@ def render_markdown(report: doc.Report) -> str:
     """The report as Markdown."""
     apart = [_markdown(block) for block in standing_apart(report)]
     if not report.failures:
-        return "\n".join([f"{NO_FAILURE}\n", *apart])
+        return "\n".join([*map(_markdown, no_failure(report)), *apart])
     parts: list[str] = []
     for failure in map(laid_out, report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
@@ -65,7 +65,10 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         console.print()
     apart = standing_apart(report)
     if not report.failures:
-        console.print(NO_FAILURE + ("\n" if apart else ""))
+        for block in no_failure(report):
+            console.print(_rich(block))
+        if apart:
+            console.print()
     for block in apart:
         console.print(_rich(block))
     if report.failures:

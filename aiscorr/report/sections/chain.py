@@ -37,8 +37,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         hidden = len(chain.steps) - len(shown)
         if hidden:
             query = f"select * from get_batch_chain_step where chain_id = '{chain.chain_id}' order by step_no"
-            words = "that repeat these elsewhere or come after the rank had stopped are left out"
-            result.append(Paragraph(f'{hidden} steps {words}: aiscorr query "{query}"', "dim"))
+            words = "Left out as repeats or as later than the rank's end"
+            result.append(Paragraph(f'{words}, {hidden} of {len(chain.steps)} steps: aiscorr query "{query}"', "dim"))
     elif failure.root_causes and failure.root_causes[0].supports:
         result.append(Steps(tuple(_line(line, places) for line in failure.root_causes[0].supports)))
     others = [chain for chain in failure.chains if not chain.is_verdict]
@@ -53,7 +53,7 @@ def own_wids(failure: FailureReport, chain: Chain) -> list[str]:
     named = [request.wid for request in chain.requests if request.rank in failure.culprit_ranks]
     cited = cited_lines(failure)
     tied = [step.wid for step in chain.steps if step.wid and (step.path, step.line_no) in cited]
-    return list(dict.fromkeys([*named, *tied]))
+    return list(dict.fromkeys([*named[:_LIMIT], *tied]))
 
 
 def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
@@ -79,7 +79,8 @@ def _requests(chain: Chain, own: list[str]) -> Iterable[str]:
     mine = sorted((item for item in chain.requests if item.wid in place), key=lambda item: place[item.wid])
     rest = [item for item in chain.requests if item.wid not in place]
     if mine:
-        yield f"The rank's request{'s' if len(mine) > 1 else ''}: {_by_target(mine)}."
+        whose = "The rank's request" if mine[0].rank is not None else "The request that ties the rank"
+        yield f"{whose}{'s' if len(mine) > 1 else ''}: {_by_target(mine)}."
     if rest:
         yield f"{'Other requests' if mine else 'Requests'} that it broke: {_by_target(rest)}."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Places, Table, cited, shorten
+from aiscorr.report.blocks import Block, Places, Table, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
 TITLE = "Clocks"
@@ -40,7 +40,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    evidence = cited(shorten(line.evidence, 60), places.line(line.path, line.line_no)) if line.evidence else ""
+    evidence = places.line(line.path, line.line_no) or shorten(line.evidence or "", 60)
     return (
         line.who,
         str(line.file_count),

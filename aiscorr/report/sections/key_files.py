@@ -12,7 +12,7 @@ ORDER = 110
 EMPTY = "None."
 
 _LIMIT = 6
-_TEXT = 50
+_TEXT = 70
 _CHAIN = re.compile(r"steps of chain [\w-]+")
 
 

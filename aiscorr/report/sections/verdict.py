@@ -39,7 +39,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def _confidence(failure: FailureReport) -> str:
     word = "high" if failure.confidence >= 0.9 else "medium" if failure.confidence >= 0.8 else "low"
-    sure = ": this much is sure that these logs cannot tell" if failure.storage_verdict == "undetermined" else ""
+    sure = ", that these logs cannot tell" if failure.storage_verdict == "undetermined" else ""
     return f"{failure.confidence:.2f}, {word}{sure}"
 
 

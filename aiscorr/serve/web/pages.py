@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError, UsageError
 from aiscorr.query import printable
-from aiscorr.report.html import page, section, style, table
-from aiscorr.report.layout import NO_FAILURE, laid_out
+from aiscorr.report.html import block_html, page, section, style, table
+from aiscorr.report.layout import laid_out, no_failure
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
 from aiscorr.serve.reader import FailureFilter, FailureList
 from aiscorr.serve.web.answers import NotFoundError, Site, error_answer
@@ -74,7 +74,7 @@ async def failure(site: Site, request: Request) -> Response:
         report = await site.read(site.reader.report, which)
     except UsageError as error:
         raise NotFoundError(error.what, where=error.where, try_this=error.try_this) from None
-    parts = [f"<p>{NO_FAILURE}</p>\n"] if not report.failures else []
+    parts = [block_html(block) for block in no_failure(report)] if not report.failures else []
     for number, one in enumerate(report.failures):
         parts.append(section(laid_out(one), f"f{number}-") + "<p>" + _forms(one.failure_id) + "</p>\n")
     return _page(f"Failure {which}", "".join(parts))

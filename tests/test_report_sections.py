@@ -1,0 +1,126 @@
+"""What the sections of a report show where there is more to tell than a page holds, and where there is no failure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from commands import Command
+from reports import report_of
+from scenes import FIXTURES, NOW, Library
+
+from aiscorr.report import document as doc
+from aiscorr.report.blocks import Places, Steps
+from aiscorr.report.render import render_markdown, render_text
+from aiscorr.report.sections import chain as chain_section
+from aiscorr.report.sections import timeline as timeline_section
+
+STORAGE = "target_killed_short_batch"
+
+
+@pytest.fixture(name="failure")
+def failure_of_storage(library: Library) -> doc.FailureReport:
+    """The report of a failure that storage caused."""
+    return report_of(library.database(STORAGE)).failures[0]
+
+
+def with_chain(
+    failure: doc.FailureReport, steps: list[doc.ChainStep], *requests: doc.ChainRequest
+) -> doc.FailureReport:
+    """The failure with other steps and requests of its verdict's chain."""
+    chain = replace(failure.chains[0], steps=tuple(steps), requests=requests, wids=tuple(item.wid for item in requests))
+    return replace(failure, chains=(chain,))
+
+
+def noisy(failure: doc.FailureReport) -> doc.FailureReport:
+    """A failure whose rank's own request ended long after the hang began, behind many repeated steps."""
+    began = failure.chains[0].steps[0]
+    assert began.at is not None
+    later = began.at + timedelta(minutes=5)
+
+    def step(kind: str, node_id: str, line_no: int, **other: object) -> doc.ChainStep:
+        base = doc.ChainStep(kind, began.at, node_id, None, "/logs/x", line_no, f"line {line_no}", 1)
+        return replace(base, **other)  # type: ignore[arg-type]
+
+    steps = [began, *(step("stream_break", f"t{number}", number) for number in range(1, 30))]
+    steps += [step("reconnect", "t1", 40, times=24), step("short_batch", "t3", 41, wid="w1")]
+    steps += [step("client_error", "p1", 42, wid="w2", at=later), step("client_error", "p1", 43, wid="w3", at=later)]
+    own, other = (
+        doc.ChainRequest("w2", "t2", 5),
+        (doc.ChainRequest("w1", "t3", None), doc.ChainRequest("w3", "t2", None)),
+    )
+    return with_chain(failure, steps, own, *other)
+
+
+def test_own_request_is_shown(failure: doc.FailureReport) -> None:
+    """The rank's own request is shown however late it ended; other steps once a kind, with how many it stands for."""
+    (steps,) = [block for block in chain_section.blocks(noisy(failure), Places([])) if isinstance(block, Steps)]
+    heads = [head.partition(" ")[2] for head, _, place in steps.items if place.startswith("/logs/x")]
+    assert heads == [
+        "t1 stream break (and 52 more like it at t2, t3, t4 …)",
+        "t3 short batch w1",
+        "p1 client error w2",
+    ]
+
+
+def test_each_request_has_its_designated_target(failure: doc.FailureReport) -> None:
+    """What is said of the rank's request names the designated target of that request, not of the chain's others."""
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (noisy(failure),)), width=200, color=False)
+    assert "The rank's request: w2 (designated target t2)." in text
+    assert "Other requests that it broke: w1 (designated target t3); w3 (designated target t2)." in text
+    assert ", request w2 and 2 more" in text
+
+
+def test_what_is_left_out_of_a_chain_is_counted(failure: doc.FailureReport) -> None:
+    """Steps that are not shown are counted, with the query that shows them."""
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (noisy(failure),)), width=300, color=False)
+    assert '30 of 34 steps: aiscorr query "select * from get_batch_chain_step' in text
+
+
+def test_retries_between_the_first_and_the_last(failure: doc.FailureReport) -> None:
+    """Of the retries of a rank the timeline shows the first and the last."""
+    base = replace(failure.timeline[0], weight=1, node_id=None, path="/w", rank=5)
+    retries = tuple(replace(base, text=f"retry: {number}", line_no=number) for number in range(1, 6))
+    crash = replace(base, text="crash: it", line_no=9)
+    shown = timeline_section.shown_events(replace(failure, timeline=(*retries, crash)))
+    assert [item.text for item in shown] == ["retry: 1", "retry: 5", "crash: it"]
+
+
+def test_chain_is_told_once(failure: doc.FailureReport) -> None:
+    """A step of the chain that the verdict does not cite stands in the chain's section, not in the timeline too."""
+    steps = {(step.path, step.line_no) for step in failure.chains[0].steps[1:]} - chain_section.cited_lines(failure)
+    shown = {(item.path, item.line_no) for item in timeline_section.shown_events(failure)}
+    assert steps & {(item.path, item.line_no) for item in failure.timeline} and not steps & shown
+
+
+def test_confidence_of_an_open_verdict(failure: doc.FailureReport) -> None:
+    """The confidence of an undetermined verdict says what it is sure of."""
+    report = doc.Report(doc.SCHEMA, NOW, "1", (replace(failure, storage_verdict="undetermined", confidence=0.98),))
+    for text in (render_text(report, width=300, color=False), render_markdown(report)):
+        assert "(storage undetermined, confidence 0.98, high, that these logs cannot tell)." in text
+
+
+def test_what_is_not_known_of_a_job(failure: doc.FailureReport) -> None:
+    """A world size or a moment that no log states is not printed as a blank or a question mark."""
+    job = replace(failure.job, world_size=None, started_at=None)
+    bare = replace(failure, job=job, ended_at=None, first_error_at=None, hang_started_at=None)
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (bare,)), width=200, color=False)
+    assert "world size not said" in text and "a moment not known to 2026-09-14" in text
+    assert "None" not in text.partition("\nRanks\n")[0] and "(UTC, ?)" not in text
+
+
+def test_no_failure_says_what_was_looked_at(library: Library, run: Command) -> None:
+    """Without a failure the report names the jobs and nodes whose logs are at hand."""
+    text = run("--db", library.database("healthy_run"), "report").out
+    assert "No failure was found in the logs at hand.\n" in text
+    assert " of 8 ranks, " in text and "ended: completed" in text and "AIStore nodes: " in text
+
+
+def test_no_worker_log(run: Command) -> None:
+    """AIStore logs alone are no failure of a job: the report says what is missing, and names AIStore's own faults."""
+    run("ingest", FIXTURES / STORAGE / "ais")
+    for form in ("text", "markdown", "html"):
+        text = run("report", "--format", form).out.replace("\\", "")
+        assert "no worker log is at hand" in text and "target AZq6Oo53 was killed at 2026-09-14 10:21:38 UTC" in text
+        assert "aiscorr query @faults" in text
