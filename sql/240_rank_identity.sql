@@ -2,12 +2,8 @@
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
 -- reads: worker_line, worker_file
 -- stored: yes
-<<<<<<< HEAD
--- note: pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
-=======
 -- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null); worker_file where path_local_rank is not null or path_rank is not null
--- note: pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank.
->>>>>>> plan
+-- note: pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank, w.rank_source, w.task, w.world_size
