@@ -7,7 +7,7 @@
 create or replace view failure_counter_delta as
 with grown as (
     select
-        failure_id, cluster, node_id, any_value(node_role) as node_role, counter,
+        failure_id, cluster, node_id, max(node_role) as node_role, counter,
         sum(part) filter (where span = 'before') as before,
         sum(part) filter (where span = 'inside') as inside,
         sum(part) filter (where span = 'after') as after,
