@@ -3,7 +3,7 @@
 -- reads: failure_lead, batch_left_open, storage_relation, unanswered_node, node, node_coverage, fault_kind, finding_storage_error
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -38,7 +38,7 @@ judgement as (
             when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when (crash_node_id is not null or crash_pattern = 'http_server_error') and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
+            when is_storage_seen and not is_server_word and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when crash_pattern like '%read\_timeout' escape '\' then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
             when covered_count > 0 then 'storage_logs_partial'
             else 'client_side_only'
@@ -53,7 +53,7 @@ select
     case when kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
-    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
+    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
@@ -62,6 +62,7 @@ select
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
         when 'batch_left_open' then ' while reading from storage; target ' || open_node_id || ' of AIStore was still at a batch when its client gave up, and no log at hand tells what held it up'
+        when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
         when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || crash_node_id, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
@@ -71,8 +72,7 @@ select
     end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
-        {'file_id': request_file_id, 'line_no': request_line_no, 'why': 'what it met at the storage before'},
-        {'file_id': case when kind = 'batch_left_open' then open_file_id end, 'line_no': open_line_no, 'why': 'a batch whose client was gone before it was done'},
+        {'file_id': request_file_id, 'line_no': request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when kind = 'batch_left_open' then open_file_id end, 'line_no': open_line_no, 'why': 'a batch whose client was gone before it was done'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words}
     ] as supports,
     [] as contradicts
