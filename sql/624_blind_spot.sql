@@ -3,7 +3,7 @@
 -- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
--- empty without: failure, missing_worker_file, fr_blind_spot
+-- empty without: failure, missing_worker_file, ais_blind_spot, clock_blind_spot, fr_blind_spot, stack_blind_spot, aged_blind_spot
 create or replace view blind_spot as
 with base as (
     select

@@ -3,7 +3,7 @@
 -- reads: failure_lead, failure_comeback, storage_advice, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class, fr_failure
 -- public: yes
 -- stored: yes
--- empty without: failure_lead
+-- empty without: failure_lead, storage_advice
 -- note: "to" is storage, client or training. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
 create or replace view recommendation as
 with lead as (

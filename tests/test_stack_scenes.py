@@ -117,7 +117,7 @@ def said(failure: Json) -> tuple[Any, ...]:
 
 def cited(failure: Json, kind: str = "supports") -> str:
     """The lines that the best hypothesis cites."""
-    return "\n".join(item["text"] for item in failure["root_causes"][0][kind])
+    return "\n".join(item["text"] or "" for item in failure["root_causes"][0][kind])
 
 
 def blind(failure: Json) -> set[str]:
@@ -166,7 +166,7 @@ def test_without_logs_of_storage(tmp_path: Path, judge: Callable[..., Json]) -> 
     reading_worker(job)
     failure = judge(job, has_storage=False)
     assert said(failure) == ([6], "data_loading_stall", "undetermined")
-    assert "the AIStore side" in blind(failure) and "request (requests/sessions.py:589)" in cited(failure)
+    assert "the storage that the job read from" in blind(failure) and "request (requests/sessions.py:589)" in cited(failure)
     assert "urlopen" in cited(failure, "contradicts")
 
 
