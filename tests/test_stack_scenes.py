@@ -166,7 +166,8 @@ def test_without_logs_of_storage(tmp_path: Path, judge: Callable[..., Json]) -> 
     reading_worker(job)
     failure = judge(job, has_storage=False)
     assert said(failure) == ([6], "data_loading_stall", "undetermined")
-    assert "the storage that the job read from" in blind(failure) and "request (requests/sessions.py:589)" in cited(failure)
+    assert "the storage that the job read from" in blind(failure)
+    assert "request (requests/sessions.py:589)" in cited(failure)
     assert "urlopen" in cited(failure, "contradicts")
 
 
