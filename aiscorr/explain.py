@@ -18,6 +18,7 @@ from aiscorr.query import named_queries
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES
 from aiscorr.views import build_views, view_specs
+from aiscorr.words import words
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,9 +196,9 @@ def _columns() -> Iterable[tuple[str, str]]:
 
 
 def _words() -> Iterable[tuple[str, str]]:
-    for item in tomllib.loads((files("aiscorr") / "words.toml").read_text("utf-8"))["word"]:
-        for name in dict.fromkeys([item["word"], *item.get("also", ())]):
-            yield name, f"word {item['word']}: {item['means']}"
+    for word in words():
+        for name in word.names:
+            yield name, f"word {word.names[0]}: {word.means}"
 
 
 def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:

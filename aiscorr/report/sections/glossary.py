@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
-from functools import lru_cache
-from importlib.resources import files
-
 from aiscorr.report.blocks import Block, Facts, Places
 from aiscorr.report.document import FailureReport
+from aiscorr.words import words
 
 TITLE = "Words"
 ORDER = 140
 EMPTY = ""
-
-
-@lru_cache(maxsize=1)
-def _words() -> tuple[tuple[str, re.Pattern[str], str], ...]:
-    known = tomllib.loads((files("aiscorr") / "words.toml").read_text("utf-8"))["word"]
-    return tuple((item["word"], re.compile(item["seen"]), item["means"]) for item in known)
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -27,4 +17,4 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
     others = [section for section in sections() if section.order < ORDER]
     said = "\n".join(str(block) for section in others for block in section.blocks(failure, places))
-    return [Facts(tuple((word, means) for word, seen, means in _words() if seen.search(said)))]
+    return [Facts(tuple((word.names[0], word.means) for word in words() if word.seen.search(said)))]
