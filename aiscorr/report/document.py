@@ -346,6 +346,11 @@ class FailureReport:
     rules: tuple[RuleState, ...]
     reject_count: int
 
+    @property
+    def verdict_chain(self) -> Chain | None:
+        """The chain that carries the verdict."""
+        return next((chain for chain in self.chains if chain.is_verdict), None)
+
 
 @dataclass(frozen=True)
 class Report:

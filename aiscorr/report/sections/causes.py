@@ -49,7 +49,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
     """The lines whose words stand in the chain or the timeline already."""
-    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step, _ in shown_steps(failure, chain)} if chain else cited_lines(failure)
     return steps | {(item.path, item.line_no) for item in shown_events(failure)}
 

@@ -24,7 +24,7 @@ _LATE = timedelta(seconds=30)
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """The chain of the verdict with its steps; without one, the lines that carry the verdict."""
-    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    chain = failure.verdict_chain
     result: list[Block] = []
     if chain is not None:
         own, shown = own_wids(failure, chain), shown_steps(failure, chain)

@@ -37,7 +37,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     hidden = len(failure.timeline) - len(rows)
     if rows and hidden > 0:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' order by event_at"
-        below = ", with the steps of the chain below," if any(chain.is_verdict for chain in failure.chains) else ""
+        below = ", with the steps of the chain below," if failure.verdict_chain else ""
         result.append(Paragraph(f'{hidden} lesser events{below} are not shown: aiscorr query "{query}"', "dim"))
     notes = [
         "~: the line has no time of its own" if any(not item.is_exact for item in shown) else "",
@@ -50,7 +50,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def shown_events(failure: FailureReport) -> list[TimelineItem]:
     """The events that the timeline shows."""
-    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited_lines(failure) if chain else set()
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _FEW:

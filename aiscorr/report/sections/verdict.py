@@ -60,7 +60,7 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
     nodes = ", ".join(
         f"{node.role or 'node'} {node.node_id}" + (f" ({node.host})" if node.host else "") for node in failure.ais_nodes
     )
-    chain = next((chain for chain in failure.chains if chain.is_verdict), None)
+    chain = failure.verdict_chain
     wids = _wids(failure, chain) if chain else ""
     hang = failure.hang_started_at
     moments = [
