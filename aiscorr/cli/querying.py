@@ -40,17 +40,12 @@ def query(
     elif sql is None and file_name is None and sys.stdin.isatty():
         _shell(context)
     else:
-        _run_query(context, _statement(context, sql, file_name), form, output, _pairs(parameters), _named(context, sql))
+        _run_query(context, _asked(context, sql, file_name), form, output, _pairs(parameters))
     return 0
 
 
-def _named(context: Context, sql: str | None) -> NamedQuery | None:
-    from aiscorr.query import named_query
-
-    return named_query(sql[1:], context.settings.query_folders) if sql is not None and sql.startswith("@") else None
-
-
-def _statement(context: Context, sql: str | None, file_name: str | None) -> str:
+def _asked(context: Context, sql: str | None, file_name: str | None) -> NamedQuery | str:
+    """The named query that `@NAME` stands for, else the statement."""
     from aiscorr.query import named_query
 
     if sql is not None and file_name is not None:
@@ -67,7 +62,7 @@ def _statement(context: Context, sql: str | None, file_name: str | None) -> str:
         except UnicodeDecodeError as error:
             raise UsageError(f"the statement is not UTF-8: {error}", where="stdin", try_this="convert it") from None
     if sql.startswith("@"):
-        return named_query(sql[1:], context.settings.query_folders).sql
+        return named_query(sql[1:], context.settings.query_folders)
     return sql
 
 
@@ -82,16 +77,12 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 
 
 def _run_query(
-    context: Context,
-    sql: str,
-    form: str,
-    output: str | None,
-    parameters: dict[str, str],
-    asked: NamedQuery | None = None,
+    context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str]
 ) -> None:
     from aiscorr.query import BINARY_FORMATS, fetch, run, why_no_rows, write_binary, write_text
     from aiscorr.shell import terminal_width
 
+    sql = asked if isinstance(asked, str) else asked.sql
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
     with context.reading() as connection:
@@ -101,7 +92,7 @@ def _run_query(
                 write_binary(result, sql, form, target)
             return
         rows = fetch(result, sql)
-        hint = why_no_rows(connection, asked, parameters) if asked and not rows.rows else ""
+        hint = "" if isinstance(asked, str) or rows.rows else why_no_rows(connection, asked, parameters)
     width = terminal_width() if output is None and sys.stdout.isatty() else None
     emit(write_text(rows, form, width=width), output)
     if hint:
@@ -169,14 +160,8 @@ def _shell(context: Context) -> None:
         elif verb.startswith("."):
             raise UsageError(f"unknown command {text!r}", where="the shell", try_this=".help")
         else:
-            _run_query(
-                context,
-                _statement(context, text.strip().rstrip(";") if text.startswith("@") else text, None),
-                form[0],
-                None,
-                {},
-                _named(context, text.strip().rstrip(";")),
-            )
+            asked = _asked(context, text.strip().rstrip(";") if text.startswith("@") else text, None)
+            _run_query(context, asked, form[0], None, {})
 
     def complain(text: str) -> None:
         click.echo(text, err=True)
