@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import duckdb
 
 MOST_FAILURES = 1000
+#: The named query of jobs that may hang now.
+HANGING = "hanging"
 REPORT_FORMS = ("json", "markdown", "text", "html")
 _WIDTH = 110
 #: How long an answer waits where another program has the database open for writing.
@@ -133,6 +135,11 @@ class Reader:
         if name not in known:
             raise UsageError(f"no query is called {name!r}", where="named queries", try_this=", ".join(known))
         return self.sandbox.ask(Question(known[name].sql, dict(parameters), form, row_count, is_named=True))
+
+    def hanging(self) -> list[dict[str, Any]]:
+        """The rows of the named query `hanging`: jobs that may hang now."""
+        with self.connection() as connection:
+            return _records(connection, self.queries()[HANGING].sql, {})
 
     def explain(self, name: str) -> str:
         """What a name means. Raises UsageError for one that is not known."""

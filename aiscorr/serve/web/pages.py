@@ -16,7 +16,7 @@ from aiscorr.query import printable
 from aiscorr.report.html import block_html, page, section, style, table
 from aiscorr.report.layout import laid_out, no_failure
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
-from aiscorr.serve.reader import FailureFilter, FailureList
+from aiscorr.serve.reader import HANGING, FailureFilter, FailureList
 from aiscorr.serve.web.answers import NotFoundError, Site, error_answer
 from aiscorr.serve.web.api import failure_filter
 
@@ -29,7 +29,6 @@ _TONES = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
 _SHOWN_RUNS = 100
 _LATEST = 10
 _CELL = 500
-_HANGING = "hanging"
 
 
 async def sheet(site: Site, request: Request) -> Response:
@@ -44,11 +43,11 @@ async def home(site: Site, request: Request) -> Response:
     body = "<h1>Was it the storage?</h1>\n"
     body += f"<p>{found.total} failures are known. " + ("The last run:</p>\n" if runs else "No run so far.</p>\n")
     body += _run_table(runs) if runs else ""
-    hanging = await site.ask(site.reader.ask_named, _HANGING, {}, "json")
-    if hanging.row_count:
-        body += f"<h2>Jobs that may hang now</h2>\n<p>{_link(f'/queries/{_HANGING}', _HANGING)}: no failure yet, but "
+    hanging = await site.read(site.reader.hanging)
+    if hanging:
+        body += f"<h2>Jobs that may hang now</h2>\n<p>{_link(f'/queries/{HANGING}', HANGING)}: no failure yet, but "
         body += "some ranks stand elsewhere than those that wait for them.</p>\n"
-        body += _rows(hanging.columns, json.loads(hanging.body))
+        body += _rows((), hanging)
     body += "<h2>Latest failures</h2>\n" + _failure_table(found)
     return _page("Was it the storage?", body)
 
