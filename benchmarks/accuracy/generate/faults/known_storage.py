@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.faults.requests import unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import chains, sdk
 from fixtures.generator.aislog import Say
 from fixtures.generator.model import Node, Scenario
-from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "known")
@@ -76,15 +76,7 @@ def endpoint_hung(stage: Stage) -> Scenario:
     faults.stop(cluster, proxy, at - 20 * MS, over + seconds(90))
     if cluster.primary(at) is not proxy:
         faults.leave_smap(cluster, proxy, at, hung=True)
-    text = sdk.pool_error(
-        proxy.address,
-        proxy.ports[0],
-        f"/v1/ml/moss/{stage.bucket}?provider=ais",
-        sdk.read_timeout(proxy.address, proxy.ports[0]),
-    )
-    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, rank, text)
+    unanswered(stage, rank, draw, proxy, f"/v1/ml/moss/{stage.bucket}?provider=ais", over=over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A stopped proxy is the endpoint of the culprit's host; every request runs into the read time-out.",

@@ -8,7 +8,7 @@ from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_ex
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
 from fixtures.generator.model import Expect, Scenario
-from fixtures.generator.moment import MS, SEC, seconds, slurm_stamp
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
@@ -79,15 +79,12 @@ def node_failure(stage: Stage) -> Scenario:
     job, at = stage.job, stage.at
     node = job.job.node_of(stage.culprit)
     stage.mark(at, f"host {job.job.hosts[node]} is lost")
-    stamp = slurm_stamp(at + SEC, job.job.zone)
-    host = job.job.hosts[0]
-    text = f"slurmstepd: error: *** STEP {job.job.job_id}.0 ON {host} CANCELLED AT {stamp} DUE TO NODE FAILURE, "
-    job.slurm(at + SEC, 0, text + "SEE SLURMCTLD LOG FOR DETAILS ***")
+    reason = "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
+    job.slurm(at + SEC, 0, torchrun.step_cancelled(job.job, at + SEC, reason))
     job.slurm(at + 2 * SEC, 0, f"srun: error: Node failure on {job.job.hosts[node]}")
     for other in range(len(job.job.hosts)):
         if other != node:
-            for said in torchrun.death_signal(job.job, other, at + SEC + 40 * MS):
-                job.agent(at + SEC + 40 * MS, other, said)
+            job.agent_signalled(at + SEC + 40 * MS, other)
     job.ended_at = at + seconds(4)
     made: Expect = replace(stage.innocent("infrastructure"), culprit_ranks=None)
     return stage.close("A host loses power.", (made,))

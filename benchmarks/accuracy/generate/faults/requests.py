@@ -5,7 +5,7 @@ from __future__ import annotations
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
-from fixtures.generator.moment import MS, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
 
@@ -29,6 +29,14 @@ def retries(
         stage.job.sdk_warning(then, rank, sdk.retrying(wait, kind, text))
         then += seconds(wait) + seconds(spent_s)
     return then
+
+
+def unanswered(stage: Stage, rank: int, draw: Draw, node: Node, path: str, *, over: int) -> None:
+    """Requests of a rank to a node run into the SDK's read time-out of 20 s until it gives up or the job is over."""
+    text = sdk.pool_error(node.address, node.ports[0], path, sdk.read_timeout(node.address, node.ports[0]))
+    then = retries(stage, stage.at, rank, draw, 20.02, text, over - SEC)
+    if then < over - SEC:
+        exhausted(stage, then, rank, text)
 
 
 def object_path(stage: Stage, rank: int, name: str) -> str:

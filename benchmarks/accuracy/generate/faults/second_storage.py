@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, retries, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisevents as ev
@@ -54,7 +54,7 @@ def crash_loop(stage: Stage) -> Scenario:
         then = up + draw.span(4_100, 5_200)
     faults.kill(cluster, victim, stage.mark(then, f"{victim.name} dies"))
     faults.leave_smap(cluster, victim, then)
-    path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais&pid={stage.proxy_of(rank).node_id}"
+    path = object_path(stage, rank, utterance(draw))
     text = sdk.pool_error(
         victim.address, victim.ports[0], path, sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
     )
@@ -117,11 +117,7 @@ def disk_stuck(stage: Stage) -> Scenario:
     stage.mark(at - 200 * MS, f"{victim.disks[0]} of {victim.name} hangs")
     over = at + seconds(stage.params.timeout_s)
     stuck_disk(stage, victim, at - 200 * MS, over + seconds(20))
-    path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais&pid={stage.proxy_of(rank).node_id}"
-    text = sdk.pool_error(victim.address, victim.ports[0], path, sdk.read_timeout(victim.address, victim.ports[0]))
-    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, rank, text)
+    unanswered(stage, rank, draw, victim, object_path(stage, rank, utterance(draw)), over=over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A disk hangs; the target lives and answers for its other disks, the rank's reads time out.",

@@ -10,7 +10,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import restart_before
 from fixtures.generator import sdk, torchrun, watchdog
 from fixtures.generator.model import Expect, Scenario
-from fixtures.generator.moment import MS, seconds, slurm_stamp
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import RECIPES, Stage
 from fixtures.generator.torchrun import Exit
 
@@ -69,12 +69,9 @@ def preempted(stage: Stage) -> Scenario:
     stage.open()
     job, at = stage.job, stage.at
     stage.mark(at, "the job is preempted")
-    step = f"STEP {job.job.job_id}.0 ON {job.job.hosts[0]}"
-    stamp = slurm_stamp(at, job.job.zone)
-    job.slurm(at, 0, f"slurmstepd: error: *** {step} CANCELLED AT {stamp} DUE TO PREEMPTION ***")
+    job.slurm(at, 0, torchrun.step_cancelled(job.job, at, "PREEMPTION"))
     for node in range(len(job.job.hosts)):
-        for said in torchrun.death_signal(job.job, node, at + 50 * MS):
-            job.agent(at + 50 * MS, node, said)
+        job.agent_signalled(at + 50 * MS, node)
     job.ended_at = at + seconds(2)
     return stage.close("The scheduler preempts the job.", (stage.innocent("infrastructure"),))
 

@@ -6,7 +6,7 @@ from benchmarks.accuracy.generate.faults.script import raise_and_exit
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import torchrun
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, seconds, slurm_stamp
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 
 kind = kinds_of("training")
@@ -55,11 +55,8 @@ def time_limit(stage: Stage) -> Scenario:
     stage.open()
     job, at = stage.job, stage.at
     stage.mark(at, "the time limit is reached")
-    stamp = slurm_stamp(at, job.job.zone)
-    step = f"STEP {job.job.job_id}.0 ON {job.job.hosts[0]}"
-    job.slurm(at, 0, f"slurmstepd: error: *** {step} CANCELLED AT {stamp} DUE TO TIME LIMIT ***")
+    job.slurm(at, 0, torchrun.step_cancelled(job.job, at, "TIME LIMIT"))
     for node in range(len(job.job.hosts)):
-        for said in torchrun.death_signal(job.job, node, at + 40 * MS):
-            job.agent(at + 40 * MS, node, said)
+        job.agent_signalled(at + 40 * MS, node)
     job.ended_at = at + seconds(2)
     return stage.close("The job runs into its time limit.", (stage.innocent("infrastructure"),))

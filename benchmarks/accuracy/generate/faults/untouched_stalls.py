@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, retries
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisobjects, chains, sdk
@@ -26,11 +26,7 @@ def backend_slow(stage: Stage) -> Scenario:
     began = stage.mark(at - seconds(20), "the backend becomes slow")
     over = at + seconds(stage.params.timeout_s)
     aisobjects.cold_gets(cluster, began, min(over, at + seconds(200)), 2.5, 24_000, 71_000, draw.child("after"))
-    path = object_path(stage, rank, utterance(draw))
-    text = sdk.pool_error(victim.address, victim.ports[0], path, sdk.read_timeout(victim.address, victim.ports[0]))
-    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, rank, text)
+    unanswered(stage, rank, draw, victim, object_path(stage, rank, utterance(draw)), over=over)
     stage.hang(at + 340 * MS, rank)
     made = replace(stage.guilty("data_loading_stall", victim, also=("storage_io", "network")), ais_nodes=None)
     return stage.close(

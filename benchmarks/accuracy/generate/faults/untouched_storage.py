@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aisnode, aisobjects, chains, sdk
@@ -26,11 +26,7 @@ def descriptors_exhausted(stage: Stage) -> Scenario:
     began = stage.mark(at - seconds(3.1), f"{victim.name} has no file descriptors left")
     over = at + seconds(stage.params.timeout_s)
     aisobjects.no_descriptors(stage.cluster, victim, began, min(over, at + seconds(150)) + seconds(20), draw)
-    path = object_path(stage, rank, utterance(draw))
-    text = sdk.pool_error(victim.address, victim.ports[0], path, sdk.read_timeout(victim.address, victim.ports[0]))
-    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, rank, text)
+    unanswered(stage, rank, draw, victim, object_path(stage, rank, utterance(draw)), over=over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A target has leaked descriptors up to its limit. The kernel completes connections, nobody accepts them.",

@@ -63,8 +63,7 @@ def cancelled(stage: Stage) -> Scenario:
     job.slurm(at, 0, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.")
     job.slurm(at + 30 * MS, 0, torchrun.step_cancelled(job.job, at + 30 * MS))
     for node in range(len(job.job.hosts)):
-        for said in torchrun.death_signal(job.job, node, at + 60 * MS):
-            job.agent(at + 60 * MS, node, said)
+        job.agent_signalled(at + 60 * MS, node)
     job.ended_at = at + seconds(2)
     return stage.close("A user has seen enough.", (stage.innocent("infrastructure"),))
 
