@@ -3,7 +3,7 @@
 -- reads: failure_lead
 -- stored: yes
 -- empty without: failure_lead
--- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named.
+-- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully.
 create or replace view finding_exception as
 with told as (
     select
@@ -25,7 +25,7 @@ select
     case
         when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
         when class = 'network' then 'undetermined'
-        when class = 'software' and frame_kind = 'storage' then 'undetermined'
+        when class = 'software' and frame_kind = 'storage' and cause_pattern not in ('sdk_access_denied', 'http_access_denied') then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     null::varchar as node_id,
