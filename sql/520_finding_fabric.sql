@@ -3,7 +3,7 @@
 -- reads: failure_lead, failure_signal, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
+-- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get. Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
 create or replace view finding_fabric as
 select
     f.failure_id,
@@ -22,8 +22,9 @@ select
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when f.seq_num is null and d.job_id is null then 0.75 else 0.85 end as score,
-    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it' as statement,
+    case when f.seq_num is null and d.job_id is null then 0.75 when f.numel_in is null and d.job_id is null then 0.7 else 0.85 end as score,
+    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it'
+        || case when f.seq_num is not null and f.numel_in is null and d.job_id is null then '; this PyTorch does not print of what size, so one rank may have called it with another' else '' end as statement,
     list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
