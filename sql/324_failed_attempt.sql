@@ -2,7 +2,7 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, threshold
 -- stored: yes
--- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still.
+-- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled while it spoke, and nothing had failed.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -32,14 +32,13 @@ select
     j.cancel_ns,
     j.progress_ns,
     j.world_size,
-    j.is_world_stated
+    j.is_world_stated,
+    d.job_id is null and coalesce(s.sign_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and j.cancel_ns is not null
+        and j.cancel_ns - coalesce(j.progress_ns, j.started_ns) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 where d.job_id is not null
     or (coalesce(s.sign_count, 0) = 0 and s.echo_count > 0 and j.success_ns is null)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
-    or (
-        coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null
-        and j.cancel_ns - j.progress_ns > (select value * 1000000000 from threshold where name = 'hang_gap_s')
-    )
+    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)
