@@ -22,6 +22,8 @@ from (
         ('storage_logs_unwatched', 'The client reports storage trouble; AIStore''s logs show none, but no proxy''s is among them.', 'the log of the primary proxy: it alone tells of a target that stands still'),
         ('storage_logs_partial', 'The client reports storage trouble; the logs of a few nodes, or of a cluster that may be another one, are at hand, and tie nothing to it.', 'the blind spots: the logs of the other nodes'),
         ('client_side_only', 'Only the client''s lines tell of storage trouble: no AIStore log covers the moment.', 'the AIStore logs of that time'),
+        ('cancelled', 'The scheduler ended the job while it went on, without a reason; nothing had failed before.', 'who cancelled it: sacct -j JOB -o State,ExitCode (CANCELLED by UID)'),
+        ('evicted', 'Objects are gone from a target that had evicted objects (LRU) of a bucket without a backend.', 'ais bucket props show BUCKET lru; the capacity of the target'),
         ('killed_by_signal', 'A signal ended the process.', 'dmesg, the scheduler, the events of the pod'),
         ('host_lost', 'Peers lost the connection to all ranks of one host.', 'the host: power, network, reboot'),
         ('all_ranks_pending', 'Every rank had entered the collective, and none finished it.', 'NVLink, InfiniBand and their counters; nccl-tests on the same nodes'),

@@ -14,7 +14,7 @@ with stated as (
         end as node_id,
         e.node_effect as effect,
         e.node_id as witness_id,
-        e.utc_ns, e.file_id, e.line_no, e.text, e.pattern
+        e.utc_ns, e.age_ns, e.file_id, e.line_no, e.text, e.pattern
     from ais_event as e
     left join node_endpoint as n on n.cluster = e.cluster and n.endpoint = e.endpoint
     where e.node_effect is not null and not (e.subject = 'self' and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) = e.node_id)
@@ -46,6 +46,7 @@ select
     w.witness_id,
     make_timestamp_ns(w.utc_ns) as event_at,
     w.utc_ns,
+    w.age_ns,
     w.file_id,
     w.line_no,
     w.text,

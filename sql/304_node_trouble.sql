@@ -2,11 +2,11 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing. A stuck batch has been so for the time its line says.
 create or replace view node_trouble as
 with sign as (
     select
-        cluster, node_id, utc_ns, file_id, line_no, text, effect,
+        cluster, node_id, utc_ns, utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns, file_id, line_no, text, effect,
         case
             when effect = 'out_of_space' then 'out_of_space'
             when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
@@ -16,7 +16,7 @@ with sign as (
             when effect in ('disk_stuck', 'rejecting', 'cpu_high', 'low_space') then effect
             when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
             when effect = 'resilver' then 'resilver'
-            when effect in ('batches_aborted', 'corrupt', 'files_exhausted') then effect
+            when effect in ('batches_aborted', 'batch_stuck', 'corrupt', 'evicting', 'files_exhausted', 'mover_closed') then effect
             when effect = 'io_error' then 'disk_errors'
             when effect = 'backend_failed' then 'backend'
             when effect = 'certificate_expired' then 'certificate'
@@ -49,7 +49,7 @@ numbered as (
 span as (
     select
         cluster, node_id, fault_kind, span_no,
-        min(utc_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
+        min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
         arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
