@@ -19,13 +19,13 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held == "untouched")
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held == "third")
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
 def plan_of(kind: str) -> Plan:
-    """The first small incident of a kind of the untouched part, with all its evidence."""
-    plans = (draw_plan(5, number, "untouched") for number in range(20_000))
+    """The first small incident of a kind of the third part, with all its evidence."""
+    plans = (draw_plan(5, number, "third") for number in range(20_000))
     found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks <= 16)
     return replace(found, taken="nothing")
 
@@ -47,7 +47,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
 
 
 def test_held_back_kinds_are_of_both_sides() -> None:
-    """About half of the kinds of the untouched part are faults of storage, and no other part has one of them."""
+    """About half of the kinds of the third part are faults of storage, and no other part has one of them."""
     storage = [name for name in HELD if KINDS[name].side == "storage"]
     assert len(HELD) >= 14 and 0.4 <= len(storage) / len(HELD) <= 0.6
     for part in ("tune", "known", "second"):
@@ -56,7 +56,7 @@ def test_held_back_kinds_are_of_both_sides() -> None:
 
 def test_nobody_speaks_in_a_job_that_never_starts() -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if not plan.kind.trains]
+    plans = [plan for plan in (draw_plan(2, number, "third") for number in range(900)) if not plan.kind.trains]
     assert len(plans) >= 5 and any(plan.setting.noise for plan in plans)
     assert not {name for plan in plans for name in plan.setting.noise} & set(OF_RANKS)
 
@@ -66,6 +66,7 @@ def test_nobody_speaks_in_a_job_that_never_starts() -> None:
     [
         ("known", "target_crashes segmentation_fault primary_proxy_killed target_crashes unused_parameters"),
         ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
+        ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:

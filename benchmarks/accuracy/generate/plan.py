@@ -1,6 +1,6 @@
 """Draws what an incident is made of: fault x noise x evidence taken away x topology, releases, frameworks and clocks.
 
-What the parts may show is in parts.py; the untouched part adds fault kinds of its own.
+What the parts may show is in parts.py; a part that is held back has fault kinds of its own.
 """
 
 from __future__ import annotations

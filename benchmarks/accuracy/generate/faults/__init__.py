@@ -7,10 +7,10 @@ from benchmarks.accuracy.generate.faults import (
     second_training,
     shared_storage,
     shared_training,
-    untouched_stalls,
-    untouched_storage,
-    untouched_surroundings,
-    untouched_training,
+    third_stalls,
+    third_storage,
+    third_surroundings,
+    third_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -22,8 +22,8 @@ __all__ = [
     "second_training",
     "shared_storage",
     "shared_training",
-    "untouched_stalls",
-    "untouched_storage",
-    "untouched_surroundings",
-    "untouched_training",
+    "third_stalls",
+    "third_storage",
+    "third_surroundings",
+    "third_training",
 ]

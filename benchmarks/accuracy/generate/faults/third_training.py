@@ -1,4 +1,4 @@
-"""Faults of one rank's program, of the untouched part; storage is innocent, in some of them loud."""
+"""Faults of one rank's program, of the third part; storage is innocent, in some of them loud."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "third")
 
 PYTHON = "/opt/conda/lib/python3.11"
 ADVICE = (

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that are loud: descriptors, checksums, a backend, a host, a node sent away."""
+"""Storage faults of the third part that are loud: descriptors, checksums, a backend, a host, a node sent away."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "third")
 
 
 @kind(reads=True)

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that say little: a slow backend, no processor, eviction, a batch that stops."""
+"""Storage faults of the third part that say little: a slow backend, no processor, eviction, a batch that stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MINUTE, MS, SEC, go_duration, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "third")
 
 
 @kind(reads=True, uptime=True)

@@ -1,4 +1,4 @@
-"""Faults around a job, of the untouched part: scheduler, rendezvous, names, credentials; storage is innocent."""
+"""Faults around a job, of the third part: scheduler, rendezvous, names, credentials; storage is innocent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "third")
 
 
 @kind(hangs=False, hosts=2, trains=False)
