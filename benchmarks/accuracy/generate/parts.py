@@ -27,7 +27,7 @@ class Part:
     @property
     def spare_style(self) -> str:
         """The framework of large worlds, where only one rank prints progress."""
-        return next(name for name in ("hf", "megatron", "colossal", "fairseq") if name in self.styles)
+        return next(name for name in ("hf", "megatron", "colossal", "fairseq", "timm") if name in self.styles)
 
 
 _KNOWN_AIS = ("3.31", "4.2", "4.4", "4.7", "4.9")
@@ -36,8 +36,10 @@ _SECOND_AIS = ("4.2.rc1", "4.6.rc2", "5.1")
 _SECOND_TORCH = ("2.0", "2.5-glog", "2.7-ngc")
 _THIRD_AIS = ("4.0.rc3", "4.4.rc1", "4.8.rc2", "5.0.rc4")
 _THIRD_TORCH = ("1.13", "2.4-ngc", "2.10-glog", "2.15-nccl")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS)
-_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH)
+_NEW_AIS = ("4.1.rc2", "4.3.rc2", "4.7.rc1", "5.2")
+_NEW_TORCH = ("2.2-ngc", "2.6-conda", "2.9-glog", "2.13-ngc")
+_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_NEW_AIS)
+_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_NEW_TORCH)
 
 PARTS: dict[str, Part] = {
     "tune": Part(
@@ -52,6 +54,9 @@ PARTS: dict[str, Part] = {
     "second": Part("held back again", ("second",), 0.65, _SECOND_AIS, _SECOND_TORCH, ("colossal", "funasr")),
     "third": Part(
         "held back for the third time", ("third",), 0.7, _THIRD_AIS, _THIRD_TORCH, ("icefall", "fairseq", "composer")
+    ),
+    "untouched": Part(
+        "held back as the fourth", ("untouched",), 0.7, _NEW_AIS, _NEW_TORCH, ("returnn", "olmo", "timm")
     ),
 }
 

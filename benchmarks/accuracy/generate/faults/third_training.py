@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_exit
+from benchmarks.accuracy.generate.faults.script import cuda_error, loss_frames, raise_and_exit
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import mountpath_before, tenant_rejected
 from benchmarks.accuracy.generate.scene import Scene
@@ -18,20 +18,6 @@ from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("training", "third")
 
-PYTHON = "/opt/conda/lib/python3.11"
-ADVICE = (
-    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
-    "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable "
-    "device-side assertions.\n"
-)
-
-
-def _cuda_error(order: int, what: str, name: str) -> str:
-    """An error of CUDA with PyTorch's advice; from 2.9 on it tells where to read about the name."""
-    page = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"
-    search = f"Search for `{name}' in {page} for more information.\n" if order >= 209 else ""
-    return f"CUDA error: {what}\n{search}{ADVICE}"
-
 
 @kind(hangs=False)
 def nvlink_error(stage: Stage) -> Scenario:
@@ -40,7 +26,7 @@ def nvlink_error(stage: Stage) -> Scenario:
     job, rank, at = stage.job, stage.culprit, stage.at
     stage.mark(at, f"an NVLink of the GPU of rank {rank} fails")
     what = "uncorrectable NVLink error detected during the execution"
-    cause = _cuda_error(job.job.torch.order, what, "cudaErrorNvlinkUncorrectable")
+    cause = cuda_error(job.job.torch.order, what, "cudaErrorNvlinkUncorrectable")
     for text in watchdog.taken_down(job.job, rank, at, cause, timed_out=False):
         job.say(at, rank, text)
     job.agents_end([Exit(rank, at + 400 * MS, -6)], at + 400 * MS)
@@ -73,7 +59,7 @@ def index_out_of_range(stage: Stage) -> Scenario:
         place = f"{torch.source_tree}aten/src/ATen/native/cuda/Indexing.cu:1292: indexSelectLargeIndex"
         job.say(at - 40 * MS, rank, f"{place}: block: [{thread % 7 * 31},0,0], thread: [{thread},0,0] {what}")
     name = "torch.AcceleratorError" if torch.order >= 208 else "RuntimeError"
-    text = f"{name}: {_cuda_error(torch.order, 'device-side assert triggered', 'cudaErrorAssert')}"
+    text = f"{name}: {cuda_error(torch.order, 'device-side assert triggered', 'cudaErrorAssert')}"
     raise_and_exit(stage, at, rank, text, "loss = criterion(model(batch), batch)")
     return stage.close(
         "The vocabulary grew, the embedding did not.", (stage.innocent("software", rank, also=("data", "gpu")),)
