@@ -11,7 +11,9 @@ import pytest
 from benchmarks.accuracy.generate.incident import write_incident
 from benchmarks.accuracy.generate.kinds import KINDS
 from benchmarks.accuracy.generate.noise import OF_RANKS
+from benchmarks.accuracy.generate.parts import PARTS
 from benchmarks.accuracy.generate.plan import Plan, draw_plan
+from benchmarks.accuracy.generate.scene import Setting
 from benchmarks.accuracy.score.truth import read_truth
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Params
@@ -19,13 +21,14 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held == "untouched")
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "untouched"))
+GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
 def plan_of(kind: str) -> Plan:
-    """The first small incident of a kind of the untouched part, with all its evidence."""
-    plans = (draw_plan(5, number, "untouched") for number in range(20_000))
+    """The first small incident of a kind of its part, with all its evidence."""
+    plans = (draw_plan(5, number, KINDS[kind].held) for number in range(20_000))
     found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks <= 16)
     return replace(found, taken="nothing")
 
@@ -41,24 +44,37 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     for path, line_no, text in truth.witnesses:
         assert text in (truth.folder / path).read_bytes().decode().split("\n")[line_no - 1]
     for file in (truth.folder / "ais").rglob("ais*.INFO.*"):
-        lines = [line for line in file.read_text("utf-8").split("\n") if line[1:2] == " "]
-        assert lines and all(RECORD.match(line) for line in lines if not line.startswith((" Y:", " Victory")))
+        text = file.read_text("utf-8")
+        lines = [line for line in text.split("\n") if line[1:2] == " "]
+        assert lines or text.startswith("Rotated")
+        assert all(RECORD.match(line) for line in lines if not line.startswith((" Y:", " Victory")))
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-def test_held_back_kinds_are_of_both_sides() -> None:
-    """About half of the kinds of the untouched part are faults of storage, and no other part has one of them."""
-    storage = [name for name in HELD if KINDS[name].side == "storage"]
-    assert len(HELD) >= 14 and 0.4 <= len(storage) / len(HELD) <= 0.6
-    for part in ("tune", "known", "second"):
-        assert not {draw_plan(3, number, part).kind.name for number in range(200)} & set(HELD)
+@pytest.mark.parametrize("part", ["third", "untouched"])
+def test_held_back_kinds_are_of_both_sides(part: str) -> None:
+    """About half of the kinds of a part are faults of storage, and no other part has one of them."""
+    held = {kind.name for kind in KINDS.values() if kind.held == part}
+    storage = [name for name in held if KINDS[name].side == "storage"]
+    assert len(held) >= 14 and 0.4 <= len(storage) / len(held) <= 0.6
+    for other in PARTS.keys() - {part}:
+        assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-def test_nobody_speaks_in_a_job_that_never_starts() -> None:
+@pytest.mark.parametrize("part", ["third", "untouched"])
+def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if not plan.kind.trains]
+    plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
     assert len(plans) >= 5 and any(plan.setting.noise for plan in plans)
     assert not {name for plan in plans for name in plan.setting.noise} & set(OF_RANKS)
+
+
+def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
+    """A target whose clock is ahead opened its log later than all others, by its own clock."""
+    truth = read_truth(write_incident(replace(plan_of("clock_ahead"), setting=Setting()), tmp_path))
+    (wrong,) = truth.expected[0].nodes or ()
+    started = {file.parent.name: file.name.split(".")[3] for file in (truth.folder / "ais").rglob("ais*.INFO.*")}
+    assert all(stamp < started[wrong] for node, stamp in started.items() if node != wrong)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +82,7 @@ def test_nobody_speaks_in_a_job_that_never_starts() -> None:
     [
         ("known", "target_crashes segmentation_fault primary_proxy_killed target_crashes unused_parameters"),
         ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
+        ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
@@ -85,15 +102,18 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("icefall", r"2026-09-14 10:20:00,000 WARNING \[loop\.py:7\] \(3/8\) late"),
         ("composer", r"2026-09-14 10:20:00,000: rank3\[\d+\]\[MainThread\]: WARNING: loop: late"),
         ("fairseq", r"2026-09-14 10:20:00 \| WARNING \| loop \| late"),
+        ("olmo", r"2026-09-14 10:20:00\.000\t\S+:3\tloop:7\tWARNING\tlate"),
+        ("returnn", r"WARNING: late"),
+        ("timm", r"WARNING: late"),
     ],
 )
 def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
-    """A message has the head of its framework: with the rank in icefall and Composer, without in fairseq."""
+    """A message has the head of its framework: with its rank, its host, or neither."""
     job = run_of(style)
     job.note(job.begin, 3, "late", "W", 7, "loop")
     job.start()
     assert re.fullmatch(head, job.lines[0].text)
-    greetings = [line for line in job.lines if re.search("Setting seed|Device: cuda|distributed init", line.text)]
+    greetings = [line for line in job.lines if re.search(GREETING, line.text)]
     assert sorted(line.rank or 0 for line in greetings) == list(range(8))
     assert not any("Initializing distributed" in line.text for line in job.lines)
 

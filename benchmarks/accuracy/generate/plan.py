@@ -1,6 +1,6 @@
 """Draws what an incident is made of: fault x noise x evidence taken away x topology, releases, frameworks and clocks.
 
-What the parts may show is in parts.py; the untouched part adds fault kinds of its own.
+What the parts may show is in parts.py; a part that is held back has fault kinds of its own.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
 FAR_S = 4.0
 #: Frameworks that print no rank in a message, and the first release whose watchdog names groups and global ranks.
-NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr", "fairseq")
+NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr", "fairseq", "returnn", "timm")
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr", "icefall")
+TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 

@@ -118,13 +118,16 @@ class Scene(Stage):
     def close(
         self, story: str, expects: tuple[Expect, ...], assumptions: tuple[str, ...] = (), until: int = 0
     ) -> Scenario:
-        """The noise of the end, wrong clocks, the dumps."""
+        """The noise of the end, wrong clocks (a fault may have set one of its own), the dumps."""
         for noise in self.around.last:
             self.make_noise(noise)
+        wrong = dict(self.cluster.skews)
         for node in self.cluster.nodes:
             self.cluster.skews[node.node_id] = round(self.setting.cluster_skew_s * 1e9)
         for index, ahead in self.setting.skews:
             self.cluster.skews[self.cluster.target(index).node_id] = round(ahead * 1e9)
+        for node_id, ahead in wrong.items():
+            self.cluster.skews[node_id] += ahead
         made = super().close(story, expects, assumptions, until)
         return replace(made, files=(*made.files, *self._dumps()))
 
@@ -158,6 +161,13 @@ class Scene(Stage):
             if (one.at, one.what) not in self.noise_marks and not any(word in one.what for word in ordinary)
         ]
         return min(found, default=self.at)
+
+
+def readers(stage: Stage) -> list[int]:
+    """Ranks that read data, without the culprit, in an order of chance: those first in their tensor group and stage."""
+    mesh = stage.setting.mesh if isinstance(stage, Scene) else None
+    ranks = [one for one in range(stage.params.ranks) if mesh is None or not (mesh.place(one)[0] or mesh.place(one)[2])]
+    return stage.draw.child("readers").shuffled([one for one in ranks if one != stage.culprit])
 
 
 def describe(setting: Setting) -> str:

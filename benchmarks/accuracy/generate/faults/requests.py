@@ -9,11 +9,13 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
 
-def exhausted(stage: Stage, at: int, rank: int, text: str, kind: str = "ConnectionError") -> None:
-    """The SDK has no retries left: its error line and the exception."""
+def exhausted(
+    stage: Stage, at: int, rank: int, text: str, kind: str = "ConnectionError", inner: tuple[sdk.Frame, ...] = ()
+) -> None:
+    """The SDK has no retries left: its error line and the exception; `inner` are the frames if it was no get-batch."""
     job = stage.job.job
     stage.job.sdk_warning(at, rank, "All retries exhausted; request failed", "ERROR")
-    caller = sdk.main_frames(job, stage.step, *sdk.batch_get_frames(job))
+    caller = sdk.main_frames(job, stage.step, *(inner or sdk.batch_get_frames(job)))
     stage.job.raise_on(at + 2 * MS, rank, sdk.exhausted(job, caller, kind, text))
 
 
@@ -44,12 +46,14 @@ def object_path(stage: Stage, rank: int, name: str) -> str:
     return f"/v1/objects/{stage.bucket}/{name}?provider=ais&pid={stage.proxy_of(rank).node_id}"
 
 
-def refused_get(stage: Stage, at: int, rank: int, node: Node, name: str, status: tuple[int, str], text: str) -> str:
-    """The traceback of a single GET that a node answers with an error; 404 has an exception of its own."""
+def refused_get(
+    stage: Stage, at: int, rank: int, node: Node, name: str, status: tuple[int, str], text: str, tcode: str = ""
+) -> str:
+    """The traceback of a single GET that a node answers with an error; 404 and 409 have exceptions of their own."""
     job, path = stage.job.job, f"/v1/objects/{stage.bucket}/{name}"
     url = node.url(0) + path + sdk.query(stage.proxy_of(rank), at)
-    body = sdk.answer(node, status[0], text, "GET", path, stage.client(rank))
-    error = "ErrObjNotFound" if status[0] == 404 else "AISError"
+    body = sdk.answer(node, status[0], text, "GET", path, stage.client(rank), tcode)
+    error = {404: "ErrObjNotFound", 409: "ErrGETConflict"}.get(status[0], "AISError")
     failure = f"aistore.sdk.errors.{error}: " + sdk.request_error(status[0], body, url)
     read = "content = self.bucket.object(name).get_reader().read_all()"
     inner = sdk.Frame(f"{job.build['site']}/aistore/sdk/obj/object_reader.py", 121, "read_all", "response = self.get()")

@@ -1,4 +1,4 @@
-"""Exceptions of the training script itself: where they are raised, and how they end the job."""
+"""Exceptions of the training script itself and of CUDA: their words, where they are raised, how they end the job."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from fixtures.generator import sdk
 from fixtures.generator.moment import MS
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
+
+ADVICE = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+    "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable "
+    "device-side assertions.\n"
+)
 
 
 def loss_frames(stage: Stage, code: str) -> tuple[sdk.Frame, ...]:
@@ -17,3 +23,10 @@ def raise_and_exit(stage: Stage, at: int, rank: int, text: str, code: str) -> No
     """An exception in the training code that ends the process, and with it the job."""
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(loss_frames(stage, code), text)))
     stage.job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+
+
+def cuda_error(order: int, what: str, name: str) -> str:
+    """An error of CUDA with PyTorch's advice; from 2.9 on it tells where to read about the name."""
+    page = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"
+    search = f"Search for `{name}' in {page} for more information.\n" if order >= 209 else ""
+    return f"CUDA error: {what}\n{search}{ADVICE}"
