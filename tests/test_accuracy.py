@@ -20,7 +20,7 @@ from benchmarks.accuracy.generate.parts import PARTS
 from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, torchrun_root_cause
-from benchmarks.accuracy.score.fit import STEPS, fitted
+from benchmarks.accuracy.score.fit import STEPS, Answered, fitted
 from benchmarks.accuracy.score.intervals import Share, calibration_error
 from benchmarks.accuracy.score.judge import Judged, citations, judge, stands
 from benchmarks.accuracy.score.robust import CHANGES, changed
@@ -154,21 +154,23 @@ def test_intervals() -> None:
 
 
 def test_fit_is_modest_and_never_falls() -> None:
-    """Seen answers are drawn to what unseen ones were worth, and a higher score is never less sure."""
-    one = fitted([(0.75, True)] * 42 + [(0.75, False)] * 2)[2]
-    assert (one.right, one.count, one.confidence) == (42, 44, 0.87)
-    pairs = [(0.4, True)] * 8 + [(0.4, False)] * 8 + [(0.85, False)] * 60 + [(0.95, True)] * 90
-    steps = [one.confidence for one in fitted(pairs)]
-    assert steps == sorted(steps) and steps[0] < 0.7 and steps[3] < 0.9 < steps[4] < 1
+    """Seen answers count for a tenth of unseen ones, by what they say of storage, and a higher score is never less sure."""
+    right, wrong = Answered(True, 0.85, True), Answered(False, 0.75, False)
+    none, many = fitted([], accuses=True), fitted([right] * 1000 + [wrong] * 50, accuses=True)
+    assert (many[2].right, many[2].count) == (1000, 1000) and none[2].confidence < many[2].confidence < 1
+    steps = [one.confidence for one in fitted([right] * 100 + [wrong] * 400, accuses=False)]
+    assert steps == sorted(steps) and steps[1] < fitted([], accuses=False)[1].confidence
 
 
 def test_confidence_steps_are_those_that_were_fitted() -> None:
     """The steps of the SQL are those the fit has, and their confidences never fall."""
     with in_memory() as connection:
         build_views(connection, [spec for spec in view_specs() if spec.name == "confidence_step"])
-        rows = connection.execute("select score_from, confidence from confidence_step order by score_from").fetchall()
-    assert tuple(float(row[0]) for row in rows) == STEPS
-    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+        for accuses in (True, False):
+            asked = "select score_from, confidence from confidence_step where accuses = ? order by score_from"
+            rows = connection.execute(asked, [accuses]).fetchall()
+            assert tuple(float(row[0]) for row in rows) == STEPS
+            assert [row[1] for row in rows] == sorted(row[1] for row in rows)
 
 
 def test_an_unjudged_field_counts_nowhere() -> None:
