@@ -24,6 +24,7 @@ from (
         ('fault_slack_s', 5.0, 'clock error and flush order between two nodes'),
         ('stale_effect_s', 900.0, 'streams opened under an old cluster map stay broken until the xaction ends'),
         ('window_margin_s', 120.0, 'what leads to a collective time-out begins up to two minutes before its wait'),
+        ('usual_line_s', 1800.0, 'a kind of unknown line that comes three times or more over longer than this is usual, and tells nothing'),
         ('hang_gap_s', 120.0, 'a job that writes nothing for longer than this and five steps has stopped'),
         ('dump_wait_s', 5.0, 'a dump written within seconds of the last call is of a job that runs; time-outs are longer'),
         ('late_start_s', 0.5, 'clocks of hosts kept by NTP differ by less, and so do ranks that share their work evenly'),

@@ -36,6 +36,7 @@ from (
         ('mover_closed', 0.7, false, false, false, 'had closed its data mover while batches ran', 'had closed its data mover while batches ran', 'Entries that came in were thrown away: file it with the AIStore version; a longer idle time-out of shared streams may avoid it.'),
         ('evicting', 0.25, true, false, true, 'was evicting objects (LRU)', 'was evicting objects (LRU)', 'A bucket without a backend loses what is evicted: switch LRU off for it (ais bucket props set), and make room; put back what is gone.'),
         ('certificate', 0.75, false, false, true, 'had an expired certificate', 'had an expired certificate', 'Renew the certificate on all nodes and load it.'),
+        ('unexplained', 0.6, false, false, false, 'printed errors that no rule knows', 'printed errors that no rule knows', 'Read these lines; a pattern of your own (patterns in aiscorr.toml) gives them a meaning.'),
         ('pressure', 0.65, false, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
         ('handler_panic', 0.6, false, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
         ('cut', 0.5, false, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),

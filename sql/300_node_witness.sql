@@ -1,9 +1,9 @@
 -- A line that says something about the state of an AIStore node, by itself or by a peer.
 -- grain: one row a line and the node it is about
--- reads: ais_event, node_endpoint, node_process, node
+-- reads: ais_event, node_endpoint, node_process, node, threshold
 -- stored: yes
 -- empty without: node
--- note: A peer named only by an address is looked up. An error that a node got back from one it had called (`called by` itself) says nothing of its own state. A kill leaves no line on the node: the end of its last line before the next start stands for it.
+-- note: A peer named only by an address is looked up. An error that a node got back from one it had called (`called by` itself) says nothing of its own state. A kill leaves no line on the node: the end of its last line before the next start stands for it. unknown_error: a warning or error of the node itself that no pattern knows, which is not about a client and is not usual: kinds of lines that come again over usual_line_s are.
 create or replace view node_witness as
 with stated as (
     select
@@ -31,6 +31,16 @@ broken as (
     where e.node_effect is null and e.chain_step in ('stream_break', 'reconnect', 'client_error', 'abort_notice') and e.severity in ('W', 'E')
         and e.role in ('symptom', 'consequence', 'retry', 'cause')
 ),
+strange as (
+    select
+        cluster, node_id, 'unknown_error' as effect, node_id as witness_id, utc_ns, file_id, line_no, text, pattern,
+        regexp_replace(substr(message, 1, 80), '\[[^\]]*\]|"[^"]*"|[0-9]+|/[^ ]*', '', 'g') as words
+    from ais_event
+    where pattern in ('other_error', 'other_warning') and node_id is not null
+        and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid')
+    qualify count(*) over (partition by cluster, words) < 3
+        or max(utc_ns) over (partition by cluster, words) - min(utc_ns) over (partition by cluster, words) <= (select value * 1000000000 from threshold where name = 'usual_line_s')
+),
 killed as (
     select
         p.cluster, p.node_id, 'killed' as effect, p.node_id as witness_id, p.last_ns as utc_ns,
@@ -55,6 +65,8 @@ from (
     select * from stated
     union all by name
     select * from broken
+    union all by name
+    select * exclude (words) from strange
     union all by name
     select * from killed
 ) as w

@@ -2,11 +2,11 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing. A stuck batch has been so for the time its line says.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing. A stuck batch has been so for the time its line says. Warnings that no pattern knows are something only if they are as many.
 create or replace view node_trouble as
 with sign as (
     select
-        cluster, node_id, utc_ns, utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns, file_id, line_no, text, effect,
+        cluster, node_id, utc_ns, utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns, file_id, line_no, text, effect, pattern = 'other_error' as is_error,
         case
             when effect = 'out_of_space' then 'out_of_space'
             when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
@@ -23,6 +23,7 @@ with sign as (
             when effect = 'primary_changed' then 'primary_change'
             when effect = 'goroutines_high' then 'goroutines'
             when effect = 'handler_panic' then 'handler_panic'
+            when effect = 'unknown_error' then 'unexplained'
         end as fault_kind
     from node_witness
 ),
@@ -49,7 +50,7 @@ numbered as (
 span as (
     select
         cluster, node_id, fault_kind, span_no,
-        min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
+        min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count, bool_or(is_error) as has_error,
         arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
@@ -75,4 +76,4 @@ select
 from span as s
 join threshold as b on b.name = 'disk_line_s'
 join threshold as k on k.name = 'stuck_disk_lines'
-where s.fault_kind <> 'disk_slow' or s.sign_count >= k.value
+where (s.fault_kind <> 'disk_slow' or s.sign_count >= k.value) and (s.fault_kind <> 'unexplained' or s.has_error or s.sign_count >= k.value)
