@@ -154,7 +154,7 @@ def test_intervals() -> None:
 
 
 def test_fit_is_modest_and_never_falls() -> None:
-    """Seen answers count for a tenth of unseen ones, by what they say of storage, and a higher score is never less sure."""
+    """Seen answers count for little beside unseen ones, those that accuse apart; a higher score is never less sure."""
     right, wrong = Answered(True, 0.85, True), Answered(False, 0.75, False)
     none, many = fitted([], accuses=True), fitted([right] * 1000 + [wrong] * 50, accuses=True)
     assert (many[2].right, many[2].count) == (1000, 1000) and none[2].confidence < many[2].confidence < 1

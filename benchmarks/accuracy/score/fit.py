@@ -78,8 +78,8 @@ def report_of_fit(judged: Sequence[Judged]) -> str:
     """The rows for the SQL file."""
     answers = counted(judged)
     return "\n".join(
-        f"        ({str(accuses).lower()}, {one.score_from}, {one.confidence}, '{one.right} of {one.count} such answers "
-        f"were right, and {UNSEEN[accuses][one.score_from][0]} of {UNSEEN[accuses][one.score_from][1]} on incidents "
+        f"        ({str(accuses).lower()}, {one.score_from}, {one.confidence}, '{one.right} of {one.count} such "
+        f"answers were right, and {UNSEEN[accuses][one.score_from][0]} of {UNSEEN[accuses][one.score_from][1]} on incidents "
         "nobody had seen'),"
         for accuses in (True, False)
         for one in fitted(answers, accuses=accuses)
