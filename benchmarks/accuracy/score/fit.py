@@ -77,10 +77,10 @@ def _confidence(block: Sequence[tuple[float, int, int]], accuses: bool) -> float
 def report_of_fit(judged: Sequence[Judged]) -> str:
     """The rows for the SQL file."""
     answers = counted(judged)
-    return "\n".join(
-        f"        ({str(accuses).lower()}, {one.score_from}, {one.confidence}, '{one.right} of {one.count} such "
-        f"answers were right, and {UNSEEN[accuses][one.score_from][0]} of {UNSEEN[accuses][one.score_from][1]} on incidents "
-        "nobody had seen'),"
-        for accuses in (True, False)
-        for one in fitted(answers, accuses=accuses)
-    )
+    rows = [one for accuses in (True, False) for one in fitted(answers, accuses=accuses)]
+    return "\n".join(f"        {_row(one, *UNSEEN[one.accuses][one.score_from])}," for one in rows)
+
+
+def _row(one: Fitted, unseen_right: int, unseen_count: int) -> str:
+    counts = f"{one.right} of {one.count} such answers were right, and {unseen_right} of {unseen_count}"
+    return f"({str(one.accuses).lower()}, {one.score_from}, {one.confidence}, '{counts} on incidents nobody had seen')"
