@@ -38,7 +38,7 @@ judgement as (
             when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when (crash_node_id is not null or crash_pattern = 'http_server_error') and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-            when is_storage_seen and not is_server_word and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when crash_pattern like '%read\_timeout' escape '\' then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
+            when is_storage_seen and not is_server_word and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when crash_pattern like '%read\_timeout' escape '\' then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
             when covered_count > 0 then 'storage_logs_partial'
             else 'client_side_only'

@@ -33,7 +33,8 @@ _FRAME_KINDS = (
     (
         "storage",
         re.compile(
-            r"/(?:aistore|lhotse/ais|urllib3|requests|botocore|boto3|s3fs|fsspec|gcsfs|smart_open|httpx|aiohttp|huggingface_hub)/"
+            r"/(?:(?:aistore|lhotse/ais|urllib3|requests|botocore|boto3|s3transfer|s3fs|fsspec|gcsfs|smart_open|httpx|aiohttp"
+            r"|huggingface_hub|multistorageclient)/|webdataset/gopen)"
         ),
     ),
     ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
