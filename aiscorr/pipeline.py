@@ -18,7 +18,7 @@ from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.parse.spec import FORMAT_TABLES, pattern_set, read_folder
-from aiscorr.refresh import are_views_current, refresh_views
+from aiscorr.refresh import are_views_current, refresh_views, watch_rows
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
@@ -250,6 +250,7 @@ def _store(
 ) -> int:
     run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
+    watched = watch_rows(connection, [*merged.replaced, *(summary.file_id for summary in merged.summaries)])
     load.delete_rows(connection, merged.replaced)
     load.forget_copies(connection, merged.replaced)
     for summary in merged.summaries:
@@ -268,7 +269,7 @@ def _store(
     )
     connection.execute("commit")
     connection.execute("begin")
-    refresh_views(connection)
+    refresh_views(connection, watched=watched)
     name_failures(connection)
     keep_conclusions(connection, run_id, now)
     connection.execute("commit")
