@@ -1,8 +1,8 @@
 """Says which columns and rows of which tables a view stands on, from its SQL as DuckDB parses it.
 
-A column counts as used where its name, or a star over its table, stands in a select from the table, or below that: a
-column told of too much costs a view computed in vain, one too little would leave it stale. Rows are used where a
-condition on them holds (row_uses.py), all of them where a mention of the table has none.
+A column counts as used where its name stands in a select from the table, or below that, or anywhere where a star takes
+it (stars.py): one told of too much costs a view computed in vain, one too little would leave it stale. Rows are used
+where a condition on them holds (row_uses.py), all of them where a mention of the table has none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
 from aiscorr.row_uses import Condition, Rows, conditions
+from aiscorr.stars import are_named_later, objects, stars_of
 from aiscorr.store.database import in_memory
 from aiscorr.views import ViewSpec
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Names of columns, some of which may be of other tables; none where every column is used.
 Names = frozenset[str] | None
-_READER_VERSION = "3"
+_READER_VERSION = "5"
 
 
 @dataclass(frozen=True)
@@ -100,31 +101,43 @@ def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, Us
     """The tables that a select mentions, with what it uses of them."""
     (text,) = connection.execute("select json_serialize_sql(?)", [select]).fetchall()[0]
     tree = json.loads(text)
-    nodes = list(_nodes(tree))
+    nodes = list(objects(tree))
     tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]
+    found = {table["table_name"] for table in tables}
+    if tree["error"] or _is_unnamed(nodes):
+        return dict.fromkeys(found, _EVERYTHING)
+    last = {node["column_names"][-1] for node in nodes if node.get("type") == "COLUMN_REF"}
     # a table named where a value is wanted is the whole row; names given to its columns hide theirs
-    whole = {t["table_name"] for t in tables if {t["alias"], t["table_name"]} & _last_names(nodes)}
-    whole |= {t["table_name"] for t in tables if t["column_name_alias"]}
-    unnamed = ("PIVOT", "SHOW_REF", "POSITIONAL_REFERENCE")
-    if tree["error"] or "rowid" in _last_names(nodes) or any(node.get("type") in unnamed for node in nodes):
-        whole |= {t["table_name"] for t in tables}
+    whole = {t["table_name"] for t in tables if {t["alias"], t["table_name"]} & last or t["column_name_alias"]}
+    subqueries = {node["alias"] for node in nodes if node.get("type") == "SUBQUERY" and "subquery" in node}
+    is_lost = not (whole or subqueries & last) and are_named_later(tree["statements"][0]["node"], nodes)
     names: dict[str, set[str]] = {}
     for node in nodes:
         if node.get("type") == "SELECT_NODE":
-            whole |= set(_starred(node))
-            for table, some in _named(node, {t["alias"] or t["table_name"] for t in tables}):
-                names.setdefault(table, set()).update(some)
-    rows = {} if tree["error"] else conditions(connection, nodes)
-    found = {t["table_name"] for t in tables}
-    return {
-        table: Use(None if table in whole or table not in names else frozenset(names[table]), rows.get(table))
-        for table in sorted(found)
-    }
+            some = set(_starred(node))
+            whole |= set() if is_lost else some
+            for table, own in _named(node, {t["alias"] or t["table_name"] for t in tables}):
+                names.setdefault(table, set()).update(own, _all_names(nodes) if table in some else ())
+    rows = conditions(connection, nodes)
+    told = {table: frozenset(names[table]) for table in found - whole if table in names}
+    return {table: Use(told.get(table), rows.get(table)) for table in sorted(found)}
+
+
+def _is_unnamed(nodes: list[dict[str, Any]]) -> bool:
+    """Whether columns are used without a name that stands in the SQL, or a row by its place."""
+    odd = ("PIVOT", "SHOW_REF", "POSITIONAL_REFERENCE", "NATURAL")
+    is_odd = any(node.get("type") in odd or node.get("ref_type") in odd for node in nodes)
+    return is_odd or "rowid" in _all_names(nodes)
+
+
+def _all_names(nodes: list[dict[str, Any]]) -> set[str]:
+    names = {name.lower() for node in nodes if node.get("type") == "COLUMN_REF" for name in node["column_names"]}
+    return names | {name.lower() for node in nodes for name in node.get("using_columns", ())}
 
 
 def _named(select: dict[str, Any], aliases: set[str]) -> Iterator[tuple[str, set[str]]]:
     """The tables in the `from` of one select, each with the names in the select that may be of its columns."""
-    below = list(_nodes(select, "cte_map"))
+    below = list(objects(select, "cte_map"))
     names = [node["column_names"] for node in below if node.get("type") == "COLUMN_REF"]
     joined = {name.lower() for node in below for name in node.get("using_columns", ())}
     for source in _sources(select["from_table"]):
@@ -135,16 +148,13 @@ def _named(select: dict[str, Any], aliases: set[str]) -> Iterator[tuple[str, set
             yield source["table_name"], {part.lower() for name in own for part in name} | joined
 
 
-def _last_names(nodes: list[dict[str, Any]]) -> set[str]:
-    return {node["column_names"][-1] for node in nodes if node.get("type") == "COLUMN_REF"}
-
-
 def _starred(select: dict[str, Any]) -> Iterator[str]:
-    """The tables in the `from` of one select that a star, or a join by whatever names are alike, takes whole."""
-    has_star = any(node.get("type") == "STAR" for node in _nodes(select, "from_table", "cte_map"))
-    sources = list(_sources(select["from_table"]))
-    if has_star or any(node.get("ref_type") == "NATURAL" for node in sources):
-        yield from (node["table_name"] for node in sources if node["type"] == "BASE_TABLE")
+    """The tables in the `from` of one select that a star of its own takes."""
+    stars = {star["relation_name"] for star in stars_of(select)}
+    for node in _sources(select["from_table"]):
+        called = {"", node.get("alias") or node.get("table_name")}
+        if node["type"] == "BASE_TABLE" and not stars.isdisjoint(called):
+            yield node["table_name"]
 
 
 def _sources(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -153,15 +163,3 @@ def _sources(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if table["type"] == "JOIN":
         yield from _sources(table["left"])
         yield from _sources(table["right"])
-
-
-def _nodes(tree: Any, *without: str) -> Iterator[dict[str, Any]]:
-    """Every object of the tree, those below the named keys of its root left out."""
-    if isinstance(tree, dict):
-        yield tree
-        for key, value in tree.items():
-            if key not in without:
-                yield from _nodes(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _nodes(value)

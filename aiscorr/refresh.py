@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.cache import key_of
-from aiscorr.changes import Watched, that_see, watch
+from aiscorr.changes import that_see, that_see_files
 from aiscorr.errors import DatabaseError
 from aiscorr.inputs import Use, view_uses
 from aiscorr.store.database import reading
@@ -67,24 +67,24 @@ def reading_views(
             raise DatabaseError(_OTHER_VIEWS, where=path, try_this=_OTHER_VIEWS_HELP) from None
 
 
-def refresh_views(
-    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec] | None = None, watched: Watched | None = None
-) -> None:
+def refresh_views(connection: duckdb.DuckDBPyConnection, stale: Collection[str] | None = None) -> None:
     """Computes the views whose inputs or SQL changed since they were computed; the caller's transaction holds it.
 
-    `watched`: what views saw of the stored tables before rows came and went.
+    `stale`: those that use what changed in the stored tables, where that is known; else all that use these tables.
     """
-    specs = view_specs() if specs is None else specs
+    specs = view_specs()
     if _definitions(connection) == _wanted(specs):
-        _compute_changed(connection, specs, watched)
+        _compute_changed(connection, specs, stale)
     else:
         _compute_all(connection, specs)
     connection.execute("delete from changed_table")
 
 
-def watch_rows(connection: duckdb.DuckDBPyConnection, file_ids: Collection[int]) -> Watched:
-    """What views see of the stored tables before rows of these files, and of no others, come and go."""
-    return watch(connection, file_ids, _readers(view_specs()))
+def stale_views(connection: duckdb.DuckDBPyConnection, file_ids: Collection[int]) -> set[str]:
+    """The views that use what the open transaction changed in the stored tables: rows of these files, of no others."""
+    readers = _readers(view_specs())
+    tables = _changed_tables(connection)
+    return {name for table in tables for name in that_see_files(connection, table, file_ids, readers.get(table, {}))}
 
 
 def _readers(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
@@ -115,7 +115,9 @@ def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec
     _keep(connection, specs, contents)
 
 
-def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], watched: Watched | None) -> None:
+def _compute_changed(
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], known_stale: Collection[str] | None
+) -> None:
     """Computes the stored views that stand on something that changed; a plain view changes with what it reads."""
     readers = _readers(specs)
     held = {
@@ -123,10 +125,8 @@ def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[View
         for row in connection.execute("select view, row_count, content_hash from view_state").fetchall()
     }
     stored = {spec.name: spec for spec in specs if spec.is_stored}
-    stale = set[str]()
-    for table in _changed_tables(connection):
-        own = readers.get(table, {})
-        stale |= watched.that_see(connection, table, own) if watched else set(own)
+    changed = {name for table in _changed_tables(connection) for name in readers.get(table, {})}
+    stale = changed if known_stale is None else set(known_stale)
     new: dict[str, _Content | None] = {}
     for name, spec in stored.items():
         if name not in stale or not (held[name].row_count or _may_have_rows(connection, spec, held)):
@@ -135,7 +135,8 @@ def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[View
         content = _content(connection, _FRESH) if row_count else _NOTHING
         if content == held[name]:
             continue
-        stale |= that_see(connection, (spec.stored_name, _FRESH), readers.get(name, {}))
+        waiting = {reader: use for reader, use in readers.get(name, {}).items() if reader not in stale}
+        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting)
         connection.execute(f"drop table {spec.stored_name}")
         connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
         held[name] = new[name] = content
