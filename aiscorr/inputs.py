@@ -1,7 +1,8 @@
-"""Says which columns of which tables a view stands on, from its SQL as DuckDB parses it.
+"""Says which columns and rows of which tables a view stands on, from its SQL as DuckDB parses it.
 
-A column counts as used where its name, or a star over its table, stands anywhere in the view: a column told of too much
-costs a view computed in vain, one too little would leave it stale.
+A column counts as used where its name stands in a select from the table, or below that, or anywhere where a star takes
+it (stars.py): one told of too much costs a view computed in vain, one too little would leave it stale. Rows are used
+where a condition on them holds (row_uses.py), all of them where a mention of the table has none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
+from aiscorr.row_uses import Condition, Rows, conditions
+from aiscorr.stars import are_named_later, objects, stars_of
 from aiscorr.store.database import in_memory
 from aiscorr.views import ViewSpec
 
@@ -21,43 +24,58 @@ if TYPE_CHECKING:
 
 #: Names of columns, some of which may be of other tables; none where every column is used.
 Names = frozenset[str] | None
-_READER_VERSION = "1"
+_READER_VERSION = "5"
 
 
 @dataclass(frozen=True)
-class Mentions:
-    """The names in the SQL of a view, and the tables all of whose columns it takes."""
+class Use:
+    """What a view uses of a table: names of columns, and the rows for which one of the conditions holds."""
 
-    names: frozenset[str]
-    whole: frozenset[str]
+    names: Names
+    rows: Rows
+
+    def __or__(self, other: Use) -> Use:
+        names = None if self.names is None or other.names is None else self.names | other.names
+        return Use(names, None if self.rows is None or other.rows is None else self.rows | other.rows)
+
+    def columns(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Those of the table's columns that it uses."""
+        return tuple(name for name in columns if self.names is None or name.lower() in self.names)
+
+    def condition(self, columns: Sequence[str]) -> str:
+        """SQL that holds for the rows that it uses; a condition with a name that is no column was of something else."""
+        rows = () if self.rows is None else sorted(self.rows, key=lambda row: row.sql)
+        own = {name.lower() for name in columns}
+        return " or ".join(row.sql for row in rows) if rows and all(row.names <= own for row in rows) else "true"
+
+
+_EVERYTHING = Use(None, None)
 
 
 @lru_cache(maxsize=2)
-def column_uses(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Names]]:
-    """For each view the tables and stored views it stands on, also by way of views, with the names that may be used."""
+def view_uses(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
+    """For each view the tables and stored views it stands on, also by way of views, with what it uses of them."""
     mentioned = _all_mentions(specs)
     is_plain = {spec.name for spec in specs if not spec.is_stored}
-    uses: dict[str, dict[str, Names]] = {}
+    uses: dict[str, dict[str, Use]] = {}
     for spec in specs:
-        found = mentioned[spec.name]
-        own: dict[str, Names] = {}
+        own: dict[str, Use] = {}
         for name in spec.reads:
-            more = uses[name] if name in is_plain else {name: None if name in found.whole else found.names}
-            for source, names in more.items():
-                held = own.get(source, frozenset())
-                own[source] = None if held is None or names is None else held | names
+            more = uses[name] if name in is_plain else {name: mentioned[spec.name].get(name, _EVERYTHING)}
+            for source, use in more.items():
+                own[source] = own[source] | use if source in own else use
         uses[spec.name] = own
     return uses
 
 
-def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, Mentions]:
+def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
     """What the views mention, kept from one run to the next: parsing all of them takes longer than a small ingest."""
     import duckdb
 
     def make() -> bytes:
         with in_memory() as connection:
             found = {spec.name: mentions(connection, spec.select) for spec in specs}
-        return json.dumps({name: [sorted(one.names), sorted(one.whole)] for name, one in found.items()}).encode()
+        return json.dumps(found, default=_plain).encode()
 
     key = cache.key_of((_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.select}" for spec in specs)))
     name = f"columns-{key}.json"
@@ -66,39 +84,77 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, Mentions]:
     except ValueError:
         cache.drop(name)
         held = json.loads(make())
-    return {name: Mentions(frozenset(names), frozenset(whole)) for name, (names, whole) in held.items()}
+    return {view: {table: _use(**parts) for table, parts in found.items()} for view, found in held.items()}
 
 
-def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> Mentions:
-    """The names that a select mentions."""
+def _plain(value: Use | Condition | frozenset[Any]) -> object:
+    """As JSON has it."""
+    return sorted(value, key=str) if isinstance(value, frozenset) else value.__dict__
+
+
+def _use(names: list[str] | None, rows: list[dict[str, Any]] | None) -> Use:
+    some = None if rows is None else frozenset(Condition(row["sql"], frozenset(row["names"])) for row in rows)
+    return Use(None if names is None else frozenset(names), some)
+
+
+def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, Use]:
+    """The tables that a select mentions, with what it uses of them."""
     (text,) = connection.execute("select json_serialize_sql(?)", [select]).fetchall()[0]
     tree = json.loads(text)
-    nodes = list(_nodes(tree))
-    names = {name.lower() for node in nodes if node.get("type") == "COLUMN_REF" for name in node["column_names"]}
-    names |= {name.lower() for node in nodes for name in node.get("using_columns", ())}
+    nodes = list(objects(tree))
     tables = [node for node in nodes if node.get("type") == "BASE_TABLE"]
+    found = {table["table_name"] for table in tables}
+    if tree["error"] or _is_unnamed(nodes):
+        return dict.fromkeys(found, _EVERYTHING)
+    last = {node["column_names"][-1] for node in nodes if node.get("type") == "COLUMN_REF"}
     # a table named where a value is wanted is the whole row; names given to its columns hide theirs
-    whole = {t["table_name"] for t in tables if {t["alias"], t["table_name"]} & _last_names(nodes)}
-    whole |= {t["table_name"] for t in tables if t["column_name_alias"]}
-    unnamed = ("PIVOT", "SHOW_REF", "POSITIONAL_REFERENCE")
-    if tree["error"] or "rowid" in names or any(node.get("type") in unnamed for node in nodes):
-        whole |= {t["table_name"] for t in tables}
+    whole = {t["table_name"] for t in tables if {t["alias"], t["table_name"]} & last or t["column_name_alias"]}
+    subqueries = {node["alias"] for node in nodes if node.get("type") == "SUBQUERY" and "subquery" in node}
+    is_lost = not (whole or subqueries & last) and are_named_later(tree["statements"][0]["node"], nodes)
+    names: dict[str, set[str]] = {}
     for node in nodes:
         if node.get("type") == "SELECT_NODE":
-            whole |= set(_starred(node))
-    return Mentions(frozenset(names), frozenset(whole))
+            some = set(_starred(node))
+            whole |= set() if is_lost else some
+            for table, own in _named(node, {t["alias"] or t["table_name"] for t in tables}):
+                names.setdefault(table, set()).update(own, _all_names(nodes) if table in some else ())
+    rows = conditions(connection, nodes)
+    told = {table: frozenset(names[table]) for table in found - whole if table in names}
+    return {table: Use(told.get(table), rows.get(table)) for table in sorted(found)}
 
 
-def _last_names(nodes: list[dict[str, Any]]) -> set[str]:
-    return {node["column_names"][-1] for node in nodes if node.get("type") == "COLUMN_REF"}
+def _is_unnamed(nodes: list[dict[str, Any]]) -> bool:
+    """Whether columns are used without a name that stands in the SQL, or a row by its place."""
+    odd = ("PIVOT", "SHOW_REF", "POSITIONAL_REFERENCE", "NATURAL")
+    is_odd = any(node.get("type") in odd or node.get("ref_type") in odd for node in nodes)
+    return is_odd or "rowid" in _all_names(nodes)
+
+
+def _all_names(nodes: list[dict[str, Any]]) -> set[str]:
+    names = {name.lower() for node in nodes if node.get("type") == "COLUMN_REF" for name in node["column_names"]}
+    return names | {name.lower() for node in nodes for name in node.get("using_columns", ())}
+
+
+def _named(select: dict[str, Any], aliases: set[str]) -> Iterator[tuple[str, set[str]]]:
+    """The tables in the `from` of one select, each with the names in the select that may be of its columns."""
+    below = list(objects(select, "cte_map"))
+    names = [node["column_names"] for node in below if node.get("type") == "COLUMN_REF"]
+    joined = {name.lower() for node in below for name in node.get("using_columns", ())}
+    for source in _sources(select["from_table"]):
+        if source["type"] == "BASE_TABLE":
+            called = source["alias"] or source["table_name"]
+            own = [name[1:] if name[0] == called and len(name) > 1 else name for name in names
+                   if len(name) == 1 or name[0] == called or name[0] not in aliases]  # fmt: skip
+            yield source["table_name"], {part.lower() for name in own for part in name} | joined
 
 
 def _starred(select: dict[str, Any]) -> Iterator[str]:
-    """The tables in the `from` of one select that a star, or a join by whatever names are alike, takes whole."""
-    has_star = any(node.get("type") == "STAR" for node in _nodes(select, "from_table", "cte_map"))
-    sources = list(_sources(select["from_table"]))
-    if has_star or any(node.get("ref_type") == "NATURAL" for node in sources):
-        yield from (node["table_name"] for node in sources if node["type"] == "BASE_TABLE")
+    """The tables in the `from` of one select that a star of its own takes."""
+    stars = {star["relation_name"] for star in stars_of(select)}
+    for node in _sources(select["from_table"]):
+        called = {"", node.get("alias") or node.get("table_name")}
+        if node["type"] == "BASE_TABLE" and not stars.isdisjoint(called):
+            yield node["table_name"]
 
 
 def _sources(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -107,15 +163,3 @@ def _sources(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if table["type"] == "JOIN":
         yield from _sources(table["left"])
         yield from _sources(table["right"])
-
-
-def _nodes(tree: Any, *without: str) -> Iterator[dict[str, Any]]:
-    """Every object of the tree, those below the named keys of its root left out."""
-    if isinstance(tree, dict):
-        yield tree
-        for key, value in tree.items():
-            if key not in without:
-                yield from _nodes(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _nodes(value)

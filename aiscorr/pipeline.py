@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +16,9 @@ from aiscorr.cache import key_of
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
-from aiscorr.parse.spec import FORMAT_TABLES, pattern_set, read_folder
-from aiscorr.refresh import are_views_current, refresh_views
+from aiscorr.parse.spec import FORMAT_TABLES, pattern_set
+from aiscorr.parse.spec_files import folder_key
+from aiscorr.refresh import are_views_current, refresh_views, stale_views
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
@@ -259,28 +259,26 @@ def _store(
     load.upsert_files(connection, merged.summaries, run_id)
     load.touch_files(connection, merged.touched)
     load.note_archives(connection, merged.archives, options_key(options), PARSER_VERSION)
-    key = key_of(_pattern_texts(options))
+    key = key_of(folder_key(Path(folder)) for folder in _pattern_folders(options))
     if load.patterns_key(connection) != key:
         load.replace_patterns(connection, pattern_rows(options), key)
     problems = [*plan.unreadable, *merged.unreadable]
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
+    stale = stale_views(connection, [*merged.replaced, *(summary.file_id for summary in merged.summaries)])
     connection.execute("commit")
     connection.execute("begin")
-    refresh_views(connection)
+    refresh_views(connection, stale)
     name_failures(connection)
     keep_conclusions(connection, run_id, now)
     connection.execute("commit")
     return run_id
 
 
-def _pattern_texts(options: IngestOptions) -> Iterator[str]:
-    """What `pattern_rows` is made from, in the order in which a later file replaces an earlier one."""
-    for folder in (str(Path(__file__).parent / "patterns"), *options.pattern_folders):
-        for path, raw in read_folder(Path(folder)).items():
-            yield Path(path).name
-            yield json.dumps(raw)
+def _pattern_folders(options: IngestOptions) -> tuple[str, ...]:
+    """Where `pattern_rows` is from, in the order in which a later file replaces an earlier one."""
+    return (str(Path(__file__).parent / "patterns"), *options.pattern_folders)
 
 
 def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:

@@ -1,23 +1,24 @@
 """Brings the views of a database up to date: computes anew what stands on other rows or other SQL than last time.
 
-A stored view is computed where a column that it uses changed in one of its inputs. Where it then holds what it held
-before, or holds other values only in columns that are not used, what stands on it is left alone. `changed_table` names
-the tables whose rows changed; `view_state` says what each view held and which SQL made it. Views of
-other SQL, or of another DuckDB, are all made anew.
+A stored view is computed where a row and a column that it uses changed in one of its inputs. Where it then holds what
+it held before, or something else only in rows and columns that are not used, what stands on it is left alone.
+`changed_table` names the tables whose rows changed; `view_state` says what each view held and which SQL made it. Views
+of other SQL, or of another DuckDB, are all made anew.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.cache import key_of
+from aiscorr.changes import that_see, that_see_files
 from aiscorr.errors import DatabaseError
-from aiscorr.inputs import Names, column_uses
+from aiscorr.inputs import Use, view_uses
 from aiscorr.store.database import reading
 from aiscorr.views import Source, ViewSpec, build_view, compute, view_specs
 
@@ -66,14 +67,34 @@ def reading_views(
             raise DatabaseError(_OTHER_VIEWS, where=path, try_this=_OTHER_VIEWS_HELP) from None
 
 
-def refresh_views(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec] | None = None) -> None:
-    """Computes the views whose inputs or SQL changed since they were computed; the caller's transaction holds it."""
-    specs = view_specs() if specs is None else specs
+def refresh_views(connection: duckdb.DuckDBPyConnection, stale: Collection[str] | None = None) -> None:
+    """Computes the views whose inputs or SQL changed since they were computed; the caller's transaction holds it.
+
+    `stale`: those that use what changed in the stored tables, where that is known; else all that use these tables.
+    """
+    specs = view_specs()
     if _definitions(connection) == _wanted(specs):
-        _compute_changed(connection, specs)
+        _compute_changed(connection, specs, stale)
     else:
         _compute_all(connection, specs)
     connection.execute("delete from changed_table")
+
+
+def stale_views(connection: duckdb.DuckDBPyConnection, file_ids: Collection[int]) -> set[str]:
+    """The views that use what the open transaction changed in the stored tables: rows of these files, of no others."""
+    readers = _readers(view_specs())
+    tables = _changed_tables(connection)
+    return {name for table in tables for name in that_see_files(connection, table, file_ids, readers.get(table, {}))}
+
+
+def _readers(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
+    """For each table and stored view the stored views that stand on it, with what they use of it."""
+    uses = view_uses(tuple(specs))
+    found: dict[str, dict[str, Use]] = {}
+    for spec in specs:
+        for name, use in uses[spec.name].items() if spec.is_stored else ():
+            found.setdefault(name, {})[spec.name] = use
+    return found
 
 
 def definitions_key() -> str:
@@ -94,16 +115,18 @@ def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec
     _keep(connection, specs, contents)
 
 
-def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> None:
+def _compute_changed(
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], known_stale: Collection[str] | None
+) -> None:
     """Computes the stored views that stand on something that changed; a plain view changes with what it reads."""
-    uses = column_uses(tuple(specs))
+    readers = _readers(specs)
     held = {
         row[0]: _Content(row[1], row[2])
         for row in connection.execute("select view, row_count, content_hash from view_state").fetchall()
     }
     stored = {spec.name: spec for spec in specs if spec.is_stored}
-    changed = _changed_tables(connection)
-    stale = {reader for reader, used in uses.items() if not changed.isdisjoint(used)}
+    changed = {name for table in _changed_tables(connection) for name in readers.get(table, {})}
+    stale = changed if known_stale is None else set(known_stale)
     new: dict[str, _Content | None] = {}
     for name, spec in stored.items():
         if name not in stale or not (held[name].row_count or _may_have_rows(connection, spec, held)):
@@ -112,31 +135,13 @@ def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[View
         content = _content(connection, _FRESH) if row_count else _NOTHING
         if content == held[name]:
             continue
-        readers = {reader: used[name] for reader, used in uses.items() if reader in stored and name in used}
-        stale |= _that_see(connection, spec, readers, held[name].row_count == row_count)
+        waiting = {reader: use for reader, use in readers.get(name, {}).items() if reader not in stale}
+        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting)
         connection.execute(f"drop table {spec.stored_name}")
         connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
         held[name] = new[name] = content
     connection.execute(f"drop table if exists {_FRESH}")
     _keep(connection, [stored[name] for name in new], new)
-
-
-def _that_see(
-    connection: duckdb.DuckDBPyConnection, spec: ViewSpec, readers: dict[str, Names], is_as_long: bool
-) -> set[str]:
-    """The readers to which a view computed anew is another one: the columns they use do not hold what they held."""
-    if not is_as_long:
-        return set(readers)
-    columns = [row[0] for row in connection.execute(f"from {_FRESH} limit 0").description]
-    used = {reader: tuple(c for c in columns if names is None or c in names) for reader, names in readers.items()}
-    parts = sorted({part for part in used.values() if 0 < len(part) < len(columns)})
-    if not parts:
-        return {reader for reader, part in used.items() if part}
-    sums = ", ".join(f"sum(hash({', '.join(part)}))" for part in parts)
-    sql = f"select {sums} from {spec.stored_name} union all select {sums} from {_FRESH}"
-    before, after = connection.execute(sql).fetchall()
-    same = {part for part, one, other in zip(parts, before, after, strict=True) if one == other}
-    return {reader for reader, part in used.items() if part and part not in same}
 
 
 def _may_have_rows(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, held: dict[str, _Content]) -> bool:

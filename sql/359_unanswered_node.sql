@@ -3,6 +3,7 @@
 -- reads: failure_case, rank_request, node, threshold
 -- stored: yes
 -- empty without: failure_case
+-- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
 -- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
 create or replace view unanswered_node as
 with failed as (

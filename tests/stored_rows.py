@@ -19,7 +19,8 @@ Table = list[tuple[Any, ...]]
 def leave_analysis_out(patch: pytest.MonkeyPatch) -> None:
     """Ingestion stores rows and publishes them, but computes no view and concludes nothing."""
     patch.setattr(pipeline, "blank_database", lambda: None)
-    patch.setattr(pipeline, "refresh_views", lambda connection: None)
+    for name in ("refresh_views", "stale_views"):
+        patch.setattr(pipeline, name, lambda *given: None)
     patch.setattr(pipeline, "are_views_current", lambda connection: True)
     patch.setattr(pipeline, "name_failures", lambda connection: None)
     patch.setattr(pipeline, "keep_conclusions", lambda connection, run_id, now: None)

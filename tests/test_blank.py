@@ -11,7 +11,7 @@ from scenes import Library, read_in
 from test_refresh import assert_as_if_made_anew, contents
 
 from aiscorr import blank, cache
-from aiscorr.inputs import column_uses
+from aiscorr.inputs import view_uses
 from aiscorr.store.database import reading
 from aiscorr.views import view_specs
 
@@ -20,7 +20,7 @@ from aiscorr.views import view_specs
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder in which nothing is yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    column_uses.cache_clear()
+    view_uses.cache_clear()
     return tmp_path / "cache" / "aiscorr"
 
 
@@ -52,11 +52,11 @@ def test_a_damaged_copy_is_made_anew(damage: str, own_cache: Path, tmp_path: Pat
     for path in (kept, columns):
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] if damage == "cut short" else b"[" + data[1:-9] + b"something")
-    column_uses.cache_clear()
+    view_uses.cache_clear()
     again = run("--db", "again.duckdb", "ingest", log)
     assert (again.code, again.err) == (0, "")
-    column_uses.cache_clear()
-    assert column_uses(view_specs())["job"] and len(kept.read_bytes()) > len(good) / 2
+    view_uses.cache_clear()
+    assert view_uses(view_specs())["job"] and len(kept.read_bytes()) > len(good) / 2
     assert blank.blank_database() is not None
 
 

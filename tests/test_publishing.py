@@ -143,7 +143,7 @@ def test_an_error_while_loading_leaves_the_database(
     read_in(db, log)
     before = db.read_bytes()
 
-    def fail(connection: object) -> None:
+    def fail(*given: object) -> None:
         raise MemoryError("no more")
 
     monkeypatch.setattr(pipeline, "refresh_views", fail)

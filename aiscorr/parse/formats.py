@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from aiscorr.errors import SpecError
-from aiscorr.parse.spec import Sample, compile_regex, read_samples, read_toml
+from aiscorr.parse.spec import Sample, compile_regex, read_samples
+from aiscorr.parse.spec_files import read_folder
 
 ROLES = ("file", "wrapper", "stamp", "rank")
 KINDS = ("ais_log", "worker_log", "flight_recorder", "stack_dump", "node_status", "unknown")
@@ -73,9 +74,15 @@ def parse_format(path: Path, raw: Mapping[str, Any]) -> LineFormat:
 @lru_cache(maxsize=8)
 def load_formats(role: str, extra_folders: tuple[str, ...] = ()) -> tuple[LineFormat, ...]:
     """The formats of one role in their order; a later folder replaces a format of the same name."""
+    chosen = (form for form in _all_formats(extra_folders) if form.role == role)
+    return tuple(sorted(chosen, key=lambda form: (form.order, form.name)))
+
+
+@lru_cache(maxsize=8)
+def _all_formats(extra_folders: tuple[str, ...]) -> tuple[LineFormat, ...]:
     found: dict[str, LineFormat] = {}
     for folder in (Path(__file__).parent.parent / "formats", *map(Path, extra_folders)):
-        for path in sorted(folder.glob("*.toml")):
-            found[path.stem] = parse_format(path, read_toml(path))
-    chosen = (f for f in found.values() if f.role == role)
-    return tuple(sorted(chosen, key=lambda f: (f.order, f.name)))
+        for path, raw in read_folder(folder).items():
+            form = parse_format(Path(path), raw)
+            found[form.name] = form
+    return tuple(found.values())

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
 from aiscorr.parse.regex_facts import holds_one
+from aiscorr.parse.spec_files import read_folder
 from aiscorr.parse.values import CONVERTERS, Value, default_converter
 from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
@@ -195,14 +193,6 @@ def compile_regex(text: str, *, where: str, flags: int = 0) -> re.Pattern[bytes]
         ) from None
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file, or a SpecError that names the line."""
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"not valid TOML: {error}", where=str(path), try_this="correct the file at that line") from None
-
-
 def _require(condition: bool, what: str, path: Path, try_this: str) -> None:
     if not condition:
         raise SpecError(what, where=str(path), try_this=try_this)
@@ -315,21 +305,6 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
         samples=samples,
         near_misses=misses,
     )
-
-
-def _date_as_table(value: object) -> dict[str, str]:
-    """JSON has no dates, and no key takes one: as a table it is refused as the wrong type later, with its place."""
-    return {"date": str(value)}
-
-
-def read_folder(folder: Path) -> dict[str, dict[str, Any]]:
-    """The raw content of a folder's spec files by path, parsed once and kept in the cache."""
-    paths = sorted(folder.glob("*.toml"))
-    stats = [path.stat() for path in paths]
-    states = [f"{path.name} {stat.st_size} {stat.st_mtime_ns}" for path, stat in zip(paths, stats, strict=True)]
-    name = f"spec-{key_of([str(folder), *states])}.json"
-    made = cached(name, lambda: json.dumps({str(p): read_toml(p) for p in paths}, default=_date_as_table).encode())
-    return dict(json.loads(made))
 
 
 def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pattern, ...]:

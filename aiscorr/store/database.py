@@ -12,21 +12,19 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aiscorr.disk import sync
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
+from aiscorr.store.copies import copy_at_rest, publish, remove
 from aiscorr.tables import TABLES
 
 if TYPE_CHECKING:
     import duckdb
 
 SCHEMA_VERSION = "3"
-_FICLONE = 0x40049409
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1
@@ -72,10 +70,13 @@ def _busy_error(path: str, error: Exception) -> DatabaseBusyError:
     )
 
 
-def _connect(path: str, *, read_only: bool, config: dict[str, Any], wait_s: float) -> duckdb.DuckDBPyConnection:
+def _connect(
+    path: str, *, read_only: bool, config: dict[str, Any], wait_s: float, named: str = ""
+) -> duckdb.DuckDBPyConnection:
+    """A connection; `named`: what errors call the file, where it is not its path."""
     import duckdb
 
-    return _opened(path, lambda: duckdb.connect(path, read_only=read_only, config=config), wait_s)
+    return _opened(named or path, lambda: duckdb.connect(path, read_only=read_only, config=config), wait_s)
 
 
 def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> duckdb.DuckDBPyConnection:
@@ -232,33 +233,13 @@ def _locked(path: str, wait_s: float) -> Iterator[None]:
         yield
 
 
-def _copy(source: str, target: str) -> None:
-    """A copy that shares blocks where the file system can, else byte by byte."""
-    with open(source, "rb") as old, open(target, "wb") as new:
-        try:
-            fcntl.ioctl(new.fileno(), _FICLONE, old.fileno())
-        except OSError:
-            shutil.copyfileobj(old, new, 1 << 22)
-
-
-def _copy_with_log(path: str, copy: str) -> None:
-    _copy(path, copy)
-    if os.path.exists(f"{path}.wal"):
-        _copy(f"{path}.wal", f"{copy}.wal")
-
-
-def _publish(copy: str, path: str) -> None:
-    sync(copy)
-    os.replace(copy, path)
-    _remove(f"{path}.wal")
-
-
 @contextlib.contextmanager
-def _changing(copy: str, config: dict[str, Any], is_packed: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to write with, closed when the block ends, and the file packed where that is worth it."""
-    connection = _connect(copy, read_only=False, config=config, wait_s=0)
+def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to write to a copy of `path`, closed when the block ends, and packed where that is worth it."""
+    connection = _connect(copy, read_only=False, config=config, wait_s=0, named=path)
     try:
         with _interruptible():
+            check_schema(connection, path)
             _prepare(connection)
             yield connection
             connection.execute("checkpoint")
@@ -289,16 +270,17 @@ def writing(
     config = base_config(memory_limit, threads)
     copy = f"{path}.writing"
     with _locked(path, wait_s):
-        _remove(copy)
+        remove(copy)
         try:
             if os.path.exists(path):
-                with reading(path, memory_limit=memory_limit, threads=threads, wait_s=wait_s):
-                    _copy_with_log(path, copy)
+                while not copy_at_rest(path, copy):
+                    with reading(path, wait_s=wait_s):
+                        pass  # waits for who holds it, or says so
             elif beginning := blank():
                 Path(copy).write_bytes(beginning)
-            with _changing(copy, config, is_packed) as connection:
+            with _changing(copy, path, config, is_packed) as connection:
                 yield connection
-            _publish(copy, path)
+            publish(copy, path)
         except OSError as error:
             raise DatabaseError(
                 f"the database cannot be written: {error.strerror}",
@@ -308,7 +290,7 @@ def writing(
         except Exception as error:
             raise _write_error(path, error) from error
         finally:
-            _remove(copy)
+            remove(copy)
 
 
 def _is_roomy(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -355,6 +337,8 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "set checkpoint_threshold = '1KB'"
     )  # a commit writes the file itself, not the log and then the file
+    if _has_tables(connection):
+        return
     connection.execute("begin")
     connection.execute("create table if not exists schema_info (version varchar)")
     if not connection.execute("select count(*) from schema_info").fetchall()[0][0]:
@@ -364,8 +348,12 @@ def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("commit")
 
 
-def _remove(path: str) -> None:
-    for name in (path, f"{path}.wal", f"{path}.small", f"{path}.small.wal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(name)
-    shutil.rmtree(f"{path}.tmp", ignore_errors=True)
+def _has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
+    import duckdb
+
+    names = ("schema_info", *(table.name for table in TABLES))
+    try:
+        connection.execute(f"select 1 from {', '.join(names)} limit 0").fetchall()
+    except duckdb.CatalogException:
+        return False
+    return True

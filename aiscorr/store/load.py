@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+#: So many ids are looked up in less time than it takes to import what looks them up in bulk.
+_FEW_ROWS = 4096
+
 
 def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
     """What the database holds, by path."""
@@ -98,6 +101,7 @@ class _Streamed:
         import pyarrow as pa
 
         self._paths = paths
+        self._final_of = file_ids
         self._provisional = pa.array(list(file_ids), pa.int32())
         self._final = pa.array(list(file_ids.values()), pa.int32())
 
@@ -123,10 +127,13 @@ class _Streamed:
 
     def _with_final(self, ids: pa.Array) -> pa.Array:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         if pa.types.is_run_end_encoded(ids.type):
             return pa.RunEndEncodedArray.from_arrays(ids.run_ends, self._with_final(ids.values))
+        if len(ids) <= _FEW_ROWS:
+            return pa.array([self._final_of.get(number) for number in ids.to_pylist()], pa.int32())
+        import pyarrow.compute as pc
+
         return self._final.take(pc.index_in(ids, self._provisional))
 
 

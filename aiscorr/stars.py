@@ -1,0 +1,67 @@
+"""Tells of parsed SQL whether a column that a star takes has to be named somewhere to matter to what the SQL gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+Node = dict[str, Any]
+
+
+def objects(tree: Any, *without: str, is_one_select: bool = False) -> Iterator[Node]:
+    """Every object of a tree, those below the named keys of its root left out, and selects in it if so wished."""
+    if isinstance(tree, dict):
+        yield tree
+        for key, value in tree.items():
+            if key not in without and not (is_one_select and key == "subquery"):
+                yield from objects(value, is_one_select=is_one_select)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from objects(value, is_one_select=is_one_select)
+
+
+def stars_of(select: Node) -> list[Node]:
+    """The stars in what one select gives, or asks for in another place than its `from`."""
+    own = objects(select, "from_table", "cte_map", is_one_select=True)
+    return [node for node in own if node.get("type") == "STAR"]
+
+
+def are_named_later(root: Node, nodes: Sequence[Node]) -> bool:
+    """Whether every column that a star takes is lost where no name asks for it; `nodes`: all objects below the root.
+
+    It is not where rows are compared whole, columns are told by their place, or a star stands in what the root gives.
+    """
+    starred = [node for node in nodes if node.get("type") == "SELECT_NODE" and stars_of(node)]
+    kept = [*_selects(root), *(select for node in nodes for select in _by_place(node))]
+    if any(one is other for one in starred for other in kept):
+        return False
+    if any(node.get("aliases") or node.get("column_name_alias") for node in nodes):
+        return False
+    return all(_is_simple(select) for select in starred)
+
+
+def _is_simple(select: Node) -> bool:
+    """Neither distinct nor grouped by all, and the names are those of the table."""
+    is_whole = any(node["type"] == "DISTINCT_MODIFIER" for node in select["modifiers"])
+    is_odd = any(star["columns"] or star["expr"] or star["rename_list"] for star in stars_of(select))
+    return not is_whole and not is_odd and select["aggregate_handling"] == "STANDARD_HANDLING"
+
+
+def _by_place(node: Node) -> Iterator[Node]:
+    """The selects whose columns an object takes by their place, or compares."""
+    if node.get("class") == "SUBQUERY" and node["subquery_type"] != "EXISTS":
+        yield from _selects(node["subquery"].get("node", node["subquery"]))
+    if node.get("type") == "RECURSIVE_CTE_NODE":
+        yield from _selects(node)
+    if node.get("type") == "SET_OPERATION_NODE" and not (node["setop_type"] == "UNION_BY_NAME" and node["setop_all"]):
+        yield from _selects(node)
+
+
+def _selects(node: Node) -> Iterator[Node]:
+    """The selects that give the rows of a statement, a union or a common table."""
+    if node.get("type") == "SELECT_NODE":
+        yield node
+        return
+    for part in node.get("children") or (node.get("left"), node.get("right")):
+        if part is not None:
+            yield from _selects(part)
