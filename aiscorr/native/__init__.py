@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 2
+VERSION = 3
 
 
 def _load() -> ModuleType | None:
@@ -31,12 +32,47 @@ def count_newlines(data: bytes | bytearray, start: int, end: int) -> int:
     return data.count(b"\n", start, end) if module is None else int(module.count_newlines(data, start, end))
 
 
+def iso_ns(raw: bytes) -> int | None:
+    """Nanoseconds of a plain time since 1970 as ISO 8601 writes it; None where Python is to look at it."""
+    return None if module is None else module.iso_ns(raw)
+
+
 def columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[Any] | None]:
     """The values of rows by column; None for a column that no row has."""
     if module is not None:
         return module.columns(rows, names)  # type: ignore[no-any-return]
     found = [[row.get(name) for row in rows] for name in names]
     return [values if values.count(None) < len(values) else None for values in found]
+
+
+#: As in words.c.
+_MOST_WORDS = _LONGEST_WORD = 64
+
+
+def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | bytes], int]:
+    """What tells which of some ASCII words a text holds: bit n of its answer is the n-th word.
+
+    `folds`: the words are in lower case, and the case of the text does not count.
+    """
+    if module is not None and len(words) <= _MOST_WORDS and all(0 < len(word) <= _LONGEST_WORD for word in words):
+        return module.Words(words, folds).of  # type: ignore[no-any-return]
+    numbered = [(1 << number, word, word.decode("ascii")) for number, word in enumerate(words)]
+
+    def find(text: str | bytes) -> int:
+        found = 0
+        if folds:
+            text = text.lower()
+        if isinstance(text, str):
+            for bit, _, word in numbered:
+                if word in text:
+                    found |= bit
+        else:
+            for bit, raw, _ in numbered:
+                if raw in text:
+                    found |= bit
+        return found
+
+    return find
 
 
 def describe() -> str:

@@ -76,8 +76,9 @@ def _array(column: Column, values: list[Value]) -> pa.Array:
     import pyarrow as pa
 
     if column.type == "VARCHAR":
-        found = {text: redact(text) for text in dict.fromkeys(values) if isinstance(text, str)}
-        if any(text != clean for text, clean in found.items()):
+        texts = [text for text in dict.fromkeys(values) if isinstance(text, str)]
+        found = {text: clean for text in texts if (clean := redact(text)) != text}
+        if found:
             values = [found.get(text, text) if isinstance(text, str) else text for text in values]
     return pa.array(values, type=arrow_type(column.type))
 

@@ -51,7 +51,7 @@ def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> boo
 
 
 def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
-    """Words in lower case of which every match holds one, whatever its case; None where there is no telling one.
+    """ASCII words in lower case of which every match holds one, whatever its case; None where there is no telling one.
 
     `\\[rank(\\d+)\\]|RANK (\\d+)` → (b"rank",).
     """
@@ -60,10 +60,10 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     except (_TooManyError, re.error, RecursionError, AttributeError):
         return None
     common = _common_word(texts)
-    if len(common) >= 3:
+    if len(common) >= 3 and common.isascii():
         return (common.encode("latin-1"),)
     longest = {max(text.split(_GAP), key=len) for text in texts}
-    if len(longest) > 4 or any(len(word) < 3 for word in longest):
+    if len(longest) > 4 or any(len(word) < 2 or not word.isascii() for word in longest):
         return None
     return tuple(sorted(word.encode("latin-1") for word in longest))
 

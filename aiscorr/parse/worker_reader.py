@@ -13,7 +13,7 @@ from itertools import tee
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
-from aiscorr.parse.ids import client_ids, may_hold_ids
+from aiscorr.parse.ids import client_ids, may_hold_ids, words_of
 from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.prefixes import LinePrefix, PrefixReader
@@ -131,7 +131,7 @@ class WorkerFile:
         line = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
         prefix = self._reader.prefixes.read(line, self._years)
         if prefix.stamp is not None:
-            self.state.note_stamp(prefix, segment.line_offset)
+            self.state.note_stamp(prefix.stamp, prefix.wrapper_stamp, segment.line_offset)
         key = key_of(prefix)
         self._close_stale(segment.line_no)
         self._fed[key] = segment.line_no
@@ -255,8 +255,9 @@ class WorkerFile:
             "body_start": character_count(line, prefix.body_start),
             "message_start": character_count(line, prefix.message_start),
         }
-        if may_hold_ids(line):
-            row.update(client_ids(text))
+        held = words_of(line)
+        if may_hold_ids(held):
+            row.update(client_ids(text, held))
         other: dict[str, Value] = {}
         for name, value in values.items():
             if name in _COLUMNS:
