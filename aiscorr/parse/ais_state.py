@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
@@ -56,8 +56,11 @@ class AisState:
 
     def copy(self) -> AisState:
         """The state as it is now."""
-        ids = {source: dict(counts) for source, counts in self.ids.items()}
-        return replace(self, ids=ids, uuids=dict(self.uuids), facts=dict(self.facts))
+        found = object.__new__(AisState)
+        found.__dict__.update(self.__dict__)  # replace() takes ten times as long, once for each block
+        found.ids = {source: dict(counts) for source, counts in self.ids.items()}
+        found.uuids, found.facts = dict(self.uuids), dict(self.facts)
+        return found
 
     def dump(self) -> str:
         """As JSON, for ingested_file.resume_state."""

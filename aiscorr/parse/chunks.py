@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aiscorr.checksum import ContentSum, SumMark
+from aiscorr.checksum import ContentSum, SumPlace
 from aiscorr.model import ByteStream
 
 BLOCK_BYTES = 256 * 1024
@@ -28,7 +28,7 @@ class Block:
     size: int
     offset: int
     is_cut: bool
-    before: SumMark
+    before: SumPlace
 
 
 class BlockReader:
@@ -76,7 +76,7 @@ class BlockReader:
             return int(self._stream.readinto(free) or 0)
 
     def _block(self, buffer: bytearray, size: int, *, is_cut: bool) -> Block:
-        before = self.content.mark()
+        before = self.content.place()
         with memoryview(buffer) as view, view[:size] as part:
             self.content.add(part)
         return Block(buffer, size, before.byte_count, is_cut, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 
 from aiscorr.parse.stamps import SECOND_NS, Stamp, YearContext
 
@@ -34,7 +34,10 @@ class WorkerState:
 
     def copy(self) -> WorkerState:
         """The state as it is now."""
-        return replace(self, started_ranks=list(self.started_ranks))
+        found = object.__new__(WorkerState)
+        found.__dict__.update(self.__dict__)  # replace() takes ten times as long, once for each block
+        found.started_ranks = list(self.started_ranks)
+        return found
 
     def dump(self) -> str:
         """As JSON, for ingested_file.resume_state."""
