@@ -50,27 +50,28 @@ _MOST_WORDS = _LONGEST_WORD = 64
 
 
 def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | bytes], int]:
-    """What tells which of some ASCII words a text holds: bit n of its answer is the n-th word.
+    """What tells which of some words a text holds: bit n of its answer is the n-th word.
 
-    `folds`: the words are in lower case, and the case of the text does not count.
+    `folds`: the words are in lower case, and the case of the text does not count. Words asked of a `str` are ASCII.
     """
-    if module is not None and len(words) <= _MOST_WORDS and all(0 < len(word) <= _LONGEST_WORD for word in words):
-        return module.Words(words, folds).of  # type: ignore[no-any-return]
-    numbered = [(1 << number, word, word.decode("ascii")) for number, word in enumerate(words)]
+    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+        return _plain_finder(words, folds)
+    parts = [module.Words(words[at : at + _MOST_WORDS], folds).of for at in range(0, len(words), _MOST_WORDS)]
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
+
+
+def _plain_finder(words: tuple[bytes, ...], folds: bool) -> Callable[[str | bytes], int]:
+    of_bytes = [(1 << number, word) for number, word in enumerate(words)]
+    of_text = [(bit, word.decode("utf-8", "replace")) for bit, word in of_bytes]
 
     def find(text: str | bytes) -> int:
-        found = 0
         if folds:
             text = text.lower()
         if isinstance(text, str):
-            for bit, _, word in numbered:
-                if word in text:
-                    found |= bit
-        else:
-            for bit, raw, _ in numbered:
-                if raw in text:
-                    found |= bit
-        return found
+            return sum(bit for bit, word in of_text if word in text)
+        return sum(bit for bit, word in of_bytes if word in text)
 
     return find
 

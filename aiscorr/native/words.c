@@ -152,12 +152,12 @@ static int number(Bytes text, int count)
     return value;
 }
 
-/* Days from 1970 to a date of the years 1 to 9999; -1 for one that does not exist, or was before 1970. */
+/* Days from 1970 to a date; -1 for one that does not exist, or is not of the years 1970 to 2199. */
 static int64_t days_to(int year, int month, int day)
 {
     static const short before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
     int is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    if (year < 1970 || month < 1 || month > 12 || day < 1)
+    if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1)
         return -1;
     if (day > before[month] - before[month - 1] + (is_leap && month == 2))
         return -1;
