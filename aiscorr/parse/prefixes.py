@@ -120,6 +120,8 @@ class PrefixReader:
         self._stamps = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in stamps])
         with_rank = [needed[form.name] for form in stamps if "rank" in form.regex.groupindex]
         self._stamp_rank_bits = self._bits(*with_rank)
+        naming = [form.name for form in wrappers if {"rank", "local_rank"} & set(form.regex.groupindex)]
+        self._wrapped_rank_bits = self._bits(*map(needed.get, naming))
         self._rank_bits = self._bits(*(searched.words for searched in ranks.values()))
         self._tag = ranks.pop("rank_tag")
         self._group = ranks.pop("rank_group")
@@ -177,7 +179,7 @@ class PrefixReader:
         if held & self._stamp_rank_bits:
             prefix = self.read(line, years)
             return prefix.rank, prefix.local_rank
-        wrapped = self._unwrap(line, held, years)
+        wrapped = self._unwrap(line, held, years) if held & self._wrapped_rank_bits else _BARE_LINE
         if not held & self._rank_bits:
             return wrapped.rank, wrapped.local_rank
         return self._late_rank(line, None, wrapped, True)[0], wrapped.local_rank

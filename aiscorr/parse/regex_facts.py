@@ -6,9 +6,9 @@ Where nothing is sure the answer says so, and the caller searches as if it had n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, AnyStr
+from typing import Any
 
 sre: Any
 sre_parser: Any
@@ -25,14 +25,6 @@ _MAX_WIDTH = 256
 
 class _TooManyError(Exception):
     """More texts than are worth a look."""
-
-
-def holds_one(text: AnyStr, words: Iterable[AnyStr]) -> bool:
-    """Whether a text holds one of the words, as they are written."""
-    for word in words:  # noqa: SIM110 (any() takes three times as long here, once for each line)
-        if word in text:
-            return True
-    return False
 
 
 def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> bool:

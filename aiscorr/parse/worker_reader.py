@@ -24,7 +24,7 @@ from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.values import Value, capture_json, character_count, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import WorkerState
-from aiscorr.parse.worker_tail import TailLine, last_words
+from aiscorr.parse.worker_tail import TailLine, TailPatterns, last_words
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
 
@@ -43,7 +43,7 @@ class WorkerLogReader:
     ) -> None:
         self.sink = sink
         self.patterns: tuple[Pattern, ...] = pattern_set("worker", pattern_folders)
-        self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
+        self.tail_patterns = TailPatterns(pattern_set("tail", pattern_folders))
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.prefilter: Prefilter = build_prefilter(
