@@ -43,7 +43,7 @@ class BlockReader:
         self.is_ended_by_newline = True
 
     def __iter__(self) -> Iterator[Block]:
-        buffer, other = bytearray(self._block_bytes), bytearray(self._block_bytes)
+        buffer, other = bytearray(self._block_bytes), bytearray()
         kept = 0
         while True:
             if kept == len(buffer):

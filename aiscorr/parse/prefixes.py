@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.regex_facts import first_bytes, widest, words_needed
+from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, YearContext, stamp_of
 from aiscorr.parse.word_bits import WordBits
 
@@ -83,7 +83,7 @@ class _Tried:
 
 def _by_first_byte(tried: list[_Tried]) -> list[tuple[_Tried, ...]]:
     """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    firsts = [None if one.form.is_anywhere else first_bytes(one.form.regex) for one in tried]
+    firsts = [None if one.form.is_anywhere else one.form.first_bytes for one in tried]
     pairs = list(zip(tried, firsts, strict=True))
     chosen = [tuple(one for one, first in pairs if first is None or byte in first) for byte in range(256)]
     return [*chosen, tuple(tried)]

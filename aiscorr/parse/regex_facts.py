@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -42,6 +43,7 @@ def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> boo
     return not [text for text in rest if not _holds(text, folded)]
 
 
+@lru_cache(maxsize=1024)
 def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     """ASCII words in lower case of which every match holds one, whatever its case; None where there is no telling one.
 
@@ -60,6 +62,7 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     return tuple(sorted(word.encode("latin-1") for word in longest))
 
 
+@lru_cache(maxsize=1024)
 def widest(regex: re.Pattern[bytes]) -> int | None:
     """The most bytes a match can have; None where there is no small limit."""
     try:
@@ -70,6 +73,7 @@ def widest(regex: re.Pattern[bytes]) -> int | None:
     return width if width <= _MAX_WIDTH else None
 
 
+@lru_cache(maxsize=1024)
 def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     """The bytes a match may begin with; None where any will do, or none is needed."""
     if regex.flags & re.IGNORECASE:
