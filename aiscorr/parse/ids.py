@@ -27,7 +27,8 @@ _OBJECT_URL = re.compile(r"/v1/objects/([\w.@#-]+)/([^\s?\"',)\]}]+)")
 _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
-_STATUS = re.compile(r"STATUS:(\d{3})|\"status\":(\d{3})|(?:(?<!\w)HTTP|(?<!\w)status)[ =/:](?:1\.1 )?(\d{3})\b")
+#: Here and below a look back stands behind what it is for: `re` skips to the first letter of a literal only.
+_STATUS = re.compile(r"STATUS:(\d{3})|\"status\":(\d{3})|(?:HTTP(?<!\wHTTP)|status(?<!\wstatus))[ =/:](?:1\.1 )?(\d{3})\b")
 #: Of which one stands in every match of _STATUS, _BUCKET, _ENDPOINT, _PEER, _TX_RX and _NODE.
 _STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", "status") for mark in " =/:"))
 _SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
@@ -37,13 +38,13 @@ _ID_WORDS = ("://", "/v1/", "STATUS", "port=", "wid", "gbt-", " Error", "t[", "p
 _ARROWS = ("<=", "=>")
 _NODE_WORDS = ("t[", "p[")
 _WORDS = WordBits(
-    (*_ID_WORDS, *_STATUS_WORDS, *_SCHEMES, *_HOST_WORDS, *_PEER_WORDS, *_ARROWS, "/moss/", "stale", "get-batch",
+    (*_ID_WORDS, *_STATUS_WORDS, *_SCHEMES, *_HOST_WORDS, *_PEER_WORDS, *_ARROWS, "/moss/", "stale", "get-batch[", "/get-batch/",
      "dial tcp", "/v1/objects/", "t Error", "r Error", "Smap v", "rebalance", "[g", "mp[", "utm=", "url: /")
 )  # fmt: skip
 #: The words of a text, for the functions below that take them.
 words_of = _WORDS.of
 _MAY_BE_WID = _WORDS.bits("wid", "/moss/", "stale")
-_MAY_BE_XID = _WORDS.bits("get-batch", "gbt-", "/moss/")
+_MAY_BE_XID = _WORDS.bits("get-batch[", "/get-batch/", "gbt-", "/moss/")
 _MAY_BE_ADDRESS = _WORDS.bits("://", "dial tcp", "port=")
 _MAY_BE_HOST = _WORDS.bits(*_HOST_WORDS)
 _MAY_BE_BUCKET = _WORDS.bits(*_SCHEMES)
@@ -64,7 +65,7 @@ _STATUS_ERROR = re.compile(r"\b([45]\d\d) (?:Client|Server) Error")
 _UTM = re.compile(r"[?&]utm=([0-9a-z]{10,13})\b")
 _TID = re.compile(r"[?&]tid=([\w-]+)")
 _CLIENT_NODE = re.compile(r"\"node\":\s*\"[tp]\[([\w-]+)\]\"|\b[tp]\[([\w-]{5,})\]")
-_URL = re.compile(r"https?://[^\s\"'<>)]+|(?<=url: )/[^\s\"'()]+")
+_URL = re.compile(r"https?://[^\s\"'<>)]+|/(?<=url: /)[^\s\"'()]+")
 _NODE = re.compile(r"\b[tp]\[([\w-]{4,})\]")
 _TX_RX = re.compile(r"\w\[(?:\w+)?([\w-]+)(<=|=>)([\w-]+)\]")
 _PEER = re.compile(
