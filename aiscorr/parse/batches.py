@@ -33,11 +33,16 @@ class RowBatch:
     def __len__(self) -> int:
         return self._packed_count + len(self._rows)
 
-    def add(self, values: dict[str, Value]) -> None:
-        """One row; keys are column names, others are left out. The row is the batch's from now on."""
+    def add(self, values: dict[str, Value]) -> bool:
+        """One row; keys are column names, others are left out. The row is the batch's from now on.
+
+        True where rows became Arrow: the batch may be full.
+        """
         self._rows.append(values)
-        if len(self._rows) >= _PACK_ROWS:
-            self._pack_rows()
+        if len(self._rows) < _PACK_ROWS:
+            return False
+        self._pack_rows()
+        return True
 
     def extend(self, values: dict[str, list[Value]], count: int) -> None:
         """Rows given by column, all of one length; columns that are not given are null."""
@@ -96,8 +101,7 @@ class PartSink:
     def add(self, table_name: str, values: dict[str, Value]) -> None:
         """One row for a table; a full batch is written out."""
         batch = self.batches[table_name]
-        batch.add(values)
-        if len(batch) >= FLUSH_ROWS:
+        if batch.add(values) and len(batch) >= FLUSH_ROWS:
             self.write(table_name, batch.take())
 
     def add_columns(self, table_name: str, values: dict[str, list[Value]], count: int) -> None:

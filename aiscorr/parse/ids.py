@@ -28,7 +28,9 @@ _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
 #: Here and below a look back stands behind what it is for: `re` skips to the first letter of a literal only.
-_STATUS = re.compile(r"STATUS:(\d{3})|\"status\":(\d{3})|(?:HTTP(?<!\wHTTP)|status(?<!\wstatus))[ =/:](?:1\.1 )?(\d{3})\b")
+_STATUS = re.compile(
+    r"STATUS:(\d{3})|\"status\":(\d{3})|(?:HTTP(?<!\wHTTP)|status(?<!\wstatus))[ =/:](?:1\.1 )?(\d{3})\b"
+)
 #: Of which one stands in every match of _STATUS, _BUCKET, _ENDPOINT, _PEER, _TX_RX and _NODE.
 _STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", "status") for mark in " =/:"))
 _SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
@@ -38,8 +40,9 @@ _ID_WORDS = ("://", "/v1/", "STATUS", "port=", "wid", "gbt-", " Error", "t[", "p
 _ARROWS = ("<=", "=>")
 _NODE_WORDS = ("t[", "p[")
 _WORDS = WordBits(
-    (*_ID_WORDS, *_STATUS_WORDS, *_SCHEMES, *_HOST_WORDS, *_PEER_WORDS, *_ARROWS, "/moss/", "stale", "get-batch[", "/get-batch/",
-     "dial tcp", "/v1/objects/", "t Error", "r Error", "Smap v", "rebalance", "[g", "mp[", "utm=", "url: /")
+    (*_ID_WORDS, *_STATUS_WORDS, *_SCHEMES, *_HOST_WORDS, *_PEER_WORDS, *_ARROWS, "/moss/", "stale", "get-batch[",
+     "/get-batch/", "dial tcp", "/v1/objects/", "t Error", "r Error", "Smap v", "rebalance", "[g", "mp[", "utm=",
+     "url: /")
 )  # fmt: skip
 #: The words of a text, for the functions below that take them.
 words_of = _WORDS.of

@@ -233,6 +233,7 @@ class WorkerFile:
         if prefix.stamp is None:
             self._behind.find_stamp(segment.start)
         text = line.decode("utf-8", "replace")
+        is_plain = len(text) == len(line)  # a character for each byte
         rank = prefix.rank if prefix.rank is not None else self._summary.path_rank
         row: Row = {
             **self._place(segment),
@@ -252,8 +253,8 @@ class WorkerFile:
             "severity": pattern.severity,
             "pattern": pattern.name,
             "text": text[:TEXT_LIMIT],
-            "body_start": character_count(line, prefix.body_start),
-            "message_start": character_count(line, prefix.message_start),
+            "body_start": prefix.body_start if is_plain else character_count(line, prefix.body_start),
+            "message_start": prefix.message_start if is_plain else character_count(line, prefix.message_start),
         }
         held = words_of(line)
         if may_hold_ids(held):
