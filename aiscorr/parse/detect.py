@@ -135,10 +135,20 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
 
 
 def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], least: float) -> int:
-    """How many lines are of a format; 0 where by their first bytes they cannot be `least` or more."""
+    """How many lines are of a format; 0 where they turn out not to be `least` or more."""
     first = form.first_bytes
     most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
-    return sum(1 for line in lines if form.regex.match(line, 0, 512)) if most >= least else 0
+    match, count, spare = form.regex.match, 0, len(lines) - least
+    if most < least:
+        return 0
+    for line in lines:
+        if match(line, 0, 512):
+            count += 1
+        else:
+            spare -= 1
+            if spare < 0:
+                return 0
+    return count
 
 
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
