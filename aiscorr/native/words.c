@@ -57,9 +57,11 @@ static uint64_t held(const Words *self, Bytes text, Py_ssize_t size)
         if (may_be == 0)
             continue;
         may_be &= (at + 1 < size ? self->second[text[at + 1]] : 0) | self->single;
-        for (int number = 0; may_be != 0; number++, may_be >>= 1)
-            if ((may_be & 1) && stands_at(self, number, text + at, size - at))
+        for (; may_be != 0; may_be &= may_be - 1) {
+            int number = __builtin_ctzll(may_be);
+            if (stands_at(self, number, text + at, size - at))
                 found |= (uint64_t)1 << number;
+        }
     }
     return found;
 }

@@ -35,6 +35,18 @@ _STALE = 1000
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
 
 
+def _add_values(row: Row, values: Row) -> None:
+    """What a pattern captured: in the columns of its names, the rest as `capture`."""
+    other: Row = {}
+    for name, value in values.items():
+        if name in _COLUMNS:
+            row[name] = value
+        else:
+            other[name] = value
+    if other:
+        row["capture"] = capture_json(other)
+
+
 class WorkerLogReader:
     """Compiled patterns and prefix formats; opens one WorkerFile after the other."""
 
@@ -233,7 +245,6 @@ class WorkerFile:
         if prefix.stamp is None:
             self._behind.find_stamp(segment.start)
         text = line.decode("utf-8", "replace")
-        is_plain = len(text) == len(line)  # a character for each byte
         rank = prefix.rank if prefix.rank is not None else self._summary.path_rank
         row: Row = {
             **self._place(segment),
@@ -253,20 +264,16 @@ class WorkerFile:
             "severity": pattern.severity,
             "pattern": pattern.name,
             "text": text[:TEXT_LIMIT],
-            "body_start": prefix.body_start if is_plain else character_count(line, prefix.body_start),
-            "message_start": prefix.message_start if is_plain else character_count(line, prefix.message_start),
+            "body_start": prefix.body_start,
+            "message_start": prefix.message_start,
         }
+        if len(text) < len(line):  # else there is a character for each byte
+            for name in ("body_start", "message_start"):
+                row[name] = character_count(line, getattr(prefix, name))
         held = words_of(line)
         if may_hold_ids(held):
             row.update(client_ids(text, held))
-        other: dict[str, Value] = {}
-        for name, value in values.items():
-            if name in _COLUMNS:
-                row[name] = value
-            else:
-                other[name] = value
-        if other:
-            row["capture"] = capture_json(other)
+        _add_values(row, values)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
