@@ -50,7 +50,14 @@ class StepPatterns:
         self.patterns: tuple[Pattern, ...] = pattern_set("step", pattern_folders)
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
         self._words = WordBits(self.literals)
+        self._finders: dict[tuple[bytes, ...], Callable[[bytes], int]] = {}
         self._tried = [(self._words.bits(*pattern.literals), pattern) for pattern in self.patterns]
+
+    def finder(self, words: tuple[bytes, ...]) -> Callable[[bytes], int]:
+        """What tells whether a line holds one of these words; most files have the same ones."""
+        if words not in self._finders:
+            self._finders[words] = finder(words)
+        return self._finders[words]
 
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
@@ -120,7 +127,7 @@ class StepLines:
         """Keeps progress lines from the end backwards; lines come latest first."""
         counts: Counter[Value] = Counter()
         seen = 0
-        find = finder(self._wanted)
+        find = self._patterns.finder(self._wanted)
         for line in lines:
             if not find(line.text):
                 continue
