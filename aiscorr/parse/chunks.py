@@ -32,13 +32,21 @@ class Block:
 
 
 class BlockReader:
-    """Reads a stream to its end, block by block; afterwards `content` knows the identity of the bytes."""
+    """Reads a stream to its end, block by block; afterwards `content` knows the identity of the bytes.
+
+    `byte_count`: how many bytes there are, where it is known; few need no large buffer.
+    """
 
     def __init__(
-        self, stream: ByteStream, *, content: ContentSum | None = None, block_bytes: int = BLOCK_BYTES
+        self,
+        stream: ByteStream,
+        *,
+        content: ContentSum | None = None,
+        block_bytes: int = BLOCK_BYTES,
+        byte_count: int | None = None,
     ) -> None:
         self._stream = stream
-        self._block_bytes = block_bytes
+        self._block_bytes = block_bytes if byte_count is None else min(block_bytes, byte_count + 1)
         self.content = content or ContentSum()
         self.is_ended_by_newline = True
 

@@ -13,7 +13,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.ais_reader import AisFile, AisLogReader
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.chunks import BLOCK_BYTES, BlockReader
+from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
 from aiscorr.parse.dumps import read_dump
 from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
@@ -38,8 +38,8 @@ class HeadedStream:
     """A stream whose first bytes were already taken to look at them."""
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
-        #: Of a small file the head is the whole, and no larger buffer is needed.
-        self.block_bytes = BLOCK_BYTES if len(head) == HEAD_BYTES else len(head) + 1
+        #: Of a small file, whose head is the whole.
+        self.byte_count = len(head) if len(head) < HEAD_BYTES else None
         self._head = head
         self._stream = stream
 
@@ -221,8 +221,8 @@ class FileReader:
     def _read_blocks(
         self, summary: FileSummary, stream: ByteStream, reader: AisFile | WorkerFile, content: ContentSum
     ) -> None:
-        block_bytes = stream.block_bytes if isinstance(stream, HeadedStream) else BLOCK_BYTES
-        blocks = BlockReader(stream, content=content, block_bytes=block_bytes)
+        byte_count = stream.byte_count if isinstance(stream, HeadedStream) else None
+        blocks = BlockReader(stream, content=content, byte_count=byte_count)
         place: _Place | None = None
         try:
             for block in blocks:
