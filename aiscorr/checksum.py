@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from typing import NamedTuple
 
 try:
     from isal import isal_zlib
@@ -27,6 +28,20 @@ class SumMark:
     crc: int
     head_hash: str
     tail_hash: str
+
+
+class SumPlace(NamedTuple):
+    """A SumMark to be: the bytes whose hashes it will have, for the many places that are never gone on from."""
+
+    byte_count: int
+    crc: int
+    known_head: str
+    head: bytes
+    tail: bytes
+
+    def mark(self) -> SumMark:
+        """The mark of this place."""
+        return SumMark(self.byte_count, self.crc, self.known_head or short_hash(self.head), short_hash(self.tail))
 
 
 class ContentSum:
@@ -52,9 +67,9 @@ class ContentSum:
         else:
             self._tail = (self._tail + bytes(part))[-END_BYTES:]
 
-    def mark(self) -> SumMark:
+    def place(self) -> SumPlace:
         """This place. Going on from it needs the (up to 4096) bytes before it as well."""
-        return SumMark(self.byte_count, self._crc, self.head_hash(), short_hash(self._tail))
+        return SumPlace(self.byte_count, self._crc, self._known_head, self._head, self._tail)
 
     def head_hash(self) -> str:
         """SHA-256 of the first 4096 bytes, 16 hexadecimal digits."""

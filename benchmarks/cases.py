@@ -89,10 +89,16 @@ def _size_mib(path: Path) -> float:
     return sum(found.stat().st_size for found in files) / _MIB
 
 
-def _in_turns(rounds: int, own: Callable[[], Run], other: Callable[[], Run]) -> tuple[Run, float, float]:
-    """The last own run, and the median seconds of both, taken in turns so that a noisy moment meets both."""
+def _in_turns(rounds: int, own: Callable[[], Run], other: Callable[[], Run]) -> tuple[Run, float, float, str]:
+    """The last own run, and the median seconds of both, taken in turns so that a noisy moment meets both.
+
+    At last the medians of processor seconds, which other programs change less, for the note.
+    """
     pairs = [(own(), other()) for _ in range(rounds)]
-    return pairs[-1][0], median(a.steady_seconds for a, _ in pairs), median(b.steady_seconds for _, b in pairs)
+    own_s, other_s = median(a.steady_seconds for a, _ in pairs), median(b.steady_seconds for _, b in pairs)
+    own_cpu, other_cpu = (median(pair[side].steady_cpu_seconds for pair in pairs) for side in (0, 1))
+    note = f"processor {own_cpu:.2f} and {other_cpu:.2f} s, ratio {other_cpu / own_cpu:.2f}"
+    return pairs[-1][0], own_s, other_s, note
 
 
 def _lines(result: dict[str, float]) -> str:
@@ -117,8 +123,8 @@ def worker_rows(corpora: Corpora, rounds: int) -> list[Row]:
             def count_lines(given: tuple[str, ...] = tuple(command)) -> Run:
                 return run(given, (0,))
 
-            last, own, other = _in_turns(rounds, scan, count_lines)
-        note = f"{_lines(last.result)}; {shortened} patterns without look-around for rg"
+            last, own, other, cpu = _in_turns(rounds, scan, count_lines)
+        note = f"{cpu}; {_lines(last.result)}; {shortened} patterns without look-around for rg"
         what = f"worker logs to rows, {count} patterns"
         rows.append(Row(what, "rg -c, same patterns", _size_mib(corpora.worker), own, other, last.peak_mib, note))
     return rows
@@ -128,7 +134,7 @@ def storm_rows(corpora: Corpora, rounds: int) -> list[Row]:
     """Worker logs of which most lines are events: slow, but bounded."""
     runs = [task("scan_rows", str(corpora.storm)) for _ in range(rounds)]
     own = median(one.steady_seconds for one in runs)
-    note = _lines(runs[-1].result)
+    note = f"processor {median(one.steady_cpu_seconds for one in runs):.2f} s; {_lines(runs[-1].result)}"
     return [Row("event storm to rows", "-", _size_mib(corpora.storm), own, None, runs[-1].peak_mib, note)]
 
 
@@ -146,8 +152,8 @@ def ais_rows(corpora: Corpora, rounds: int) -> list[Row]:
                 _remove(*extra)
                 return task(name, str(corpora.ais), *extra)
 
-            last, own_s, other_s = _in_turns(rounds, own, lambda: run(command, (0,)))
-            note = f"{_lines(last.result)}, {int(last.result['counters'])} counters"
+            last, own_s, other_s, cpu = _in_turns(rounds, own, lambda: run(command, (0,)))
+            note = f"{cpu}; {_lines(last.result)}, {int(last.result['counters'])} counters"
             size = _size_mib(corpora.ais)
             rows.append(Row(f"AIStore logs {what}", "rg -c, 2 patterns", size, own_s, other_s, last.peak_mib, note))
     return rows
@@ -162,9 +168,9 @@ def archive_rows(corpora: Corpora, rounds: int) -> list[Row]:
             _remove(database)
             return task("scan_and_load", str(corpora.archive), database)
 
-        last, own_s, other_s = _in_turns(rounds, own, lambda: task("decompress", str(corpora.archive)))
+        last, own_s, other_s, cpu = _in_turns(rounds, own, lambda: task("decompress", str(corpora.archive)))
     size = _size_mib(corpora.ais)
-    return [Row("AIStore tar.gz into DuckDB", "isal alone", size, own_s, other_s, last.peak_mib, "size unpacked")]
+    return [Row("AIStore tar.gz into DuckDB", "isal alone", size, own_s, other_s, last.peak_mib, cpu)]
 
 
 def pull_rows(corpora: Corpora, rounds: int) -> list[Row]:
@@ -183,8 +189,8 @@ def pull_rows(corpora: Corpora, rounds: int) -> list[Row]:
                     _remove(database)
                     return task("pull", url, str(spool), *([database] if database else []))
 
-                last, own_s, other_s = _in_turns(rounds, own, lambda: run(command, (0,)))
-                note = f"{count} nodes, {_size_mib(served):.0f} MiB on the wire"
+                last, own_s, other_s, cpu = _in_turns(rounds, own, lambda: run(command, (0,)))
+                note = f"{cpu}; {count} nodes, {_size_mib(served):.0f} MiB on the wire"
                 size = _size_mib(corpora.ais)
                 rows.append(Row(what, "curl of the archives", size, own_s, other_s, last.peak_mib, note))
     return rows
@@ -204,7 +210,7 @@ def process_rows(corpora: Corpora, rounds: int) -> list[Row]:
                 done.seconds, done.cpu_seconds, done.peak_mib, "", {**done.result, "seconds": done.result["scanned"]}
             )
 
-        last, own_s, other_s = _in_turns(rounds, lambda: ingest(2), lambda: ingest(1))
+        last, own_s, other_s, _ = _in_turns(rounds, lambda: ingest(2), lambda: ingest(1))
     size = _size_mib(corpora.worker)
     return [Row("worker logs, two processes", "one process", size, own_s, other_s, last.peak_mib, "scan phase")]
 
@@ -293,7 +299,15 @@ def soak_rows(corpora: Corpora, rounds: int) -> list[Row]:
 
 
 def _row(what: str, path: Path, done: Run) -> Row:
-    return Row(what, "-", _size_mib(path), done.seconds, None, done.peak_mib, "with start and imports")
+    return Row(
+        what,
+        "-",
+        _size_mib(path),
+        done.seconds,
+        None,
+        done.peak_mib,
+        f"processor {done.cpu_seconds:.2f} s; with start and imports",
+    )
 
 
 def _new_database(folder: str) -> str:

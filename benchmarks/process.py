@@ -32,10 +32,15 @@ class Run:
         """The seconds without start and imports, where the process measured them itself."""
         return self.result.get("seconds", self.seconds)
 
+    @property
+    def steady_cpu_seconds(self) -> float:
+        """The processor seconds without start and imports, where the process measured them itself."""
+        return self.result.get("cpu_seconds", self.cpu_seconds)
+
 
 def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False, is_own: bool = True) -> Run:
     """Runs a command and its children on these cores only; another program is not shown aiscorr's modules."""
-    started = time.perf_counter()
+    started, cpu_before = time.perf_counter(), _children_cpu()
     environment = {**os.environ, "PYTHONPATH": os.environ.get("BENCH_AISCORR", str(REPO)) if is_own else ""}
     pinned = ["taskset", "-c", ",".join(map(str, cores)), *command]
     process = subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=REPO)
@@ -49,10 +54,15 @@ def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False,
     watcher.join()
     if process.returncode and not may_fail:
         raise RuntimeError(f"{' '.join(command[:6])}: exit code {process.returncode}\n{errors.decode()[-2000:]}")
-    times = os.times()
-    cpu_seconds = times.children_user + times.children_system
+    cpu_seconds = _children_cpu() - cpu_before
     peak_mib, sum_mib = max(peaks.values(), default=0) / 1024, sum(peaks.values()) / 1024
     return Run(seconds, cpu_seconds, peak_mib, output.decode(), sum_mib=sum_mib)
+
+
+def _children_cpu() -> float:
+    """The processor seconds of all children that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def task(name: str, *arguments: str, cores: Sequence[int] = (0,)) -> Run:

@@ -8,8 +8,10 @@ import random
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import TypeVar
 
 import pytest
 from commands import Command
@@ -24,15 +26,19 @@ from test_mangled import EXAMPLES, real_log
 from aiscorr import native
 from aiscorr.model import IngestOptions
 from aiscorr.parse.scan import Segment
+from aiscorr.parse.stamps import iso_bytes_ns
 
 needs_compiled = pytest.mark.skipif(native.module is None, reason="the compiled part was not built here")
 
 
-def without(patch: pytest.MonkeyPatch, read: object, *given_: object) -> Reading:
+Read = TypeVar("Read")
+
+
+def without(patch: pytest.MonkeyPatch, read: Callable[..., Read], *given_: object) -> Read:
     """What a function reads without the compiled part."""
     with patch.context() as inner:
         inner.setattr(native, "module", None)
-        return read(*given_)  # type: ignore[no-any-return, operator]
+        return read(*given_)
 
 
 def everything(reading: Reading) -> tuple[object, ...]:
@@ -102,6 +108,82 @@ def test_statistics_lines_read_the_same(zone: str | None, monkeypatch: pytest.Mo
     check()
 
 
+TEXTS = st.sampled_from(
+    ["shared_dm:350 t[UrJt8102] shared-dm", "{a:1,b:2}", "{a:1,b:2", "", "target.go:12] ok", "x ===== y", "=====", " =",
+     "20 Nov 26 02:00 UTC =====", "cut sho I 02:00:06.000000 glued", "E 02", "W 1", "\0", "out of space", "{", "é"]
+)  # fmt: skip
+HEADS = st.sampled_from(["I", "I", "I", "W", "E", "\0I", " I", "\t", "panic:"])
+BEHIND = st.builds(lambda head, clock, text: f"{head} {clock} {text}", HEADS, CLOCK, TEXTS)
+
+
+@needs_compiled
+@pytest.mark.parametrize("start", [AIS_HEADER, AIS_HEADER + "I 02:00:01.000000 Node t[UrJt8102], Version 4.2\n"])
+def test_lines_behind_a_warning_read_the_same(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows a warning or an error, of any form, gives the same rows and follow counts with and without it."""
+
+    @EXAMPLES
+    @given(st.lists(st.one_of(BEHIND, st.just("E 02:00:03.000000 target:9 get failed"), TEXTS), max_size=40))
+    def check(lines: list[str]) -> None:
+        data = (start + "\n".join(lines)).encode()
+        assert everything(read_text(data)) == everything(without(monkeypatch, read_text, data))
+
+    check()
+
+
+WORDS = (b"rank", b"a", b"aa", b"/v1/", "\u212a".lower().encode(), b"x" * 64, b"kelvin", b"t[", b"=>", b" ")
+
+
+@needs_compiled
+@pytest.mark.parametrize("folds", [False, True])
+@pytest.mark.parametrize("words", [(), WORDS, tuple(b"w%d " % number for number in range(150)), (b"x" * 65, b"y")])
+def test_words_are_found(words: tuple[bytes, ...], folds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words are found in a text and in bytes with and without it, however many they are, whatever the letters."""
+    find = native.finder(words, folds=folds)
+    monkeypatch.setattr(native, "module", None)
+    plain = native.finder(words, folds=folds)
+    pieces = st.sampled_from(
+        [
+            *(word.decode() for word in words),
+            "RANK",
+            "\u212aelvin",
+            "\u0130",
+            "é",
+            "\ud800",
+            "W7 w149 ",
+            "\0",
+            "x",
+            "ran",
+        ]
+    )
+
+    @EXAMPLES
+    @given(st.lists(pieces, max_size=12).map("".join))
+    def check(text: str) -> None:
+        raw = text.encode("utf-8", "surrogatepass")
+        assert find(text) == plain(text) and find(raw) == plain(raw)
+
+    check()
+
+
+@needs_compiled
+def test_times_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time is the same with and without it, also one that does not exist or is far away."""
+    chance = random.Random(11)
+    years, ends = (1970, 2000, 2024, 2026, 1900, 9999, 0), ("", ",5", ".123456789", ",", ".12x", ".1234567890", ",+1")
+
+    def moment(raw: bytes) -> int | None:
+        try:
+            return iso_bytes_ns(raw)
+        except ValueError:
+            return None
+
+    for _ in range(5000):
+        day = f"{chance.choice(years):04}{chance.choice('-/')}{chance.randrange(14):02}-{chance.randrange(33):02}"
+        clock = ":".join(f"{chance.randrange(limit):02}" for limit in (25, 61, 62))
+        raw = f"{day}{chance.choice(' T_x')}{clock}{chance.choice(ends)}".encode()
+        assert moment(raw) == without(monkeypatch, moment, raw)
+
+
 @needs_compiled
 def test_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of counter names in changing order keep their values."""
@@ -161,6 +243,10 @@ def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
     walk = compiled.Walk(Segment, b"abc\n", 4, [(2, 0)], 1, 0)
     with pytest.raises(TypeError):
         walk.next(False, object())
+    with pytest.raises(ValueError, match="64"):
+        compiled.Words((b"",), False)
+    with pytest.raises(ValueError, match="64"):
+        compiled.Words((b"x",) * 65, False)
     stats = compiled.Stats()
     with pytest.raises(ValueError, match="name:integer"):
         stats.add(b"a:1,b", 1, 1, 0, 0, 0, True)

@@ -19,7 +19,7 @@ from aiscorr.explain import constants
 from aiscorr.parse.ais_record import records_of
 from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan, shorten
 from aiscorr.parse.spec import FORMAT_TABLES, Pattern, Sample, load_patterns, pattern_set, sample_mismatch
-from aiscorr.parse.worker_tail import activity_of
+from aiscorr.parse.worker_tail import TailPatterns
 
 KINDS = tuple(FORMAT_TABLES)
 FOLDER = REPO / "aiscorr" / "patterns"
@@ -121,7 +121,8 @@ def test_samples_come_out_of_the_readers() -> None:
 def test_last_words_come_out_of_the_reader() -> None:
     """A sample of a pattern for last words tells the activity of that pattern, whatever other patterns say."""
     tail = pattern_set("tail")
-    wrong = [(p.name, s.line) for p in tail for s in p.samples if activity_of(s.line, tail) != p.activity]
+    told = TailPatterns(tail)
+    wrong = [(p.name, s.line) for p in tail for s in p.samples if told.activity_of(s.line) != p.activity]
     assert wrong == []
 
 

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 2
+VERSION = 3
 
 
 def _load() -> ModuleType | None:
@@ -31,12 +32,48 @@ def count_newlines(data: bytes | bytearray, start: int, end: int) -> int:
     return data.count(b"\n", start, end) if module is None else int(module.count_newlines(data, start, end))
 
 
+def iso_ns(raw: bytes) -> int | None:
+    """Nanoseconds of a plain time since 1970 as ISO 8601 writes it; None where Python is to look at it."""
+    return None if module is None else module.iso_ns(raw)
+
+
 def columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[Any] | None]:
     """The values of rows by column; None for a column that no row has."""
     if module is not None:
         return module.columns(rows, names)  # type: ignore[no-any-return]
     found = [[row.get(name) for row in rows] for name in names]
     return [values if values.count(None) < len(values) else None for values in found]
+
+
+#: As in words.c.
+_MOST_WORDS = _LONGEST_WORD = 64
+
+
+def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | bytes], int]:
+    """What tells which of some words a text holds: bit n of its answer is the n-th word.
+
+    `folds`: the words are in lower case, and the case of the text does not count. Words asked of a `str` are ASCII.
+    """
+    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+        return _plain_finder(words, folds)
+    parts = [module.Words(words[at : at + _MOST_WORDS], folds).of for at in range(0, len(words), _MOST_WORDS)]
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
+
+
+def _plain_finder(words: tuple[bytes, ...], folds: bool) -> Callable[[str | bytes], int]:
+    of_bytes = [(1 << number, word) for number, word in enumerate(words)]
+    of_text = [(bit, word.decode("utf-8", "replace")) for bit, word in of_bytes]
+
+    def find(text: str | bytes) -> int:
+        if folds:
+            text = text.lower()
+        if isinstance(text, str):
+            return sum(bit for bit, word in of_text if word in text)
+        return sum(bit for bit, word in of_bytes if word in text)
+
+    return find
 
 
 def describe() -> str:

@@ -157,7 +157,9 @@ static PyObject *segment_of(const Walk *self, const Found *found)
                                  found->is_clipped ? Py_True : Py_False);
 }
 
-/* The next segment that Python must look at; whole statistics lines go into `stats`, where it is given. */
+/* The next segment that Python must look at; lines that `stats` takes, where it is given, are left out, and the first of
+ * them ends a record that wanted every line.
+ */
 static PyObject *walk_next(Walk *self, PyObject *args)
 {
     int wants_every_line;
@@ -170,13 +172,16 @@ static PyObject *walk_next(Walk *self, PyObject *args)
         return PyErr_SetString(PyExc_TypeError, "Stats or None is wanted"), NULL;
     while (self->is_open && advance(self, wants_every_line, &found)) {
         Py_ssize_t size = found.end - found.start;
-        if (stats != Py_None && !wants_every_line && !found.is_clipped && size < LONG_LINE_BYTES) {
+        if (stats != Py_None && !found.is_clipped && size < LONG_LINE_BYTES) {
             int64_t offset = self->block_offset + self->line_start;
-            int taken = take_stats_line((Stats *)stats, self->data + found.start, size, self->line_no, offset);
+            int taken = take_line((Stats *)stats, self->data + found.start, size, self->line_no, offset, wants_every_line,
+                                  found.first_hit == found.past_hits);
             if (taken < 0)
                 return NULL;
-            if (taken)
+            if (taken) {
+                wants_every_line = 0;
                 continue;
+            }
         }
         return segment_of(self, &found);
     }

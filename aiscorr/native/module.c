@@ -2,7 +2,7 @@
 #include "native.h"
 
 /* Raise together with VERSION in __init__.py when a name, an argument or a result changes. */
-#define VERSION 2
+#define VERSION 3
 
 typedef struct {
     PyObject *stats_type; /* the first, as lines.c takes it for */
@@ -71,12 +71,15 @@ static int fill(PyObject *module)
     state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
     if (state->stats_type == NULL || PyModule_AddType(module, (PyTypeObject *)state->stats_type) < 0)
         return -1;
-    PyObject *walk_type = PyType_FromModuleAndSpec(module, &walk_spec, NULL);
-    if (walk_type == NULL)
-        return -1;
-    int is_added = PyModule_AddType(module, (PyTypeObject *)walk_type);
-    Py_DECREF(walk_type);
-    return is_added < 0 ? -1 : PyModule_AddIntConstant(module, "VERSION", VERSION);
+    PyType_Spec *others[] = {&walk_spec, &words_spec};
+    for (size_t n = 0; n < sizeof(others) / sizeof(others[0]); n++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, others[n], NULL);
+        int is_added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
+        Py_XDECREF(type);
+        if (is_added < 0)
+            return -1;
+    }
+    return PyModule_AddIntConstant(module, "VERSION", VERSION);
 }
 
 static int visit(PyObject *module, visitproc visit, void *arg)
@@ -93,6 +96,7 @@ static int clear(PyObject *module)
 
 static PyMethodDef functions[] = {
     {"columns", columns, METH_VARARGS, "The values of rows by column; None for a column that no row has."},
+    {"iso_ns", iso_ns, METH_O, "Nanoseconds of a plain time since 1970; None where Python is to look at it."},
     {"count_newlines", count_newlines, METH_VARARGS, "The newlines of a buffer between two places."},
     {NULL, NULL, 0, NULL},
 };

@@ -30,7 +30,8 @@ struct Stats {
     uint32_t seed;
     int32_t file_id, process_no;
     int64_t day_ns, last_ns, latest_ns;
-    Py_ssize_t told_lines, told_pairs; /* how many there were when `aim` was called */
+    Py_ssize_t told_lines, told_pairs, taken; /* how many there were when `aim` was called; lines taken since */
+    int takes_info, is_ended;
 };
 
 static int grow(void **items, Py_ssize_t *room, Py_ssize_t wanted, size_t item_size)
@@ -167,52 +168,100 @@ static int add_line(Stats *self, StatsLine line)
 
 static int two(Bytes text) { return (text[0] - '0') * 10 + text[1] - '0'; }
 
-int take_stats_line(Stats *self, Bytes text, Py_ssize_t size, int64_t line_no, int64_t byte_offset)
+/* Nanoseconds since midnight of a line that begins with `I 23:05:55.123456 `; -1 for another line. */
+static int64_t info_time(Bytes text, Py_ssize_t size)
 {
-    static const char shape[] = "I 00:00:00.000000 {";
-    while (size && text[0] == 0)
-        text++, size--;
-    while (size && text[size - 1] == 0)
-        size--;
-    if (size < 23 || text[size - 1] != '}')
-        return 0;
-    for (int at = 0; at < 19; at++)
+    static const char shape[] = "I 00:00:00.000000 ";
+    if (size < 18)
+        return -1;
+    for (int at = 0; at < 18; at++)
         if (shape[at] == '0' ? !is_digit(text[at]) : text[at] != (unsigned char)shape[at])
-            return 0;
+            return -1;
     int64_t micros = two(text + 11) * 10000 + two(text + 13) * 100 + two(text + 15);
     int second = two(text + 8) < 59 ? two(text + 8) : 59;
-    int64_t of_day = (two(text + 2) * 3600 + two(text + 5) * 60 + second) * SECOND_NS + micros * 1000;
+    return (two(text + 2) * 3600 + two(text + 5) * 60 + second) * SECOND_NS + micros * 1000;
+}
+
+/* Whether the clock goes on to that time without a jump or midnight, which are for Python to judge. */
+static int is_next(const Stats *self, int64_t of_day)
+{
     int64_t moment = self->day_ns + of_day;
-    if (moment < self->last_ns - JITTER_NS || (moment - self->last_ns > DAY_NS - JITTER_NS && of_day > DAY_NS - JITTER_NS))
-        return 0;
+    return moment >= self->last_ns - JITTER_NS && (moment - self->last_ns <= DAY_NS - JITTER_NS || of_day <= DAY_NS - JITTER_NS);
+}
+
+static void note_time(Stats *self, int64_t moment)
+{
+    self->last_ns = moment;
+    if (moment > self->latest_ns)
+        self->latest_ns = moment;
+    self->taken++;
+}
+
+static int take_stats(Stats *self, Bytes text, Py_ssize_t size, int64_t moment, int64_t line_no, int64_t byte_offset)
+{
     Py_ssize_t pairs = add_pairs(self, text + 19, size - 20);
     if (pairs <= 0)
         return (int)pairs;
     StatsLine line = {moment, byte_offset, line_no, self->file_id, self->process_no, (int32_t)pairs, 1};
     if (add_line(self, line) < 0)
         return self->pair_count -= pairs, -1;
-    self->last_ns = moment;
-    if (moment > self->latest_ns)
-        self->latest_ns = moment;
+    note_time(self, moment);
     return 1;
+}
+
+/* Whether the record is alone in its line and no hourly marker: nothing behind its time looks like ` =====` or a time. */
+static int is_alone(Bytes text, Py_ssize_t size)
+{
+    for (Py_ssize_t at = 18; at < size; at++) {
+        unsigned char letter = text[at];
+        if (letter == '=' && size - at >= 5 && text[at - 1] == ' ' && memcmp(text + at, "=====", 5) == 0)
+            return 0;
+        if ((letter == 'I' || letter == 'W' || letter == 'E') && size - at >= 4 && text[at + 1] == ' ' &&
+            is_digit(text[at + 2]) && is_digit(text[at + 3]))
+            return 0;
+    }
+    return 1;
+}
+
+int take_line(Stats *self, Bytes text, Py_ssize_t size, int64_t line_no, int64_t byte_offset, int ends_record, int is_plain)
+{
+    while (size && text[0] == 0)
+        text++, size--;
+    while (size && text[size - 1] == 0)
+        size--;
+    int64_t of_day = info_time(text, size);
+    if (of_day < 0 || !is_next(self, of_day))
+        return 0;
+    int taken = 0;
+    if (size >= 23 && text[18] == '{' && text[size - 1] == '}') {
+        taken = take_stats(self, text, size, self->day_ns + of_day, line_no, byte_offset);
+    } else if (ends_record && is_plain && self->takes_info && (size == 18 || text[18] != '{') && is_alone(text, size)) {
+        note_time(self, self->day_ns + of_day);
+        taken = 1;
+    }
+    self->is_ended |= taken > 0 && ends_record;
+    return taken;
 }
 
 static PyObject *stats_aim(Stats *self, PyObject *args)
 {
     long long day_ns, last_ns;
-    if (!PyArg_ParseTuple(args, "iiLL", &self->file_id, &self->process_no, &day_ns, &last_ns))
+    if (!PyArg_ParseTuple(args, "iiLLp", &self->file_id, &self->process_no, &day_ns, &last_ns, &self->takes_info))
         return NULL;
     self->day_ns = day_ns;
     self->last_ns = self->latest_ns = last_ns;
     self->told_lines = self->line_count;
     self->told_pairs = self->pair_count;
+    self->taken = self->is_ended = 0;
     Py_RETURN_NONE;
 }
 
 static PyObject *stats_told(Stats *self, PyObject *unused)
 {
-    return Py_BuildValue("nnLL", self->line_count - self->told_lines, self->pair_count - self->told_pairs,
-                         (long long)self->last_ns, (long long)self->latest_ns);
+    if (self->taken == 0)
+        Py_RETURN_NONE;
+    return Py_BuildValue("nnLLN", self->line_count - self->told_lines, self->pair_count - self->told_pairs,
+                         (long long)self->last_ns, (long long)self->latest_ns, PyBool_FromLong(self->is_ended));
 }
 
 static PyObject *stats_add(Stats *self, PyObject *args)
@@ -315,7 +364,8 @@ static void stats_free(Stats *self)
 
 static PyMethodDef stats_methods[] = {
     {"aim", (PyCFunction)stats_aim, METH_VARARGS, "The file, the run of the daemon and the clock of the lines to come."},
-    {"told", (PyCFunction)stats_told, METH_NOARGS, "Lines and pairs since `aim`, the last moment and the latest."},
+    {"told", (PyCFunction)stats_told, METH_NOARGS,
+     "Lines and pairs since `aim`, the last moment and the latest, whether the record before is over; None for nothing."},
     {"add", (PyCFunction)stats_add, METH_VARARGS, "One line by its parts; returns how many pairs it has."},
     {"take", (PyCFunction)stats_take, METH_NOARGS, "The columns, which are empty afterwards."},
     {NULL, NULL, 0, NULL},

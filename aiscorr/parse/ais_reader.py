@@ -70,7 +70,8 @@ class AisFile:
         self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
         self._pending: dict[str, Value] | None = None
         self._follow = 0
-        self._whole_lines = whole_lines(reader.counters, summary, state) if zone is None else None
+        is_plain = zone is None
+        self._whole_lines = whole_lines(reader.counters, summary, state, self._close_pending) if is_plain else None
 
     @property
     def is_between_records(self) -> bool:

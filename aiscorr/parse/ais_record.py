@@ -19,7 +19,7 @@ _PREFIX = re.compile(
     rb"(?:\[while stopping:\] |Error: logging before flag\.Parse: )?"
     rb"([IWE]) (\d\d:\d\d:\d\d\.\d{6}) (?:([A-Za-z_0-9]+(?:\.go)?:\d+)\]? )?"
 )
-_GLUED = re.compile(rb"(?<=.)[IWE] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
+_GLUED = re.compile(rb"[IWE](?<=.[IWE]) [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
 _STATS = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) \{")
 _INFO = re.compile(rb"I (\d\d:\d\d:\d\d\.\d{6}) (?:[A-Za-z_0-9]+(?:\.go)?:\d+\]? )?(?!\{)")
 HEADER = re.compile(rb"(Started up|Rotated) at (\d{4})/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d), host (\S+?), (go\S+)")

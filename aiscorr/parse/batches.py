@@ -33,11 +33,16 @@ class RowBatch:
     def __len__(self) -> int:
         return self._packed_count + len(self._rows)
 
-    def add(self, values: dict[str, Value]) -> None:
-        """One row; keys are column names, others are left out. The row is the batch's from now on."""
+    def add(self, values: dict[str, Value]) -> bool:
+        """One row; keys are column names, others are left out. The row is the batch's from now on.
+
+        True where rows became Arrow: the batch may be full.
+        """
         self._rows.append(values)
-        if len(self._rows) >= _PACK_ROWS:
-            self._pack_rows()
+        if len(self._rows) < _PACK_ROWS:
+            return False
+        self._pack_rows()
+        return True
 
     def extend(self, values: dict[str, list[Value]], count: int) -> None:
         """Rows given by column, all of one length; columns that are not given are null."""
@@ -76,8 +81,9 @@ def _array(column: Column, values: list[Value]) -> pa.Array:
     import pyarrow as pa
 
     if column.type == "VARCHAR":
-        found = {text: redact(text) for text in dict.fromkeys(values) if isinstance(text, str)}
-        if any(text != clean for text, clean in found.items()):
+        texts = [text for text in dict.fromkeys(values) if isinstance(text, str)]
+        found = {text: clean for text in texts if (clean := redact(text)) != text}
+        if found:
             values = [found.get(text, text) if isinstance(text, str) else text for text in values]
     return pa.array(values, type=arrow_type(column.type))
 
@@ -95,8 +101,7 @@ class PartSink:
     def add(self, table_name: str, values: dict[str, Value]) -> None:
         """One row for a table; a full batch is written out."""
         batch = self.batches[table_name]
-        batch.add(values)
-        if len(batch) >= FLUSH_ROWS:
+        if batch.add(values) and len(batch) >= FLUSH_ROWS:
             self.write(table_name, batch.take())
 
     def add_columns(self, table_name: str, values: dict[str, list[Value]], count: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aiscorr.checksum import ContentSum, SumMark
+from aiscorr.checksum import ContentSum, SumPlace
 from aiscorr.model import ByteStream
 
 BLOCK_BYTES = 256 * 1024
@@ -28,22 +28,30 @@ class Block:
     size: int
     offset: int
     is_cut: bool
-    before: SumMark
+    before: SumPlace
 
 
 class BlockReader:
-    """Reads a stream to its end, block by block; afterwards `content` knows the identity of the bytes."""
+    """Reads a stream to its end, block by block; afterwards `content` knows the identity of the bytes.
+
+    `byte_count`: how many bytes there are, where it is known; few need no large buffer.
+    """
 
     def __init__(
-        self, stream: ByteStream, *, content: ContentSum | None = None, block_bytes: int = BLOCK_BYTES
+        self,
+        stream: ByteStream,
+        *,
+        content: ContentSum | None = None,
+        block_bytes: int = BLOCK_BYTES,
+        byte_count: int | None = None,
     ) -> None:
         self._stream = stream
-        self._block_bytes = block_bytes
+        self._block_bytes = block_bytes if byte_count is None else min(block_bytes, byte_count + 1)
         self.content = content or ContentSum()
         self.is_ended_by_newline = True
 
     def __iter__(self) -> Iterator[Block]:
-        buffer, other = bytearray(self._block_bytes), bytearray(self._block_bytes)
+        buffer, other = bytearray(self._block_bytes), bytearray()
         kept = 0
         while True:
             if kept == len(buffer):
@@ -76,7 +84,7 @@ class BlockReader:
             return int(self._stream.readinto(free) or 0)
 
     def _block(self, buffer: bytearray, size: int, *, is_cut: bool) -> Block:
-        before = self.content.mark()
+        before = self.content.place()
         with memoryview(buffer) as view, view[:size] as part:
             self.content.add(part)
         return Block(buffer, size, before.byte_count, is_cut, before)

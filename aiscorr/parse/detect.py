@@ -11,11 +11,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.node_status import RECORD_HEAD
-from aiscorr.parse.regex_facts import first_bytes
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
@@ -128,9 +127,6 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
 
-_first_bytes = lru_cache(first_bytes)
-
-
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not."""
     if form.name == "file_faulthandler":
@@ -139,10 +135,20 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
 
 
 def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], least: float) -> int:
-    """How many lines are of a format; 0 where by their first bytes they cannot be `least` or more."""
-    first = _first_bytes(form.regex)
+    """How many lines are of a format; 0 where they turn out not to be `least` or more."""
+    first = form.first_bytes
     most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
-    return sum(1 for line in lines if form.regex.match(line, 0, 512)) if most >= least else 0
+    match, count, spare = form.regex.match, 0, len(lines) - least
+    if most < least:
+        return 0
+    for line in lines:
+        if match(line, 0, 512):
+            count += 1
+        else:
+            spare -= 1
+            if spare < 0:
+                return 0
+    return count
 
 
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from operator import attrgetter
 
-from aiscorr.checksum import END_BYTES, ContentSum, SumMark
+from aiscorr.checksum import END_BYTES, ContentSum, SumMark, SumPlace
 from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
 from aiscorr.parse.ais_reader import AisFile, AisLogReader
 from aiscorr.parse.ais_state import AisState
@@ -38,6 +38,8 @@ class HeadedStream:
     """A stream whose first bytes were already taken to look at them."""
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
+        #: Of a small file, whose head is the whole.
+        self.byte_count = len(head) if len(head) < HEAD_BYTES else None
         self._head = head
         self._stream = stream
 
@@ -219,7 +221,8 @@ class FileReader:
     def _read_blocks(
         self, summary: FileSummary, stream: ByteStream, reader: AisFile | WorkerFile, content: ContentSum
     ) -> None:
-        blocks = BlockReader(stream, content=content)
+        byte_count = stream.byte_count if isinstance(stream, HeadedStream) else None
+        blocks = BlockReader(stream, content=content, byte_count=byte_count)
         place: _Place | None = None
         try:
             for block in blocks:
@@ -235,7 +238,7 @@ class FileReader:
                 raise
             summary.problem, summary.is_cut_short = f"ends early: {error}", True
         if place is not None:
-            summary.resume_offset, summary.resume_state = place.mark.byte_count, place.dump(summary.kind_reason)
+            summary.resume_offset, summary.resume_state = place.before.byte_count, place.dump(summary.kind_reason)
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
         sum_up(summary, blocks.content)
         if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:
@@ -263,7 +266,7 @@ def _take_head(stream: ByteStream) -> bytes:
 class _Place:
     """Between two records of a file: what is needed to read on from there later."""
 
-    mark: SumMark
+    before: SumPlace
     state: AisState | WorkerState
     counts: tuple[object, ...]
 
@@ -273,7 +276,7 @@ class _Place:
             {
                 "reader": self.state.dump(),
                 "counts": dict(zip(_COUNTS, self.counts, strict=True)),
-                "sum": asdict(self.mark),
+                "sum": asdict(self.before.mark()),
                 "kind_reason": kind_reason,
             },
             separators=(",", ":"),
@@ -284,8 +287,8 @@ _COUNTS = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns"
 _counts_of = attrgetter(*_COUNTS)
 
 
-def _place(summary: FileSummary, reader: AisFile | WorkerFile, mark: SumMark) -> _Place:
-    return _Place(mark, reader.state.copy(), _counts_of(summary))
+def _place(summary: FileSummary, reader: AisFile | WorkerFile, before: SumPlace) -> _Place:
+    return _Place(before, reader.state.copy(), _counts_of(summary))
 
 
 def _settle_date(summary: FileSummary, reader: AisFile, modified_ns: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from aiscorr.errors import SpecError
+from aiscorr.parse.regex_facts import first_bytes
 from aiscorr.parse.spec import Sample, compile_regex, read_samples
 from aiscorr.parse.spec_files import read_folder
 
@@ -35,6 +36,11 @@ class LineFormat:
     min_count: int
     samples: tuple[Sample, ...]
     near_misses: tuple[str, ...]
+
+    @cached_property
+    def first_bytes(self) -> frozenset[int] | None:
+        """The bytes a match may begin with; None where any will do."""
+        return first_bytes(self.regex)
 
 
 def parse_format(path: Path, raw: Mapping[str, Any]) -> LineFormat:

@@ -117,9 +117,9 @@ class LookBack:
     def find_last_stamp(self, next_line_no: int) -> None:
         """Finds the last stamped line of the file, at its end."""
         for line in islice(self.lines_at_end(next_line_no), _END_LINES):
-            prefix = self._prefixes.read(line.text[:_PREFIX_BYTES], self._years)
-            if prefix.stamp is not None:
-                self._state.note_stamp(prefix, line.byte_offset)
+            stamp, outer = self._prefixes.stamps(line.text[:_PREFIX_BYTES], self._years)
+            if stamp is not None:
+                self._state.note_stamp(stamp, outer, line.byte_offset)
                 break
 
     def lines_before(self, end: int) -> Iterator[TailLine]:
@@ -138,9 +138,9 @@ class LookBack:
         """Reads the stamps at the beginning of the file, for its first time and its year."""
         offset = 0
         for piece in bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]:
-            prefix = self._prefixes.read(piece[:_PREFIX_BYTES], self._years)
-            if prefix.stamp is not None:
-                self._state.note_stamp(prefix, offset)
+            stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            if stamp is not None:
+                self._state.note_stamp(stamp, outer, offset)
                 self._state.searched_offset = 0
                 break
             offset += len(piece) + 1
@@ -152,9 +152,10 @@ class LookBack:
             if offset + start == self._state.stamp_offset:
                 return True
             if data.count(b":", start, end) >= 2:
-                prefix = self._prefixes.read(bytes(data[start : min(end, start + _PREFIX_BYTES)]), self._years)
-                if prefix.stamp is not None:
-                    self._state.note_stamp(prefix, offset + start)
+                line = bytes(data[start : min(end, start + _PREFIX_BYTES)])
+                stamp, outer = self._prefixes.stamps(line, self._years)
+                if stamp is not None:
+                    self._state.note_stamp(stamp, outer, offset + start)
                     return True
             end = start - 1
         return False

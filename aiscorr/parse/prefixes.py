@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.regex_facts import first_bytes, holds_one, widest, words_needed
+from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, YearContext, stamp_of
+from aiscorr.parse.word_bits import WordBits
 
 _SEARCH_LIMIT = 512
+_WORD_LIMIT = 8 * _SEARCH_LIMIT
+#: The bit that every line has, for a format of which no word is known.
+_ALWAYS = 1
 
 
 class LinePrefix(NamedTuple):
@@ -65,21 +69,24 @@ class _Searched:
         return self.form.regex.search(line, start, limit)
 
 
-def _may_hold(folded: bytes, words: tuple[bytes, ...] | None) -> bool:
-    """Whether a text in lower case holds one of the words; yes where no words are known."""
-    return words is None or holds_one(folded, words)
-
-
 def _searched(form: LineFormat) -> _Searched:
     return _Searched(form, words_needed(form.regex), widest(form.regex))
 
 
-def _by_first_byte(forms: tuple[LineFormat, ...]) -> list[tuple[LineFormat, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A format with the bits of its words: of those a line has one where the format may match in it."""
+
+    form: LineFormat
+    words: int
+
+
+def _by_first_byte(tried: list[_Tried]) -> list[tuple[_Tried, ...]]:
     """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    firsts = [None if form.is_anywhere else first_bytes(form.regex) for form in forms]
-    pairs = list(zip(forms, firsts, strict=True))
-    chosen = [tuple(form for form, first in pairs if first is None or byte in first) for byte in range(256)]
-    return [*chosen, forms]
+    firsts = [None if one.form.is_anywhere else one.form.first_bytes for one in tried]
+    pairs = list(zip(tried, firsts, strict=True))
+    chosen = [tuple(one for one, first in pairs if first is None or byte in first) for byte in range(256)]
+    return [*chosen, tuple(tried)]
 
 
 class _Wrapped(NamedTuple):
@@ -104,72 +111,98 @@ class PrefixReader:
     """
 
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
-        self._wrappers = _by_first_byte(load_formats("wrapper", extra_folders))
-        stamps = load_formats("stamp", extra_folders)
-        self._stamps = _by_first_byte(stamps)
-        self._stamp_words = {form.name: words_needed(form.regex) for form in stamps if form.is_anywhere}
-        with_rank = [_searched(form) for form in stamps if "rank" in form.regex.groupindex]
-        self._stamp_rank_words = _words_of_all(with_rank)
-        ranks = {f.name: _searched(f) for f in load_formats("rank", extra_folders)}
-        self._rank_words = _words_of_all(list(ranks.values()))
+        wrappers, stamps = (load_formats(role, extra_folders) for role in ("wrapper", "stamp"))
+        ranks = {form.name: _searched(form) for form in load_formats("rank", extra_folders)}
+        needed = {form.name: words_needed(form.regex) for form in (*wrappers, *stamps)}
+        every = [*needed.values(), *(searched.words for searched in ranks.values())]
+        self._words = WordBits((word for words in every for word in words or ()), folds=True)
+        self._wrappers = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in wrappers])
+        self._stamps = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in stamps])
+        with_rank = [needed[form.name] for form in stamps if "rank" in form.regex.groupindex]
+        self._stamp_rank_bits = self._bits(*with_rank)
+        naming = [form.name for form in wrappers if {"rank", "local_rank"} & set(form.regex.groupindex)]
+        self._wrapped_rank_bits = self._bits(*map(needed.get, naming))
+        self._rank_bits = self._bits(*(searched.words for searched in ranks.values()))
         self._tag = ranks.pop("rank_tag")
         self._group = ranks.pop("rank_group")
         self._bare = ranks.pop("rank_bare")
+        self._group_bits = self._bits(self._group.words, self._bare.words)
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
+
+    def _bits(self, *groups: tuple[bytes, ...] | None) -> int:
+        """The bits of all these words, and that of every line where there is a format without any."""
+        words = [word for group in groups for word in group or ()]
+        return self._words.bits(*words) << 1 | (_ALWAYS if None in groups else 0)
+
+    def _held(self, line: bytes) -> int:
+        """The words that a line holds."""
+        return self._words.of(line[:_WORD_LIMIT]) << 1 | _ALWAYS
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
-        folded = line[: 8 * _SEARCH_LIMIT].lower()
-        wrapped = self._unwrap(line, years)
-        position = body_start = wrapped.end
-        rank = group_rank = process_group = None
-        rank_source = None
-        may_name_rank = _may_hold(folded, self._rank_words)
-        tag = self._tag.form.regex.match(line, position) if may_name_rank else None
+        held = self._held(line)
+        may_name_rank = held & self._rank_bits
+        wrapped, tag, body_start, position = self._begin(line, held, years)
+        stamp, position = self._own_stamp(line, held, position, years)
+        rank = group_rank = process_group = rank_source = None
         if tag is not None:
-            body_start = tag.end() + (line[tag.end() : tag.end() + 1] == b" ")
-            position = body_start
-            while line[position : position + 1] == b" ":
-                position += 1
             rank, rank_source = int(tag.group("rank")), "tag"
-        stamp, position = self._own_stamp(line, folded, position, years)
-        if tag is None:
-            rank, rank_source = self._late_rank(line, folded, stamp, wrapped, may_name_rank)
-        if may_name_rank:
-            group_rank, process_group = self._group_rank(line, folded)
+        elif may_name_rank or stamp is not None or wrapped.rank is not None:
+            rank, rank_source = self._late_rank(line, stamp, wrapped, may_name_rank != 0)
+        if held & self._group_bits:
+            group_rank, process_group = self._group_rank(line)
         return LinePrefix(
-            stamp=stamp or wrapped.stamp,
-            stamp_source="own" if stamp else ("wrapper" if wrapped.stamp else None),
-            wrapper_stamp=wrapped.stamp,
-            rank=rank,
-            rank_source=rank_source,
-            local_rank=wrapped.local_rank,
-            group_rank=group_rank,
-            process_group=process_group,
-            task=wrapped.task,
-            pid=wrapped.pid or (stamp.pid if stamp else None),
-            host=wrapped.host,
-            body_start=body_start,
-            message_start=position,
+            stamp or wrapped.stamp,
+            "own" if stamp else ("wrapper" if wrapped.stamp else None),
+            wrapped.stamp,
+            rank,
+            rank_source,
+            wrapped.local_rank,
+            group_rank,
+            process_group,
+            wrapped.task,
+            wrapped.pid or (stamp.pid if stamp else None),
+            wrapped.host,
+            body_start,
+            position,
         )
+
+    def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
+        """The stamp and the collector's stamp of `read`, for less work."""
+        held = self._held(line)
+        wrapped, _, _, position = self._begin(line, held, years)
+        return self._own_stamp(line, held, position, years)[0] or wrapped.stamp, wrapped.stamp
 
     def owner(self, line: bytes, years: YearContext) -> tuple[int | None, int | None]:
         """The rank and the local rank of `read`, for less work."""
-        folded = line[: 8 * _SEARCH_LIMIT].lower()
-        if _may_hold(folded, self._stamp_rank_words):
+        held = self._held(line)
+        if held & self._stamp_rank_bits:
             prefix = self.read(line, years)
             return prefix.rank, prefix.local_rank
-        wrapped = self._unwrap(line, years)
-        if not _may_hold(folded, self._rank_words):
+        wrapped = self._unwrap(line, held, years) if held & self._wrapped_rank_bits else _BARE_LINE
+        if not held & self._rank_bits:
             return wrapped.rank, wrapped.local_rank
-        return self._late_rank(line, folded, None, wrapped, True)[0], wrapped.local_rank
+        return self._late_rank(line, None, wrapped, True)[0], wrapped.local_rank
 
-    def _unwrap(self, line: bytes, years: YearContext) -> _Wrapped:
+    def _begin(self, line: bytes, held: int, years: YearContext) -> tuple[_Wrapped, re.Match[bytes] | None, int, int]:
+        """Wrappers and rank tag, where the text behind them begins, and where its stamp may stand."""
+        wrapped = self._unwrap(line, held, years)
+        tag = self._tag.form.regex.match(line, wrapped.end) if held & self._rank_bits else None
+        if tag is None:
+            return wrapped, None, wrapped.end, wrapped.end
+        position = body_start = tag.end() + (line[tag.end() : tag.end() + 1] == b" ")
+        while line[position : position + 1] == b" ":
+            position += 1
+        return wrapped, tag, body_start, position
+
+    def _unwrap(self, line: bytes, held: int, years: YearContext) -> _Wrapped:
         found = _BARE_LINE
         for _ in range(6):
             rest = line[found.end : found.end + _SEARCH_LIMIT]
             for wrapper in self._wrappers[rest[0] if rest else -1]:
-                match = wrapper.regex.match(rest)
+                if not held & wrapper.words:
+                    continue
+                match = wrapper.form.regex.match(rest)
                 if match is not None:
                     found = _with_wrapper(found, match, years)
                     break
@@ -177,16 +210,15 @@ class PrefixReader:
                 break
         return found
 
-    def _own_stamp(self, line: bytes, folded: bytes, position: int, years: YearContext) -> tuple[Stamp | None, int]:
+    def _own_stamp(self, line: bytes, held: int, position: int, years: YearContext) -> tuple[Stamp | None, int]:
         rest = line[position : position + 2 * _SEARCH_LIMIT]
-        is_whole = position + 2 * _SEARCH_LIMIT <= len(folded) or len(folded) == len(line)
-        for form in self._stamps[rest[0] if rest else -1]:
-            if form.is_anywhere:
-                if is_whole and not _may_hold(folded, self._stamp_words[form.name]):
-                    continue
-                match = form.regex.search(rest)
-            else:
-                match = form.regex.match(rest)
+        if position + 2 * _SEARCH_LIMIT > _WORD_LIMIT < len(line):
+            held = -1  # words beyond the limit were not looked for
+        for tried in self._stamps[rest[0] if rest else -1]:
+            if not held & tried.words:
+                continue
+            form = tried.form
+            match = form.regex.search(rest) if form.is_anywhere else form.regex.match(rest)
             if match is None:
                 continue
             stamp = stamp_of(match, years)
@@ -198,9 +230,10 @@ class PrefixReader:
         return None, position
 
     def _late_rank(
-        self, line: bytes, folded: bytes, stamp: Stamp | None, wrapped: _Wrapped, may_name_rank: bool
+        self, line: bytes, stamp: Stamp | None, wrapped: _Wrapped, may_name_rank: bool
     ) -> tuple[int | None, str | None]:
-        tag = self._tag.search(line, folded, 8 * _SEARCH_LIMIT) if may_name_rank else None
+        folded = line[:_WORD_LIMIT].lower() if may_name_rank else b""
+        tag = self._tag.search(line, folded, _WORD_LIMIT) if may_name_rank else None
         if tag is not None:
             return int(tag.group("rank")), "tag"
         if stamp is not None and stamp.rank is not None:
@@ -213,21 +246,14 @@ class PrefixReader:
                 return int(next(group for group in match.groups() if group is not None)), "field"
         return None, None
 
-    def _group_rank(self, line: bytes, folded: bytes) -> tuple[int | None, str | None]:
+    def _group_rank(self, line: bytes) -> tuple[int | None, str | None]:
+        folded = line[:_WORD_LIMIT].lower()
         group = self._group.search(line, folded, _SEARCH_LIMIT)
         if group is not None:
             name = group.group("process_group").decode("utf-8", "replace").replace(" (", "(")
             return int(group.group("group_rank")), name
         bare = self._bare.search(line, folded, _SEARCH_LIMIT)
         return (int(bare.group("group_rank")), None) if bare else (None, None)
-
-
-def _words_of_all(searched: list[_Searched]) -> tuple[bytes, ...] | None:
-    """Words of which a line holds one if any of the formats matches in it; None where one needs no known word."""
-    if any(one.words is None for one in searched):
-        return None
-    words = {word for one in searched for word in one.words or ()}
-    return tuple(sorted(word for word in words if not any(other != word and other in word for other in words)))
 
 
 def _with_wrapper(found: _Wrapped, match: re.Match[bytes], years: YearContext) -> _Wrapped:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from aiscorr.parse.word_bits import WordBits
+
 #: What a query string is made of; a second `?` begins another, else a line of them would be searched once for each.
 _IN_QUERY = r"(?!%3F)[^\s'\"<>)\]?]"
 #: Parameters that only signed addresses, or those with a password, have; percent-encoded inside another address too.
@@ -34,27 +36,12 @@ _TOKEN = re.compile(
 )
 
 
-def redact(text: str) -> str:
-    """The text with query strings of signed addresses, tokens, named secrets and user:password@ taken out.
-
-    AIStore's own query (provider, tid, pid, utm) has no secret and stays.
-    """
-    folded = text.lower()
-    has_query = "?" in folded or "%3f" in folded
-    for words, regex, clean in _RULES if has_query else _RULES[1:]:
-        for word in words:
-            if word in folded:
-                text = regex.sub(clean, text)
-                break
-    return text
-
-
 _SIGNED = ("x-amz-", "x-goog-", "signature", "expires", "policy", "key-pair-id", "accesskeyid")
 _ASKED = ("token", "access_key", "secret", "sig=", "sig%3d", "se=", "se%3d", "auth=", "jwt=", "key=", "pwd=", "passw",
           "hdnt")  # fmt: skip
 #: Words in lower case of which one stands in every match, the regex, and what takes the match's place. The first rule
 #: is for query strings.
-_RULES = (
+_ALL_RULES = (
     ((*_SIGNED, *_ASKED), _SECRET_QUERY, r"\1<redacted>"),
     (("signature", "-credential", "-security-token"), _PARAMETER, r"\1<redacted>"),
     (("bearer", "basic"), _BEARER, r"\1<redacted>"),
@@ -64,3 +51,19 @@ _RULES = (
     (("@",), _USERINFO, r"\1<redacted>@"),
     (("eyj", "hf_", "gho_", "ghp_", "ghs_", "ghu_"), _TOKEN, "<redacted>"),
 )
+_QUERY = ("?", "%3f")
+_WORDS = WordBits([*_QUERY, *(word for words, _, _ in _ALL_RULES for word in words)], folds=True)
+_MAY_BE_QUERY = _WORDS.bits(*_QUERY)
+_RULES = [(_WORDS.bits(*words), regex, clean) for words, regex, clean in _ALL_RULES]
+
+
+def redact(text: str) -> str:
+    """The text with query strings of signed addresses, tokens, named secrets and user:password@ taken out.
+
+    AIStore's own query (provider, tid, pid, utm) has no secret and stays.
+    """
+    held = _WORDS.of(text)
+    for words, regex, clean in _RULES if held & _MAY_BE_QUERY else _RULES[1:]:
+        if held & words:
+            text = regex.sub(clean, text)
+    return text

@@ -6,9 +6,10 @@ Where nothing is sure the answer says so, and the caller searches as if it had n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from importlib import import_module
-from typing import Any, AnyStr
+from typing import Any
 
 sre: Any
 sre_parser: Any
@@ -27,14 +28,6 @@ class _TooManyError(Exception):
     """More texts than are worth a look."""
 
 
-def holds_one(text: AnyStr, words: Iterable[AnyStr]) -> bool:
-    """Whether a text holds one of the words, as they are written."""
-    for word in words:  # noqa: SIM110 (any() takes three times as long here, once for each line)
-        if word in text:
-            return True
-    return False
-
-
 def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> bool:
     """Whether every match is sure to hold one of the literals (in any case, where the regex ignores it).
 
@@ -50,8 +43,9 @@ def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> boo
     return not [text for text in rest if not _holds(text, folded)]
 
 
+@lru_cache(maxsize=1024)
 def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
-    """Words in lower case of which every match holds one, whatever its case; None where there is no telling one.
+    """ASCII words in lower case of which every match holds one, whatever its case; None where there is no telling one.
 
     `\\[rank(\\d+)\\]|RANK (\\d+)` → (b"rank",).
     """
@@ -60,14 +54,15 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     except (_TooManyError, re.error, RecursionError, AttributeError):
         return None
     common = _common_word(texts)
-    if len(common) >= 3:
+    if len(common) >= 3 and common.isascii():
         return (common.encode("latin-1"),)
     longest = {max(text.split(_GAP), key=len) for text in texts}
-    if len(longest) > 4 or any(len(word) < 3 for word in longest):
+    if len(longest) > 4 or any(len(word) < 2 or not word.isascii() for word in longest):
         return None
     return tuple(sorted(word.encode("latin-1") for word in longest))
 
 
+@lru_cache(maxsize=1024)
 def widest(regex: re.Pattern[bytes]) -> int | None:
     """The most bytes a match can have; None where there is no small limit."""
     try:
@@ -78,6 +73,7 @@ def widest(regex: re.Pattern[bytes]) -> int | None:
     return width if width <= _MAX_WIDTH else None
 
 
+@lru_cache(maxsize=1024)
 def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     """The bytes a match may begin with; None where any will do, or none is needed."""
     if regex.flags & re.IGNORECASE:

@@ -43,8 +43,8 @@ class Taker(Protocol):
     def open(self) -> Stats | None:
         """Where the next such lines go; None where each is to be looked at."""
 
-    def close(self) -> None:
-        """Lines may have been taken since `open`."""
+    def close(self) -> bool:
+        """Lines may have been taken since `open`; whether the first of them ended a record that wanted every line."""
 
 
 class LineWalker:
@@ -65,10 +65,10 @@ class LineWalker:
         """As `_walk`; lines that `taker` takes are left out."""
         walk = native.module.Walk(Segment, block.data, block.size, hits, self.line_no, block.offset)  # type: ignore[union-attr]
         while True:
-            stats = taker.open() if taker is not None and not self.wants_every_line else None
+            stats = taker.open() if taker is not None else None
             segment = walk.next(self.wants_every_line, stats)
-            if stats is not None and taker is not None:
-                taker.close()
+            if stats is not None and taker is not None and taker.close():
+                self.wants_every_line = False
             if segment is None:
                 break
             self.line_no = segment.line_no

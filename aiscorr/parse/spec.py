@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from aiscorr.errors import SpecError
-from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.spec_files import read_folder
 from aiscorr.parse.values import CONVERTERS, Value, default_converter
 from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
 #: Patterns that the tests have checked, every one.
 _OWN_FOLDER = Path(__file__).parent.parent / "patterns"
-_IGNORECASE = int(re.IGNORECASE)
 SEVERITIES = ("error", "warning", "info")
 ROLES = (
     "cause",
@@ -160,10 +158,6 @@ class Pattern:
     def check(self) -> None:
         """Makes regex and converters. Raises SpecError where one is wrong."""
         _ = self.convert
-
-    def may_match(self, line: bytes) -> bool:
-        """Whether the line holds one of the literals; True where case does not count, which is not looked at."""
-        return bool(self.regex.flags & _IGNORECASE) or holds_one(line, self.literals)
 
     def values(self, match: re.Match[bytes]) -> dict[str, Value]:
         """The captured groups of a match, converted; empty groups are left out."""

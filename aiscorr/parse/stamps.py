@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from aiscorr import native
 from aiscorr.parse.formats import LineFormat
 
 SECOND_NS = 1_000_000_000
@@ -48,6 +49,9 @@ def iso_ns(text: str) -> int:
 
 def iso_bytes_ns(raw: bytes) -> int:
     """As iso_ns, of bytes that are nothing but the time."""
+    plain = native.iso_ns(raw)
+    if plain is not None:
+        return plain
     moment = _second_ns(raw[:19])
     return moment + int(raw[20:29].ljust(9, b"0")) if len(raw) > 20 else moment
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aiscorr.model import FileSummary
-from aiscorr.native import count_newlines
+from aiscorr.native import count_newlines, finder
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.prefixes import PrefixReader
-from aiscorr.parse.regex_facts import holds_one
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.word_bits import WordBits
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine
 from aiscorr.tables import STEP_LINE
@@ -49,13 +49,21 @@ class StepPatterns:
         self.prefixes = prefixes
         self.patterns: tuple[Pattern, ...] = pattern_set("step", pattern_folders)
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
+        self._words = WordBits(self.literals)
+        self._finders: dict[tuple[bytes, ...], Callable[[bytes], int]] = {}
+        self._tried = [(self._words.bits(*pattern.literals), pattern) for pattern in self.patterns]
+
+    def finder(self, words: tuple[bytes, ...]) -> Callable[[bytes], int]:
+        """What tells whether a line holds one of these words; most files have the same ones."""
+        if words not in self._finders:
+            self._finders[words] = finder(words)
+        return self._finders[words]
 
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
-        for pattern in self.patterns:
-            if not holds_one(line, pattern.literals):
-                continue
-            match = pattern.regex.search(line)
+        held = self._words.of(line)
+        for words, pattern in self._tried:
+            match = pattern.regex.search(line) if held & words else None
             if match is None:
                 continue
             values = {name.rstrip("23456789"): value for name, value in pattern.values(match).items()}
@@ -119,11 +127,12 @@ class StepLines:
         """Keeps progress lines from the end backwards; lines come latest first."""
         counts: Counter[Value] = Counter()
         seen = 0
+        find = self._patterns.finder(self._wanted)
         for line in lines:
-            if not holds_one(line.text, self._wanted):
+            if not find(line.text):
                 continue
             for piece in reversed(line.text.split(b"\r")):
-                if not holds_one(piece, self._wanted):
+                if not find(piece):
                     continue
                 seen += 1
                 is_wanted = seen <= DENSE_LINES or seen % SPARSE == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from json.encoder import encode_basestring
 
 Value = str | int | float | bool | None
 
@@ -121,12 +122,17 @@ CONVERTERS: dict[str, Callable[[str], Value]] = {
 }
 
 
-_CAPTURES = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_CAPTURES = json.JSONEncoder(ensure_ascii=False)
 
 
 def capture_json(values: dict[str, Value]) -> str:
     """Captured values that have no column of their own, as stored."""
-    return _CAPTURES.encode(values)
+    pairs = (f"{_encoded(name)}: {_encoded(value)}" for name, value in sorted(values.items()))
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _encoded(value: Value) -> str:
+    return encode_basestring(value) if isinstance(value, str) else _CAPTURES.encode(value)
 
 
 def default_converter(column_type: str) -> str:

@@ -13,7 +13,7 @@ from itertools import tee
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
-from aiscorr.parse.ids import client_ids, may_hold_ids
+from aiscorr.parse.ids import client_ids, may_hold_ids, words_of
 from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.prefixes import LinePrefix, PrefixReader
@@ -24,7 +24,7 @@ from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.values import Value, capture_json, character_count, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import WorkerState
-from aiscorr.parse.worker_tail import TailLine, last_words
+from aiscorr.parse.worker_tail import TailLine, TailPatterns, last_words
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import WORKER_LINE
 
@@ -35,6 +35,18 @@ _STALE = 1000
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
 
 
+def _add_values(row: Row, values: Row) -> None:
+    """What a pattern captured: in the columns of its names, the rest as `capture`."""
+    other: Row = {}
+    for name, value in values.items():
+        if name in _COLUMNS:
+            row[name] = value
+        else:
+            other[name] = value
+    if other:
+        row["capture"] = capture_json(other)
+
+
 class WorkerLogReader:
     """Compiled patterns and prefix formats; opens one WorkerFile after the other."""
 
@@ -43,7 +55,7 @@ class WorkerLogReader:
     ) -> None:
         self.sink = sink
         self.patterns: tuple[Pattern, ...] = pattern_set("worker", pattern_folders)
-        self.tail_patterns: tuple[Pattern, ...] = pattern_set("tail", pattern_folders)
+        self.tail_patterns = TailPatterns(pattern_set("tail", pattern_folders))
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.prefilter: Prefilter = build_prefilter(
@@ -131,7 +143,7 @@ class WorkerFile:
         line = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
         prefix = self._reader.prefixes.read(line, self._years)
         if prefix.stamp is not None:
-            self.state.note_stamp(prefix, segment.line_offset)
+            self.state.note_stamp(prefix.stamp, prefix.wrapper_stamp, segment.line_offset)
         key = key_of(prefix)
         self._close_stale(segment.line_no)
         self._fed[key] = segment.line_no
@@ -252,19 +264,16 @@ class WorkerFile:
             "severity": pattern.severity,
             "pattern": pattern.name,
             "text": text[:TEXT_LIMIT],
-            "body_start": character_count(line, prefix.body_start),
-            "message_start": character_count(line, prefix.message_start),
+            "body_start": prefix.body_start,
+            "message_start": prefix.message_start,
         }
-        if may_hold_ids(line):
-            row.update(client_ids(text))
-        other: dict[str, Value] = {}
-        for name, value in values.items():
-            if name in _COLUMNS:
-                row[name] = value
-            else:
-                other[name] = value
-        if other:
-            row["capture"] = capture_json(other)
+        if len(text) < len(line):  # else there is a character for each byte
+            for name in ("body_start", "message_start"):
+                row[name] = character_count(line, getattr(prefix, name))
+        held = words_of(line)
+        if may_hold_ids(held):
+            row.update(client_ids(text, held))
+        _add_values(row, values)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:

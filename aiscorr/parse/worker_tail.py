@@ -10,12 +10,31 @@ from aiscorr.parse.prefixes import PrefixReader
 from aiscorr.parse.spec import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
+from aiscorr.parse.word_bits import WordBits
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
 _NOISE = re.compile(rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback")
 _STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
+
+
+class TailPatterns:
+    """What a line says its rank was about to do."""
+
+    def __init__(self, patterns: tuple[Pattern, ...]) -> None:
+        told = [(pattern, [word.lower() for word in pattern.literals]) for pattern in patterns if pattern.activity]
+        self._words = WordBits((word for _, words in told for word in words), folds=True)
+        self._patterns = [(self._words.bits(*words), pattern) for pattern, words in told]
+
+    def activity_of(self, text: str) -> str | None:
+        """By the first pattern that matches; None where the line says nothing."""
+        raw = text.encode("utf-8", "replace")
+        held = self._words.of(raw)
+        for words, pattern in self._patterns if held else ():
+            if held & words and pattern.regex.search(raw):
+                return pattern.activity
+        return None
 
 
 class TailLine(NamedTuple):
@@ -55,7 +74,7 @@ def last_words(
     prefixes: PrefixReader,
     years: YearContext,
     path_rank: int | None,
-    patterns: tuple[Pattern, ...],
+    patterns: TailPatterns,
 ) -> list[dict[str, Value]]:
     """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
@@ -82,7 +101,7 @@ def last_words(
                 "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
                 "rank": rank,
                 "local_rank": prefix.local_rank,
-                "activity": activity_of(clean, patterns),
+                "activity": patterns.activity_of(clean),
                 "step": step_of(clean),
                 "text": clean,
             }
@@ -94,15 +113,6 @@ def _key(rank: int | None, local_rank: int | None, path_rank: int | None) -> tup
     """Whose line it is: a rank's, else a local rank's, else nobody's."""
     rank = rank if rank is not None else path_rank
     return rank, local_rank if rank is None else None
-
-
-def activity_of(text: str, patterns: tuple[Pattern, ...]) -> str | None:
-    """What a line says its rank was about to do, by the tail patterns; None where it says nothing."""
-    raw = text.encode("utf-8", "replace")
-    for pattern in patterns:
-        if pattern.activity and pattern.may_match(raw) and pattern.regex.search(raw):
-            return pattern.activity
-    return None
 
 
 def step_of(text: str) -> int | None:
