@@ -21,7 +21,7 @@ from (
         ('stopped', 0.95, true, true, false, 'was being restarted', 'was being restarted', 'Put a node into maintenance before restarting it, and not while jobs read; check what sent the signal.'),
         ('maintenance', 0.8, true, true, false, 'was in maintenance', 'was in maintenance', 'Wait for the rebalance to finish before taking a node away, and tell the users of the cluster.'),
         ('out_of_space', 0.85, false, false, false, 'was out of space', 'was out of space', 'Free space or add mountpaths (ais storage summary, ais space-cleanup), then check the capacity watermarks.'),
-        ('disk_fault', 0.85, true, false, false, 'had lost a disk', 'had lost a disk', 'Replace the disk, see which objects have no copy elsewhere (ais storage mountpath, ais bucket summary), then resilver.'),
+        ('disk_fault', 0.85, true, false, true, 'had lost a disk', 'had lost a disk', 'Replace the disk, see which objects have no copy elsewhere (ais storage mountpath, ais bucket summary), then resilver.'),
         ('rejecting', 0.85, false, false, false, 'refused requests', 'refused requests', 'The node refused work under load: look at memory, goroutines and disk utilisation at that time, and at how the load is spread over targets.'),
         ('stale_membership', 0.85, true, false, false, 'was restarted and its peers did not find it again', 'could not be reached by its peers after a restart', 'After restarting a target let running x-get-batch xactions end, or stop them (ais job stop get-batch), so that streams open under the new cluster map.'),
         ('memory', 0.7, false, false, false, 'was short of memory', 'was short of memory', 'Find what took the memory (ais performance, the gmm and slab lines), and raise the limit or lower the load.'),
