@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.82, '2 of 2 such answers were right, and 1 of 1 on incidents nobody had seen'),
-        (true, 0.7, 0.95, '48 of 48 such answers were right, and 26 of 26 on incidents nobody had seen'),
-        (true, 0.8, 0.97, '119 of 119 such answers were right, and 40 of 40 on incidents nobody had seen'),
-        (false, 0.0, 0.7, '56 of 58 such answers were right, and 29 of 45 on incidents nobody had seen'),
-        (false, 0.7, 0.9, '52 of 57 such answers were right, and 28 of 30 on incidents nobody had seen'),
-        (false, 0.8, 0.9, '150 of 150 such answers were right, and 60 of 68 on incidents nobody had seen')
+        (true, 0.0, 0.7, '2 of 2 such answers were right, and 1 of 3 on incidents nobody had seen'),
+        (true, 0.7, 0.96, '48 of 48 such answers were right, and 35 of 35 on incidents nobody had seen'),
+        (true, 0.8, 0.97, '119 of 119 such answers were right, and 52 of 52 on incidents nobody had seen'),
+        (false, 0.0, 0.65, '56 of 58 such answers were right, and 42 of 70 on incidents nobody had seen'),
+        (false, 0.7, 0.82, '52 of 57 such answers were right, and 40 of 49 on incidents nobody had seen'),
+        (false, 0.8, 0.89, '150 of 150 such answers were right, and 96 of 108 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)
