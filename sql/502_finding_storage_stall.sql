@@ -1,9 +1,9 @@
 -- A rank hung without a word while an AIStore node was away or could not serve.
 -- grain: one row a failure
--- reads: failure_lead, node_fault, fault_kind
+-- reads: failure_lead, node_fault, fault_kind, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else.
+-- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error.
 create or replace view finding_storage_stall as
 select
     f.failure_id,
@@ -12,7 +12,7 @@ select
         when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
         when f.basis in ('mismatch', 'other_collective', 'ahead') then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven then 'blind'
-        when f.link_score >= 0.45 then 'fired'
+        when f.link_score >= case when f.request_outcome is null and f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then p.value else 0.45 end then 'fired'
         else 'quiet'
     end as state,
     'data_loading_stall' as failure_class,
@@ -44,5 +44,6 @@ select
         case when f.basis = 'stack' then [{'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts
 from failure_lead as f
+join threshold as p on p.name = 'link_score'
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
