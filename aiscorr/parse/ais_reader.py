@@ -19,7 +19,7 @@ from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
-from aiscorr.parse.values import Value, capture_json, character_count
+from aiscorr.parse.values import Value, add_values, character_count
 from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
 from aiscorr.tables import AIS_LINE
@@ -186,7 +186,7 @@ class AisFile:
             message_start=character_count(line, record.message_start),
         )
         row.update(ais_ids(message, self._self_id()))
-        self._merge(row, values)
+        add_values(row, values, _COLUMNS)
         self._mark_smap(segment, row, moment, record.message)
         if record.severity in "WE":
             self._pending, self._follow = row, 0
@@ -300,17 +300,6 @@ class AisFile:
             "text": line.decode("utf-8", "replace")[:TEXT_LIMIT],
             "follow_count": 0,
         }
-
-    @staticmethod
-    def _merge(row: dict[str, Value], values: dict[str, Value]) -> None:
-        other: dict[str, Value] = {}
-        for key, value in values.items():
-            if key in _COLUMNS:
-                row[key] = value
-            else:
-                other[key] = value
-        if other:
-            row["capture"] = capture_json(other)
 
     def _self_id(self) -> str | None:
         for source in ("title", "start_line", "self_mention"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from json.encoder import encode_basestring
 
 Value = str | int | float | bool | None
@@ -125,8 +125,19 @@ CONVERTERS: dict[str, Callable[[str], Value]] = {
 _CAPTURES = json.JSONEncoder(ensure_ascii=False)
 
 
-def capture_json(values: dict[str, Value]) -> str:
-    """Captured values that have no column of their own, as stored."""
+def add_values(row: dict[str, Value], values: dict[str, Value], columns: Collection[str]) -> None:
+    """What a pattern captured, into a row: in the columns of its names, the rest as `capture`."""
+    other: dict[str, Value] = {}
+    for name, value in values.items():
+        if name in columns:
+            row[name] = value
+        else:
+            other[name] = value
+    if other:
+        row["capture"] = _capture_json(other)
+
+
+def _capture_json(values: dict[str, Value]) -> str:
     pairs = (f"{_encoded(name)}: {_encoded(value)}" for name, value in sorted(values.items()))
     return f"{{{', '.join(pairs)}}}"
 

@@ -21,7 +21,7 @@ from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
-from aiscorr.parse.values import Value, capture_json, character_count, strip_ansi
+from aiscorr.parse.values import Value, add_values, character_count, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine, TailPatterns, last_words
@@ -33,18 +33,6 @@ _COLUMNS = frozenset(WORKER_LINE.column_names)
 #: Lines of others after which a block is over.
 _STALE = 1000
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
-
-
-def _add_values(row: Row, values: Row) -> None:
-    """What a pattern captured: in the columns of its names, the rest as `capture`."""
-    other: Row = {}
-    for name, value in values.items():
-        if name in _COLUMNS:
-            row[name] = value
-        else:
-            other[name] = value
-    if other:
-        row["capture"] = capture_json(other)
 
 
 class WorkerLogReader:
@@ -273,7 +261,7 @@ class WorkerFile:
         held = words_of(line)
         if may_hold_ids(held):
             row.update(client_ids(text, held))
-        _add_values(row, values)
+        add_values(row, values, _COLUMNS)
         return row
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
