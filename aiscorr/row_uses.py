@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.stars import Node, objects
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -23,7 +25,6 @@ class Condition:
     names: frozenset[str]
 
 
-Node = dict[str, Any]
 #: Conditions of which one holds for each row that is used; none where every row is.
 Rows = frozenset[Condition] | None
 #: What a condition may be made of: nothing that looks at other rows, and no cast, which may fail where it is not asked.
@@ -101,14 +102,7 @@ def _condition(connection: duckdb.DuckDBPyConnection, parts: Sequence[Node]) -> 
 
 def _expressions(tree: Any) -> Iterator[Node]:
     """Every expression of a tree, from the root on."""
-    if isinstance(tree, dict):
-        if "class" in tree:
-            yield tree
-        for value in tree.values():
-            yield from _expressions(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _expressions(value)
+    return (node for node in objects(tree) if "class" in node)
 
 
 def _unqualified(tree: Any) -> Any:
