@@ -41,6 +41,13 @@ def unanswered(stage: Stage, rank: int, draw: Draw, node: Node, path: str, *, ov
         exhausted(stage, then, rank, text)
 
 
+def batch_unanswered(stage: Stage, then: int, rank: int, designated: Node) -> None:
+    """A rank gives up on batches that its designated target does not answer."""
+    cause = sdk.read_timeout(designated.address, designated.ports[0])
+    path = f"/v1/ml/moss/{stage.bucket}?provider=ais&pid={stage.proxy_of(rank).node_id}"
+    exhausted(stage, then, rank, sdk.pool_error(designated.address, designated.ports[0], path, cause))
+
+
 def object_path(stage: Stage, rank: int, name: str) -> str:
     """What a client asks for when it wants one object and was redirected by its proxy."""
     return f"/v1/objects/{stage.bucket}/{name}?provider=ais&pid={stage.proxy_of(rank).node_id}"

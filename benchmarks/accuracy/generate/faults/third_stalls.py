@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, unanswered
+from benchmarks.accuracy.generate.faults.requests import batch_unanswered, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisobjects, chains, sdk
@@ -53,9 +53,7 @@ def starved_sender(stage: Stage) -> Scenario:
         _hole(stage, designated, wid, then + draw.span(40, 800), draw.whole(3, 40))
         then += seconds(wait) + seconds(20.02)
     if then < over - SEC:
-        cause = sdk.read_timeout(designated.address, designated.ports[0])
-        path = f"/v1/ml/moss/{stage.bucket}?provider=ais&pid={stage.proxy_of(rank).node_id}"
-        exhausted(stage, then, rank, sdk.pool_error(designated.address, designated.ports[0], path, cause))
+        batch_unanswered(stage, then, rank, designated)
     stage.hang(at + 350 * MS, rank)
     made = stage.guilty("data_loading_stall", victim, also=("storage_io",))
     is_tied = designated.release.control_channel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often, status_repeated
-from benchmarks.accuracy.generate.faults.requests import exhausted, refused_get, retries
+from benchmarks.accuracy.generate.faults.requests import batch_unanswered, exhausted, refused_get, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisservices as services
@@ -108,9 +108,7 @@ def copies_take_disks(stage: Stage) -> Scenario:
         chains.read_timed_out(stage, then, designated, rank, wait)
         then += seconds(wait) + seconds(20.02)
     if then < over - SEC:
-        cause = sdk.read_timeout(designated.address, designated.ports[0])
-        path = f"/v1/ml/moss/{stage.bucket}?provider=ais&pid={stage.proxy_of(rank).node_id}"
-        exhausted(stage, then, rank, sdk.pool_error(designated.address, designated.ports[0], path, cause))
+        batch_unanswered(stage, then, rank, designated)
     stage.hang(at + 350 * MS, rank)
     made = replace(stage.guilty("data_loading_stall", stage.victim, also=("storage_io",)), ais_nodes=None)
     return stage.close("A bucket gets a second copy of everything in the middle of the day.", (made,))
