@@ -27,9 +27,10 @@ if os.environ.get("POOL"):
 #: A process counts the memory of the one that started it until its own program begins; so each tells its own peak.
 PEAK = """
 import atexit, resource
+HERE = __file__
 def tell():
     own = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-    with open(f"{__file__}.{os.getpid()}", "w") as file:
+    with open(f"{HERE}.{os.getpid()}", "w") as file:
         file.write(str(max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)))
 """
 COMMAND = (

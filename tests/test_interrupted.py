@@ -15,6 +15,7 @@ from packing import LOG, written
 from scenes import FIXTURES, column, read_in, rows, truth_of
 from truths import differences, failures_of
 
+from aiscorr.store import load
 from aiscorr.store.database import SCHEMA_VERSION, reading
 
 SCENARIO = FIXTURES / "target_killed_short_batch"
@@ -85,6 +86,18 @@ def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) 
     assert left_behind(tmp_path) == []
     assert aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True).code == 0
     assert len(rows(analysed, VERDICTS)) == 2
+
+
+@pytest.mark.parametrize("method", ["__arrow_c_stream__", "_batches", "_with_final"])
+def test_ctrl_c_in_code_that_duckdb_calls(
+    method: str, analysed: Path, tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while DuckDB takes rows out of Python is Ctrl-C, not an error of DuckDB."""
+    before = analysed.read_bytes()
+    monkeypatch.setattr(load._Streamed, method, lambda *_: signal.raise_signal(signal.SIGINT))
+    done = run("-q", "--db", analysed, "ingest", SCENARIO)
+    assert (done.code, done.out, done.err.strip()) == (130, "", "stopped: nothing is half done")
+    assert analysed.read_bytes() == before and left_behind(tmp_path) == []
 
 
 def test_two_ingests_with_analysis_at_once(tmp_path: Path) -> None:

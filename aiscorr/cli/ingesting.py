@@ -79,11 +79,13 @@ class _Stop:
         self._context = context
         self._promise = promise
         self.is_asked = False
+        self.is_dropped = False
         self._is_storing = False
 
     def on_signal(self, _number: int, _frame: object) -> None:
         """Takes the signal. Raises KeyboardInterrupt where the run is to be dropped."""
         if self.is_asked or self._is_storing:
+            self.is_dropped = True
             raise KeyboardInterrupt
         self.is_asked = True
         with contextlib.suppress(RuntimeError):  # Python lets nobody write to stderr inside a write to stderr
@@ -101,11 +103,19 @@ class _Stop:
 
 @contextlib.contextmanager
 def stoppable(context: Context, promise: str = "what has been read is kept, stored and analysed") -> Iterator[_Stop]:
-    """Ctrl-C as long as the block runs; `promise` is said when it is first met."""
+    """Ctrl-C as long as the block runs; `promise` is said when it is first met.
+
+    Raises KeyboardInterrupt where the run is dropped, whatever became of it on its way: DuckDB and Arrow make errors
+    of their own of one that is raised in Python code they call.
+    """
     stop = _Stop(context, promise)
     previous = signal.signal(signal.SIGINT, stop.on_signal)
     try:
         yield stop
+    except Exception:
+        if stop.is_dropped:
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.signal(signal.SIGINT, previous)
 
