@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
@@ -30,6 +30,7 @@ judged as (
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
             or (u.crash_class = 'data' and u.object is not null) as is_named,
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
+        regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
         u.activity = 'checkpoint' and regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id
@@ -73,5 +74,6 @@ select
     crash_pattern is null and activity not in ('storage_wait') as is_silent,
     crash_pattern is not null as has_error,
     is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
+    coalesce(is_dropped, false) as is_dropped,
     is_write
 from judged
