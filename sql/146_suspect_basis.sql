@@ -21,6 +21,7 @@ from (
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),
+        ('unplaced', 'its lines name no rank'),
         ('absent', 'it left no line at all'),
         ('silent', 'it alone did not report the time-out')
 ) as t(basis, words)

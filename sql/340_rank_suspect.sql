@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well.
+-- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -22,7 +22,7 @@ size as (
     select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num = p.seq_num
-    where p.op_type is not null and p.op_type not in ('SEND', 'RECV')
+    where p.op_type is not null and p.op_type not in ('SEND', 'RECV') and (p.job_id, p.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' and seq_num is not null and rank is not null group by job_id, attempt, rank having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
 ),
 call as (
     select job_id, attempt, rank, collective as shape, file_id, line_no, text from rank_position

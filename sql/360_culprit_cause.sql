@@ -1,9 +1,9 @@
 -- What happened on a culprit rank: its own first error, and what it was doing.
--- grain: one row a culprit of a failure; where most ranks failed alike and none is the culprit, one row without a rank
--- reads: failure_case, culprit, failed_rank, rank_crash, rank_activity, rank_request, threshold
+-- grain: one row a culprit of a failure; where none is the culprit and most ranks failed alike, or an error's lines name no rank, one row without a rank
+-- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity, rank_request, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike.
+-- note: activity is that of the surest witness: stack, traceback, last words. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
@@ -13,7 +13,7 @@ with doing as (
 alike as (
     select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank, min(c.utc_ns) as utc_ns, count(*) as alike_count
     from rank_crash as c
-    where c.signal = 'crash' and c.failure_class in ('storage_io', 'data_loading_stall', 'network')
+    where c.signal = 'crash' and c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'data')
         and not exists (select 1 from culprit as u where u.job_id = c.job_id and u.attempt = c.attempt)
     group by c.job_id, c.attempt, c.failure_class
     having count(*) * 2 > (select count(*) from failed_rank as r where r.job_id = c.job_id and r.attempt = c.attempt)
@@ -24,6 +24,17 @@ who as (
     select a.job_id, a.attempt, null, a.rank, 'alike', 0.6, c.file_id, c.line_no, c.text
     from alike as a
     join rank_crash as c on c.job_id = a.job_id and c.attempt = a.attempt and c.rank = a.rank
+    union all
+    select p.job_id, p.attempt, null, null, 'unplaced', 0.5, p.file_id, p.line_no, p.text
+    from unplaced_crash as p
+    where not exists (select 1 from culprit as u where u.job_id = p.job_id and u.attempt = p.attempt)
+),
+crash as (
+    select job_id, attempt, rank, signal, pattern, tier, failure_class, exception, frame_kind, exit_code, status_code, object, bucket, wid, node_id, endpoint,
+        received_count, expected_count, user_location, utc_ns, latest_ns, file_id, line_no, message, text
+    from rank_crash where pattern <> 'torchrun_failure_entry'
+    union all
+    select * exclude (alike_count) from unplaced_crash
 ),
 met as (
     select
@@ -48,6 +59,6 @@ select
     row_number() over (partition by f.failure_id order by (r.pattern is null), r.utc_ns, c.certainty desc, c.rank) as culprit_no
 from failure_case as f
 join who as c on c.job_id = f.job_id and c.attempt = f.attempt
-left join rank_crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank = c.witness_rank and r.pattern <> 'torchrun_failure_entry'
+left join crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank is not distinct from c.witness_rank
 left join doing as d on d.job_id = f.job_id and d.attempt = f.attempt and d.rank = c.witness_rank
 left join met as m on m.failure_id = f.failure_id and m.rank = c.witness_rank

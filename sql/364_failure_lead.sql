@@ -29,7 +29,7 @@ waiting as (
 ),
 alike as (
     select job_id, attempt, pattern, any_value(failure_class) as failure_class, arg_min(exception, (file_id, line_no)) as exception, arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
-        count(*) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
+        coalesce(nullif(count(*) filter (where signal = 'crash'), 0), count(*)) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from (
         from rank_crash select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no where signal = 'crash'
         union all
@@ -46,7 +46,7 @@ select
     f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms, f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
     u.rank as culprit_rank,
     coalesce(u.culprit_count, 0) as culprit_count,
-    coalesce('rank ' || u.rank::varchar, coalesce(a.crash_count, 0)::varchar || ' ranks') as culprit_words,
+    coalesce('rank ' || u.rank::varchar, case when a.crash_count = 1 then 'a rank that its line does not name' else coalesce(a.crash_count, 0)::varchar || ' ranks' end) as culprit_words,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
     u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,

@@ -38,7 +38,7 @@ select
     culprit_rank as rank,
     null::varchar as chain_id,
     case when is_evicted then 0.8 when object_count > 0 then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
-    culprit_words || ' got data it could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
+    culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case when is_evicted then '; target ' || evicted_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that the rank asked it for are gone' when object_count > 0 then '; target ' || evicted_node_id || ' had evicted objects (LRU) before, so it may have been there' else '' end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},

@@ -36,7 +36,7 @@ select
         when class = 'network' then 0.75
         else 0.85
     end as score,
-    case when culprit_rank is not null then 'rank ' || culprit_rank::varchar else alike_count::varchar || ' ranks alike' end
+    culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
         || ' failed by ' || case class
             when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end
