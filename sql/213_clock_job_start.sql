@@ -1,8 +1,8 @@
 -- The clock of a job whose logs name no request, told by the first batch it asked AIStore for.
 -- grain: one row a job for which exactly one quarter-hour offset fits
--- reads: worker_file, job_storage, ais_line, clock_ais, ais_file, threshold
+-- reads: worker_file, job_storage, batch_start, cluster_load, threshold
 -- stored: yes
--- empty without: ais_line
+-- empty without: batch_start
 -- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone. Of files whose zone the user gave it is what is left of a difference, and no other file is told by them.
 create or replace view clock_job_start as
 with job_span as (
@@ -11,22 +11,6 @@ with job_span as (
     where kind = 'worker_log' and first_ns is not null and (not is_utc or zone is not null)
     group by job_id, zone is not null
     qualify row_number() over (partition by job_id order by zone is not null) = 1
-),
-cluster_span as (
-    select f.cluster, min(a.local_ns - k.shift_ns) as start_ns, max(a.local_ns - k.shift_ns) as end_ns
-    from ais_line as a
-    join ais_file as f on f.file_id = a.file_id
-    join clock_ais as k on k.file_id = a.file_id
-    group by f.cluster
-),
-first_batch as (
-    select f.cluster, a.xid, min(a.local_ns - k.shift_ns) as utc_ns, arg_min(a.file_id, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as file_id,
-        arg_min(a.line_no, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as line_no, arg_min(a.text, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as text
-    from ais_line as a
-    join ais_file as f on f.file_id = a.file_id
-    join clock_ais as k on k.file_id = a.file_id
-    where a.pattern = 'ais_get_batch_started'
-    group by f.cluster, a.xid
 ),
 step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -40,7 +24,7 @@ fit as (
         b.line_no,
         b.cluster in (select s.cluster from job_storage as s where s.job_id = j.job_id) as is_beside
     from job_span as j
-    cross join first_batch as b
+    cross join batch_start as b
     cross join step as t
     where j.job_id in (select s.job_id from job_storage as s where s.is_ais_user)
 ),
@@ -53,9 +37,9 @@ fitting as (
     group by f.job_id, f.offset_ns
 ),
 overlap as (
-    select j.job_id, bool_or(c.start_ns < j.end_ns and c.end_ns > j.start_ns) as is_covered
+    select j.job_id, bool_or(c.first_ns < j.end_ns and c.last_ns > j.start_ns) as is_covered
     from job_span as j
-    cross join cluster_span as c
+    cross join cluster_load as c
     group by j.job_id
 )
 select
