@@ -1,9 +1,9 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: stack_process, worker_file, worker_tail, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
+-- reads: stack_process, worker_file, worker_tail, rank_identity, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then.
+-- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines name a local rank, other lines of the file must tell which rank that is.
 create or replace view rank_activity as
 with main as (
     select *
@@ -25,16 +25,17 @@ stack as (
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, t.rank,
+        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank) as rank,
         case
             when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/') then 'storage_wait'
             when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, t.rank order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
+        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank) order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
-    where t.rank is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
+    left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
+    where coalesce(t.rank, l.rank) is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
 ),
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')

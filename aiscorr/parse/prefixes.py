@@ -118,7 +118,7 @@ class PrefixReader:
         self._words = WordBits((word for words in every for word in words or ()), folds=True)
         self._wrappers = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in wrappers])
         self._stamps = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in stamps])
-        with_rank = [needed[form.name] for form in stamps if "rank" in form.regex.groupindex]
+        with_rank = [needed[form.name] for form in stamps if {"rank", "local_rank"} & set(form.regex.groupindex)]
         self._stamp_rank_bits = self._bits(*with_rank)
         naming = [form.name for form in wrappers if {"rank", "local_rank"} & set(form.regex.groupindex)]
         self._wrapped_rank_bits = self._bits(*map(needed.get, naming))
@@ -157,12 +157,12 @@ class PrefixReader:
             wrapped.stamp,
             rank,
             rank_source,
-            wrapped.local_rank,
+            stamp.local_rank if stamp is not None and stamp.local_rank is not None else wrapped.local_rank,
             group_rank,
             process_group,
             wrapped.task,
             wrapped.pid or (stamp.pid if stamp else None),
-            wrapped.host,
+            (stamp.host if stamp is not None else None) or wrapped.host,
             body_start,
             position,
         )

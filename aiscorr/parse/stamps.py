@@ -132,6 +132,8 @@ class Stamp(NamedTuple):
     pid: int | None = None
     rank: int | None = None
     end: int = 0
+    local_rank: int | None = None
+    host: str | None = None
 
 
 def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
@@ -144,7 +146,7 @@ def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
     try:
         full = groups.get("iso") or groups.get("table_time")
         if full:
-            return Stamp(iso_bytes_ns(full), zone, True, pid, rank, match.end())
+            return _placed(Stamp(iso_bytes_ns(full), zone, True, pid, rank, match.end()), groups)
         epoch = groups.get("epoch")
         if epoch is not None:
             return Stamp(int(epoch) * SECOND_NS, 0, True, pid, rank, match.end())
@@ -152,6 +154,15 @@ def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
         return Stamp(start + _of_day(groups), zone, is_year_known, pid, rank, match.end())
     except (ValueError, KeyError):
         return None
+
+
+def _placed(stamp: Stamp, groups: dict[str, bytes | None]) -> Stamp:
+    """The stamp with host and local rank, where its format has them."""
+    raw = groups.get("local_rank")
+    host = groups.get("host")
+    if raw is None or host is None:
+        return stamp
+    return stamp._replace(local_rank=int(raw), host=host.decode("utf-8", "replace"))
 
 
 def _of_day(groups: dict[str, bytes]) -> int:
