@@ -3,14 +3,14 @@
 -- reads: failure_lead
 -- stored: yes
 -- empty without: failure_lead
--- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully.
+-- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully; a request that found no local port never left the job's host.
 create or replace view finding_exception as
 with told as (
     select
         *,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
-        coalesce(crash_message, alike_message) as cause_message,
+        regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]+(Error|Exception): ', '') as cause_words,
         coalesce(exception, alike_exception) as cause_exception,
         coalesce(crash_file_id, alike_file_id) as cause_file_id,
         coalesce(crash_line_no, alike_line_no) as cause_line_no
@@ -23,6 +23,7 @@ select
     class as failure_class,
     cause_pattern as failure_kind,
     case
+        when cause_pattern = 'http_no_local_port' then 'innocent'
         when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
         when class = 'network' then 'undetermined'
         when class = 'software' and frame_kind = 'storage' and cause_pattern not in ('sdk_access_denied', 'http_access_denied') then 'undetermined'
@@ -40,7 +41,7 @@ select
         || ' failed by ' || case class
             when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end
-        || coalesce(cause_exception || ': ', '') || substr(regexp_replace(coalesce(cause_message, cause_pattern), '^[\w.]+(Error|Exception): ', ''), 1, 160) as statement,
+        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end as statement,
     [
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')}
