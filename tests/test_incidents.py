@@ -21,7 +21,7 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "untouched"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
@@ -51,7 +51,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -61,7 +61,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -83,6 +83,7 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
         ("known", "target_crashes segmentation_fault primary_proxy_killed target_crashes unused_parameters"),
         ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
         ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
+        ("fourth", "port_taken mismatch_detected nobody_finishes graph_recompiles rate_limited"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:

@@ -1,6 +1,10 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    fourth_stalls,
+    fourth_storage,
+    fourth_surroundings,
+    fourth_training,
     known_storage,
     known_training,
     second_storage,
@@ -11,15 +15,15 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
-    untouched_stalls,
-    untouched_storage,
-    untouched_surroundings,
-    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "fourth_stalls",
+    "fourth_storage",
+    "fourth_surroundings",
+    "fourth_training",
     "known_storage",
     "known_training",
     "second_storage",
@@ -30,8 +34,4 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
-    "untouched_stalls",
-    "untouched_storage",
-    "untouched_surroundings",
-    "untouched_training",
 ]

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that are loud: throttled, a wrong clock, a panic, uploads, slices, an ETL."""
+"""Storage faults of the fourth part that are loud: throttled, a wrong clock, a panic, uploads, slices, an ETL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "fourth")
 
 
 @kind(reads=True, uptime=True, min_timeout_s=120)

@@ -1,4 +1,4 @@
-"""Faults of one rank's program or device, of the untouched part; storage is innocent, in some of them loud."""
+"""Faults of one rank's program or device, of the fourth part; storage is innocent, in some of them loud."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fixtures.generator.moment import MS, comma_stamp, python_stamp, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "fourth")
 
 
 def _fingerprint(seq: int, op: str, numel: int, dtype: str) -> str:

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that say little: a rate limit, a lock, a listing, copies, a slow link."""
+"""Storage faults of the fourth part that say little: a rate limit, a lock, a listing, copies, a slow link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "fourth")
 
 
 @kind(reads=True, min_timeout_s=120)

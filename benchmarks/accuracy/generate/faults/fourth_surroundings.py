@@ -1,4 +1,4 @@
-"""Faults around a job, of the untouched part: names, permissions, ports, another file system; storage is innocent."""
+"""Faults around a job, of the fourth part: names, permissions, ports, another file system; storage is innocent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fixtures.generator.moment import MS, cpp_stamp, glog_stamp, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "fourth")
 
 PORT = 29500
 
