@@ -21,8 +21,9 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "untouched"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
+GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -51,7 +52,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -61,7 +62,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -106,6 +107,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("olmo", r"2026-09-14 10:20:00\.000\t\S+:3\tloop:7\tWARNING\tlate"),
         ("returnn", r"WARNING: late"),
         ("timm", r"WARNING: late"),
+        ("wenet", r"2026-09-14 10:20:00,000 WARNING late"),
+        ("speechbrain", r"loop - late"),
+        ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
 def test_a_framework_prints_its_own_head(style: str, head: str) -> None:

@@ -15,6 +15,10 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    untouched_stalls,
+    untouched_storage,
+    untouched_surroundings,
+    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -34,4 +38,8 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "untouched_stalls",
+    "untouched_storage",
+    "untouched_surroundings",
+    "untouched_training",
 ]
