@@ -7,7 +7,6 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.faults.clients import fetch_frames
 from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator import sdk
-from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import comma_stamp
 from fixtures.generator.stage import Stage
@@ -39,7 +38,10 @@ def over_tls(stage: Stage, made: Scenario) -> Scenario:
 
 
 def in_worker(stage: Stage, at: int, rank: int, error: str, text: str, inner: tuple[sdk.Frame, ...]) -> None:
-    """An exception in a loader process, raised once more in the rank; `error` is its type with its module."""
+    """An exception in a loader process, raised once more in the rank; `error` is its type with its module.
+
+    One that takes more than a text cannot be made again: it becomes a RuntimeError.
+    """
     job, worker = stage.job, stage.draw.child("loader process", rank).whole(0, 3)
     site = job.job.build["site"]
     name = error.rsplit(".", 1)[-1]
@@ -54,7 +56,8 @@ def in_worker(stage: Stage, at: int, rank: int, error: str, text: str, inner: tu
         stage.step,
         sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", "raise exception"),
     )
-    where = f"{error}: Caught {name} in DataLoader worker process {worker}.\nOriginal {original}"
+    again = error if error.startswith("requests.") else "RuntimeError"
+    where = f"{again}: Caught {name} in DataLoader worker process {worker}.\nOriginal {original}"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, where)))
 
 
@@ -93,10 +96,9 @@ def msc_failed(stage: Stage, at: int, rank: int, key: str, node: Node, path: str
     job.raise_on(at, rank, sdk.traceback(first, raised))
 
 
-def broken_off(stage: Stage, at: int, rank: int, name: str, attempt: int, draw: Draw) -> None:
-    """A reader resumes an object whose answer has ended too early."""
-    job, got, left = stage.job, draw.whole(1, 90) << 20, (draw.whole(100, 400) << 20) + draw.whole(0, 8191)
-    short = f"IncompleteRead({got} bytes read, {left} more expected)"
+def broken_off(stage: Stage, at: int, rank: int, name: str, attempt: int, got: int, left: int) -> None:
+    """A reader resumes an object whose answer has ended too early, with `left` bytes to come."""
+    job, short = stage.job, f"IncompleteRead({got} bytes read, {left} more expected)"
     head = f"{comma_stamp(at, job.job.zone)} [rank{rank}] WARNING aistore.sdk.obj.obj_file.utils"
     where = f"'objects/{stage.bucket}/{name}'"
     job.say(at, rank, f"{head}: Resuming {where} after ('Connection broken: {short}', {short}) ({attempt}/5)")

@@ -1,11 +1,11 @@
-"""Storage faults of the untouched part that say little: a link, a rebalance, stopped jobs, an address."""
+"""Storage faults of the untouched part that say little: a link, a rebalance, jobs, addresses, a crawler."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisevents as ev
@@ -65,6 +65,12 @@ def rebalance_at_noon(stage: Stage) -> Scenario:
     over = at + seconds(stage.params.timeout_s)
     upkeep.rebalance_at_length(cluster, began, min(over + seconds(40), at + seconds(300)), draw)
     cluster.start_batches(began + seconds(3.1), cluster.target(draw.whole(0, 99)))
+    for other in readers(stage)[:2]:
+        node, late = cluster.target(draw.whole(0, 99)), at + draw.span(20_050, 29_000)
+        cause = sdk.read_timeout(node.address, node.ports[0])
+        text = sdk.pool_error(node.address, node.ports[0], object_path(stage, other, utterance(draw)), cause)
+        if late < over - SEC:
+            stage.job.sdk_warning(late, other, sdk.retrying(1.1, "ConnectionError", text))
     then, node = at + seconds(20.02), cluster.target(draw.whole(0, 99))
     cause = sdk.read_timeout(node.address, node.ports[0])
     text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, utterance(draw)), cause)
@@ -92,6 +98,10 @@ def jobs_stopped(stage: Stage) -> Scenario:
     began = stage.mark(at - seconds(2.4), "a script begins to stop all jobs of the cluster")
     upkeep.stop_batches(cluster, began)
     cluster.start_batches(began + draw.span(300, 700), cluster.target(draw.whole(0, 99)))
+    for other in readers(stage)[:2]:
+        error, _ = sdk.short_batch(stage.job.job, stage.step, draw.whole(3, 40), 48)
+        told = began + draw.span(4, 30)
+        stage.job.note(told, other, f"get-batch failed ({error}), retrying 1/2", "W", 96)
     then = at
     for attempt in range(3):
         designated, got = cluster.target(draw.whole(0, 99)), draw.whole(2, 30)
@@ -100,7 +110,7 @@ def jobs_stopped(stage: Stage) -> Scenario:
         if xact is not None and designated.release.control_channel:
             work = ev.Work(wid, draw.span(40, 900), got, got * 17_160)
             said = ev.bcast_abort(designated, xact, ev.BENIGN), ev.work_error(xact, ev.BENIGN, work)
-            cluster.say(designated, then + draw.span(0.3, 2), *said)
+            cluster.say(designated, then + draw.span(5.1, 6.8), *said)
         size = got * 17_160
         cluster.count(designated, then, getbatch_n=1, getbatch_obj_n=got, getbatch_obj_size=size, err_getbatch_n=1)
         error, raised = sdk.short_batch(stage.job.job, stage.step, got, 48)
@@ -130,7 +140,7 @@ def address_of_the_pod(stage: Stage) -> Scenario:
     cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
     moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
     for turn, other in enumerate(readers(stage)[:4]):
-        late = at - seconds(31) + seconds(8.1 * turn) + draw.span(10, 5_000)
+        late = at - seconds(41) + seconds(9.7 * turn) + draw.span(10, 5_000)
         text = sdk.pool_error(address, victim.ports[0], moss, sdk.connect_timeout(address, draw.whole(*HANDLES)))
         stage.job.sdk_warning(late, other, sdk.retrying(1.2, "ConnectTimeout", text))
     path, then = object_path(stage, rank, utterance(draw)), at + seconds(3.01)
@@ -148,4 +158,27 @@ def address_of_the_pod(stage: Stage) -> Scenario:
     return stage.close(
         "A chart was changed: the service of one target has no address outside the storage cluster any more.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "network")),),
+    )
+
+
+@kind(reads=True, proxies=2)
+def endpoint_swamped(stage: Stage) -> Scenario:
+    """Another tenant asks the proxy of a host for millions of objects' properties: whoever uses it waits too long."""
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw, proxy = stage.draw.child("swamped"), stage.proxy_of(stage.culprit)
+    stage.open()
+    began = stage.mark(at - draw.span(16_000, 29_000), f"{proxy.name} is swamped with requests of another tenant")
+    over = at + seconds(stage.params.timeout_s)
+    upkeep.swamped(cluster, proxy, began, min(over + seconds(25), at + seconds(240)), draw)
+    path = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+    for other in [one for one in readers(stage) if stage.proxy_of(one) is proxy][:2]:
+        late = at + draw.span(20_050, 26_000)
+        text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.read_timeout(proxy.address, proxy.ports[0]))
+        if late < over - SEC:
+            stage.job.sdk_warning(late, other, sdk.retrying(1.3, "ConnectionError", text))
+    unanswered(stage, rank, draw, proxy, path, over=over)
+    stage.hang(at + 340 * MS, rank)
+    return stage.close(
+        "A crawler checks every object of a bucket, without a pause, through one proxy.",
+        (stage.guilty("data_loading_stall", proxy, also=("storage_io",)),),
     )

@@ -34,12 +34,12 @@ def certificate_runs_out(stage: Stage) -> Scenario:
     victim, rank, at = stage.victim, stage.culprit, stage.at
     draw, why = stage.draw.child("certificate"), certificate_expired()
     stage.open()
-    expired = stage.mark(at - draw.span(1_900, 5_200), f"the certificate of {victim.name} expires")
+    expired = stage.mark(at - draw.span(900, 2_100), f"the certificate of {victim.name} expires")
     upkeep.certificate_expires(stage.cluster, victim, expired, at + seconds(stage.params.timeout_s + 30), draw)
     moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
     for other in readers(stage)[:2]:
         text = sdk.pool_error(victim.address, victim.ports[0], moss, why)
-        stage.job.sdk_warning(expired + draw.span(400, 1_700), other, sdk.retrying(1.3, "SSLError", text))
+        stage.job.sdk_warning(expired + draw.span(90, 700), other, sdk.retrying(1.3, "SSLError", text))
     text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), why)
     limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(44))
     then = retries(stage, at, rank, draw, 0.02, text, limit, "SSLError")
@@ -177,14 +177,16 @@ def backend_breaks_off(stage: Stage) -> Scenario:
         node = cluster.target(draw.whole(0, 99))
         upkeep.cold_read_breaks(cluster, node, at + seconds(after) + draw.span(1, 900), utterance(draw, "other"), draw)
     name, then = f"shards/train-{draw.whole(0, 4095):06d}.tar", at
-    limit = at + seconds(stage.params.timeout_s) - SEC
+    limit, left = at + seconds(stage.params.timeout_s) - SEC, (draw.whole(700, 1900) << 20) + draw.whole(0, 8191)
     for attempt in range(1, 7):
         then += draw.span(2_200, 8_900)
         if then >= limit:
             break
         upkeep.cold_read_breaks(cluster, victim, then, name, draw)
         if attempt < 6:
-            broken_off(stage, then + 4 * MS, rank, name, attempt, draw)
+            got = draw.whole(1, 90) << 20
+            left -= got
+            broken_off(stage, then + 4 * MS, rank, name, attempt, got, left)
         else:
             resumed_too_often(stage, then + 5 * MS, rank)
     stage.hang(at + 340 * MS, rank)

@@ -124,7 +124,7 @@ def gpu_slows_down(stage: Stage) -> Scenario:
     return stage.close("A fan has failed.", (stage.innocent("gpu", rank, also=also),))
 
 
-@kind(culprit=0, lead_s=80.0)
+@kind(culprit=0, lead_s=150.0)
 def tracker_waits(stage: Stage) -> Scenario:
     """Rank 0 waits for an upload to an experiment tracker that does not answer. A target was restarted before."""
     beside(stage, restart_before)
