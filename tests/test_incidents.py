@@ -78,6 +78,30 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
     assert all(stamp < started[wrong] for node, stamp in started.items() if node != wrong)
 
 
+def test_a_kind_has_no_noise_that_contradicts_it() -> None:
+    """What needs storage to the end is not drawn beside a cluster that is deleted, nor a restart beside another."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.without]
+    assert len({plan.kind.name for plan in plans}) >= 3 and any(plan.setting.noise for plan in plans)
+    assert not [plan.name for plan in plans if set(plan.setting.noise) & set(plan.kind.without)]
+
+
+def test_a_kind_that_needs_a_newer_torch_has_one() -> None:
+    """A monitor of the watchdog that names its reason does not show before the first PyTorch that has it."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.torch_order]
+    assert len(plans) >= 5
+    assert all(plan.params.torch_release.order >= plan.kind.torch_order for plan in plans)
+
+
+def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> None:
+    """Where a certificate runs out every address is one of TLS, in the logs and in the lines that carry the truth."""
+    truth = read_truth(write_incident(replace(plan_of("certificate_runs_out"), setting=Setting()), tmp_path))
+    text = "".join(
+        file.read_text("utf-8") for file in truth.folder.rglob("*") if file.suffix != ".toml" and file.is_file()
+    )
+    assert "https://" in text and "http://" not in text and "HTTPConnection" not in text
+    assert any("HTTPSConnectionPool" in line for _, _, line in truth.witnesses)
+
+
 @pytest.mark.parametrize(
     ("part", "names"),
     [
@@ -121,6 +145,16 @@ def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
     greetings = [line for line in job.lines if re.search(GREETING, line.text)]
     assert sorted(line.rank or 0 for line in greetings) == list(range(8))
     assert not any("Initializing distributed" in line.text for line in job.lines)
+
+
+def test_a_bar_has_no_end_of_line() -> None:
+    """The bar of SpeechBrain is drawn again in its place, and the next message is glued to it."""
+    job = run_of("speechbrain")
+    job.train(0, 40)
+    job.note(job.step_at(60), 0, "late", "W", 7, "loop")
+    (file,) = [one for one in job.files("workers") if one.path.endswith("-0.out")]
+    (line,) = file.data.decode().rstrip("\n").split("\n")
+    assert line.count("\r") == 4 and line.endswith("]loop - late")
 
 
 def test_the_older_back_end_still_counts() -> None:

@@ -116,7 +116,7 @@ def host_link_flaps(stage: Stage) -> Scenario:
         head = f"\n{host}:{pid}:{pid + 88} [{job.job.local_rank(one)}] transport/net_ib.cc:124 NCCL WARN"
         then = at - seconds(1.5) + draw.span(1, 60)
         job.say(then, one, f"{head} NET/IB : {device}:1 Got async event : port error")
-    wheres = [*cluster.proxies[:2], *(cluster.target(draw.whole(0, 99)) for _ in range(5))]
+    wheres = [*cluster.proxies[:2], *(cluster.target(draw.whole(0, 99)) for _ in range(6))]
     for one in near:
         where = draw.pick(wheres)
         cause = sdk.connect_timeout(where.address, draw.whole(*HANDLES))
