@@ -21,8 +21,9 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "untouched"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "untouched"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
+GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -51,7 +52,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -61,7 +62,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -77,12 +78,37 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
     assert all(stamp < started[wrong] for node, stamp in started.items() if node != wrong)
 
 
+def test_a_kind_has_no_noise_that_contradicts_it() -> None:
+    """What needs storage to the end is not drawn beside a cluster that is deleted, nor a restart beside another."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.without]
+    assert len({plan.kind.name for plan in plans}) >= 3 and any(plan.setting.noise for plan in plans)
+    assert not [plan.name for plan in plans if set(plan.setting.noise) & set(plan.kind.without)]
+
+
+def test_a_kind_that_needs_a_newer_torch_has_one() -> None:
+    """A monitor of the watchdog that names its reason does not show before the first PyTorch that has it."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.torch_order]
+    assert len(plans) >= 5
+    assert all(plan.params.torch_release.order >= plan.kind.torch_order for plan in plans)
+
+
+def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> None:
+    """Where a certificate runs out every address is one of TLS, in the logs and in the lines that carry the truth."""
+    truth = read_truth(write_incident(replace(plan_of("certificate_runs_out"), setting=Setting()), tmp_path))
+    text = "".join(
+        file.read_text("utf-8") for file in truth.folder.rglob("*") if file.suffix != ".toml" and file.is_file()
+    )
+    assert "https://" in text and "http://" not in text and "HTTPConnection" not in text
+    assert any("HTTPSConnectionPool" in line for _, _, line in truth.witnesses)
+
+
 @pytest.mark.parametrize(
     ("part", "names"),
     [
         ("known", "target_crashes segmentation_fault primary_proxy_killed target_crashes unused_parameters"),
         ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
         ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
+        ("fourth", "port_taken mismatch_detected nobody_finishes graph_recompiles rate_limited"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
@@ -105,6 +131,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("olmo", r"2026-09-14 10:20:00\.000\t\S+:3\tloop:7\tWARNING\tlate"),
         ("returnn", r"WARNING: late"),
         ("timm", r"WARNING: late"),
+        ("wenet", r"2026-09-14 10:20:00,000 WARNING late"),
+        ("speechbrain", r"loop - late"),
+        ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
 def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
@@ -116,6 +145,16 @@ def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
     greetings = [line for line in job.lines if re.search(GREETING, line.text)]
     assert sorted(line.rank or 0 for line in greetings) == list(range(8))
     assert not any("Initializing distributed" in line.text for line in job.lines)
+
+
+def test_a_bar_has_no_end_of_line() -> None:
+    """The bar of SpeechBrain is drawn again in its place, and the next message is glued to it."""
+    job = run_of("speechbrain")
+    job.train(0, 40)
+    job.note(job.step_at(60), 0, "late", "W", 7, "loop")
+    (file,) = [one for one in job.files("workers") if one.path.endswith("-0.out")]
+    (line,) = file.data.decode().rstrip("\n").split("\n")
+    assert line.count("\r") == 4 and line.endswith("]loop - late")
 
 
 def test_the_older_back_end_still_counts() -> None:

@@ -21,7 +21,7 @@ class Kind:
     """A fault: its side (storage, training, none), what it needs, and the part it is held back for.
 
     `words_only`: nothing but a line of the rank's own log tells what it did. `sizes_only`: nothing but the sizes that a
-    time-out names tells who it was. `trains`: the job comes to its first step.
+    time-out names tells who it was. `trains`: the job comes to its first step. `without`: noise that contradicts it.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Kind:
     proxies: int = 1
     hosts: int = 1
     ais_order: int = 330
+    torch_order: int = 0
     torch_before: int = 999
     culprit: int | None = None
     reads: bool = False
@@ -44,6 +45,7 @@ class Kind:
     words_only: bool = False
     sizes_only: bool = False
     trains: bool = True
+    without: tuple[str, ...] = ()
 
 
 KINDS: dict[str, Kind] = {}

@@ -1,8 +1,8 @@
 """The parts incidents are drawn for: which kinds, releases and frameworks each of them may show.
 
 No two parts share a release or a framework. What was held back once is `known`, what was held back next is `second`
-and then `third`: they have been looked at and serve as further tuned parts, drawn as they were then. `untouched` is
-asked once, when the rules are done.
+and then `third` and `fourth`: they have been looked at and serve as further tuned parts, drawn as they were then.
+`untouched` is asked once, when the rules are done.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Part:
     @property
     def spare_style(self) -> str:
         """The framework of large worlds, where only one rank prints progress."""
-        return next(name for name in ("hf", "megatron", "colossal", "fairseq", "timm") if name in self.styles)
+        return next(
+            name for name in ("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain") if name in self.styles
+        )
 
 
 _KNOWN_AIS = ("3.31", "4.2", "4.4", "4.7", "4.9")
@@ -36,10 +38,12 @@ _SECOND_AIS = ("4.2.rc1", "4.6.rc2", "5.1")
 _SECOND_TORCH = ("2.0", "2.5-glog", "2.7-ngc")
 _THIRD_AIS = ("4.0.rc3", "4.4.rc1", "4.8.rc2", "5.0.rc4")
 _THIRD_TORCH = ("1.13", "2.4-ngc", "2.10-glog", "2.15-nccl")
-_NEW_AIS = ("4.1.rc2", "4.3.rc2", "4.7.rc1", "5.2")
-_NEW_TORCH = ("2.2-ngc", "2.6-conda", "2.9-glog", "2.13-ngc")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_NEW_AIS)
-_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_NEW_TORCH)
+_FOURTH_AIS = ("4.1.rc2", "4.3.rc2", "4.7.rc1", "5.2")
+_FOURTH_TORCH = ("2.2-ngc", "2.6-conda", "2.9-glog", "2.13-ngc")
+_NEW_AIS = ("4.0.rc1", "4.2.rc3", "4.9.rc1", "5.1.rc2")
+_NEW_TORCH = ("2.1-ngc", "2.8-ngc", "2.12-conda", "2.14-glog")
+_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_NEW_AIS)
+_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_NEW_TORCH)
 
 PARTS: dict[str, Part] = {
     "tune": Part(
@@ -55,14 +59,17 @@ PARTS: dict[str, Part] = {
     "third": Part(
         "held back for the third time", ("third",), 0.7, _THIRD_AIS, _THIRD_TORCH, ("icefall", "fairseq", "composer")
     ),
+    "fourth": Part(
+        "held back as the fourth", ("fourth",), 0.7, _FOURTH_AIS, _FOURTH_TORCH, ("returnn", "olmo", "timm")
+    ),
     "untouched": Part(
-        "held back as the fourth", ("untouched",), 0.7, _NEW_AIS, _NEW_TORCH, ("returnn", "olmo", "timm")
+        "held back as the fifth", ("untouched",), 0.7, _NEW_AIS, _NEW_TORCH, ("wenet", "speechbrain", "axolotl")
     ),
 }
 
 
-def drawn_for(draw: Draw, part: Part, ais_from: int, torch_before: int) -> tuple[str, str, str]:
-    """AIStore, PyTorch and the framework of an incident; of a kind that needs an older PyTorch, the oldest there is."""
+def drawn_for(draw: Draw, part: Part, ais_from: int, torch: tuple[int, int]) -> tuple[str, str, str]:
+    """AIStore, PyTorch and the framework of an incident; `torch` is its first release, and the first too new."""
     ais = [name for name in part.ais if AIS[name].order >= ais_from]
-    torch = [name for name in part.torch if TORCH[name].order < torch_before]
-    return draw.child("ais").pick(ais), draw.child("torch").pick(torch), draw.child("style").pick(part.styles)
+    builds = [name for name in part.torch if torch[0] <= TORCH[name].order < torch[1]]
+    return draw.child("ais").pick(ais), draw.child("torch").pick(builds), draw.child("style").pick(part.styles)

@@ -24,9 +24,22 @@ LARGE = (512, 1024, 4096)
 TARGETS = (3, 3, 3, 4, 4, 5, 6, 8, 10, 14, 20, 32, 60)
 FAR_S = 4.0
 #: Frameworks that print no rank in a message, and the first release whose watchdog names groups and global ranks.
-NAMELESS = ("nemo_plain", "bar", "hf", "megatron", "titan", "colossal", "funasr", "fairseq", "returnn", "timm")
+NAMELESS = (
+    "nemo_plain",
+    "bar",
+    "hf",
+    "megatron",
+    "titan",
+    "colossal",
+    "funasr",
+    "fairseq",
+    "returnn",
+    "timm",
+    "wenet",
+    "speechbrain",
+)
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo")
+TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 
@@ -97,7 +110,7 @@ def _world(draw: Draw) -> tuple[int, int]:
 
 
 def _params(draw: Draw, kind: Kind, part: Part) -> Params:
-    ais, torch, style = drawn_for(draw, part, kind.ais_order, kind.torch_before)
+    ais, torch, style = drawn_for(draw, part, kind.ais_order, (kind.torch_order, kind.torch_before))
     world, per_node = _world(draw.child("world"))
     per_node = per_node // 2 if kind.hosts > 1 and world <= per_node else per_node
     layouts = ("slurm", "srun-l") if kind.slurm else ("slurm", "slurm", "srun-l", "kubectl", "torchrun")
@@ -163,6 +176,7 @@ def _in_zones(params: Params, draw: Draw) -> Params:
 def _setting(draw: Draw, kind: Kind, params: Params) -> Setting:
     noise = tuple(name for name in _noise(draw.child("noise")) if name != "rotation" or kind.name != "healthy_run")
     noise = noise if kind.trains else tuple(name for name in noise if name not in OF_RANKS)
+    noise = tuple(name for name in noise if name not in kind.without)
     mesh = _mesh(draw.child("mesh"), kind, params) if kind.hangs else None
     if mesh is None and kind.hangs and draw.child("plain mesh").chance(0.3) and params.ranks <= LARGEST_DUMPED:
         mesh = Mesh(params.ranks)

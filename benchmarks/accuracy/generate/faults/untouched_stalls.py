@@ -1,135 +1,184 @@
-"""Storage faults of the untouched part that say little: a rate limit, a lock, a listing, copies, a slow link."""
+"""Storage faults of the untouched part that say little: a link, a rebalance, jobs, addresses, a crawler."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often, status_repeated
-from benchmarks.accuracy.generate.faults.requests import batch_unanswered, exhausted, refused_get, retries
+from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
-from fixtures.generator import aisservices as services
-from fixtures.generator import chains, sdk
+from fixtures.generator import aisevents as ev
+from fixtures.generator import aisfaults as faults
+from fixtures.generator import aisupkeep as upkeep
+from fixtures.generator import sdk
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "untouched")
 
+FETCH = "content = self.bucket.object(name).get_reader().read_all()"
+HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
-@kind(reads=True, min_timeout_s=120)
-def rate_limited(stage: Stage) -> Scenario:
-    """The bucket has a limit of requests a minute, and others use it up: proxies answer 429, no line on either side."""
-    rank, at, proxy = stage.culprit, stage.at, stage.proxy_of(stage.culprit)
-    draw = stage.draw.child("limited")
+
+@kind(reads=True)
+def link_comes_and_goes(stage: Stage) -> Scenario:
+    """The link of a target is lost for some seconds and comes back, for minutes: never long enough to be removed."""
+    victim, rank, at = stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("flaps")
     stage.open()
-    stage.mark(at - seconds(2), f"the rate limit of ais://{stage.bucket} is used up")
-    name = utterance(draw)
-    status_repeated(stage, rank, proxy, name, 429)
-    stage.hang(at + 340 * MS, rank)
-    made = replace(stage.guilty("storage_io", proxy, also=("data_loading_stall",)), ais_nodes=None)
-    return stage.close(
-        "An operator limits requests of a bucket for the sake of others; a read of one rank is turned down six times.",
-        (made,),
-    )
-
-
-@kind(reads=True, uptime=True)
-def object_locked(stage: Stage) -> Scenario:
-    """A large object is being read from the backend for another job: whoever else wants it is sent away after 19 s."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("locked")
-    stage.open()
-    name = f"shards/train-{draw.whole(0, 4095):06d}.tar"
-    stage.mark(at - seconds(2.7), f"{victim.name} begins to read {name} from its backend")
-    then = at
-    for attempt in range(2):
-        over, text = services.waits_for_lock(cluster, victim, then, name)
-        if attempt == 0:
-            said = f"read of {name} failed (STATUS:409), retrying 1/1"
-            stage.job.note(over + 5 * MS, rank, said, "W", 79)
-            then = over + seconds(2)
-    raised = refused_get(stage, over, rank, victim, name, (409, "Conflict"), text, "ErrBusy")
-    stage.job.raise_on(over + 5 * MS, rank, raised)
-    done, spent = at + draw.span(141_000, 190_000), draw.span(144_000, 192_000)
-    size = draw.whole(44, 71) << 30
-    cluster.count(victim, done, aws_get_n=1, aws_get_ns_total=spent, aws_get_size=size)
-    stage.hang(at + 340 * MS, rank)
-    return stage.close(
-        "The backend is slow and the object large; its lock is held until all of it is there.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-        until=done + seconds(20),
-    )
-
-
-@kind(culprit=0, reads=True, lead_s=60.0)
-def listing_waits(stage: Stage) -> Scenario:
-    """Rank 0 lists the bucket for the next epoch; one target walks for minutes and the client's patience ends first."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw, proxy = stage.draw.child("listing"), stage.proxy_of(0)
-    stage.open()
-    stage.job.note(at - 25 * MS, rank, f"listing ais://{stage.bucket} for the shards of the next epoch", line=64)
-    stage.mark(at, f"{victim.name} lists ais://{stage.bucket} for minutes")
+    began = stage.mark(at - seconds(1.2), f"the link of {victim.name} begins to flap")
     over = at + seconds(stage.params.timeout_s)
-    services.lists_long(cluster, victim, at, min(over + seconds(30), at + seconds(240)), draw)
-    path = f"/v1/buckets/{stage.bucket}?provider=ais"
-    text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.read_timeout(proxy.address, proxy.ports[0]))
-    then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
-    if then < over - SEC:
-        code = "entries = self.bucket.list_all_objects(prefix='shards/')"
-        site = stage.job.job.build["site"]
-        inner = (
-            sdk.Frame(stage.job.job.script, 65, "list_shards", code, True),
-            sdk.Frame(f"{site}/aistore/sdk/bucket.py", 561, "list_all_objects", "resp = self.list_objects("),
-        )
-        exhausted(stage, then, rank, text, inner=inner)
+    lost = upkeep.link_flaps(stage.cluster, victim, began, min(over + seconds(15), at + seconds(170)), draw)
+    path, then = object_path(stage, rank, f"shards/train-{draw.whole(0, 4095):06d}.tar"), at
+    for attempt in range(7):
+        is_lost = any(begin <= then < back for begin, back in lost)
+        name = "ConnectTimeout" if is_lost else "ConnectionError"
+        cause = sdk.read_timeout(victim.address, victim.ports[0])
+        if is_lost:
+            cause = sdk.connect_timeout(victim.address, draw.whole(*HANDLES))
+        then += seconds(3.01) if is_lost else seconds(20.02) + draw.span(40, 2_100)
+        text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
+        if then >= over - SEC:
+            break
+        if attempt == 6:
+            exhausted(stage, then, rank, text, name, (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),))
+            break
+        wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
+        stage.job.sdk_warning(then, rank, sdk.retrying(wait, name, text))
+        then += seconds(wait)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "A slow disk holds millions of small objects; a page of the listing is there when all targets have walked.",
-        (stage.guilty("data_loading_stall", victim, also=("storage_io",)),),
+        "A transceiver gets too hot. Keepalive asks again in time, a large object never comes to its end.",
+        (stage.guilty("data_loading_stall", victim, also=("storage_io", "network")),),
     )
 
 
 @kind(reads=True)
-def copies_take_disks(stage: Stage) -> Scenario:
-    """An operator makes copies of a whole bucket while the job reads it: all disks are busy, nothing is an error."""
+def rebalance_at_noon(stage: Stage) -> Scenario:
+    """An operator starts a rebalance that has hours of work; reads of single objects take longer than clients wait."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
-    draw = stage.draw.child("copies")
+    draw = stage.draw.child("noon")
     stage.open()
-    began = stage.mark(at - seconds(23), f"an operator asks for two copies of ais://{stage.bucket}")
+    began = stage.mark(at - draw.span(22_000, 34_000), "an operator starts a rebalance with hours of work")
     over = at + seconds(stage.params.timeout_s)
-    services.make_copies(cluster, began, min(over + seconds(20), at + seconds(160)), 2, draw)
-    then = at + seconds(20.02)
-    for attempt in range(3):
+    upkeep.rebalance_at_length(cluster, began, min(over + seconds(40), at + seconds(300)), draw)
+    cluster.start_batches(began + seconds(3.1), cluster.target(draw.whole(0, 99)))
+    for other in readers(stage)[:2]:
+        node, late = cluster.target(draw.whole(0, 99)), at + draw.span(20_050, 29_000)
+        cause = sdk.read_timeout(node.address, node.ports[0])
+        text = sdk.pool_error(node.address, node.ports[0], object_path(stage, other, utterance(draw)), cause)
+        if late < over - SEC:
+            stage.job.sdk_warning(late, other, sdk.retrying(1.1, "ConnectionError", text))
+    then, node = at + seconds(20.02), cluster.target(draw.whole(0, 99))
+    cause = sdk.read_timeout(node.address, node.ports[0])
+    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, utterance(draw)), cause)
+    for attempt in range(7):
         if then >= over - SEC:
             break
-        wait = round(draw.between(1.0, 2.0**attempt + 0.5), 2)
-        designated = cluster.target(draw.whole(0, 99))
-        chains.read_timed_out(stage, then, designated, rank, wait)
+        if attempt == 6:
+            error = "requests.exceptions.ConnectionError"
+            in_worker(stage, then + 3 * MS, rank, error, text, dataset_frames(stage))
+            break
+        wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
+        stage.job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectionError", text))
         then += seconds(wait) + seconds(20.02)
-    if then < over - SEC:
-        batch_unanswered(stage, then, rank, designated)
     stage.hang(at + 350 * MS, rank)
     made = replace(stage.guilty("data_loading_stall", stage.victim, also=("storage_io",)), ais_nodes=None)
-    return stage.close("A bucket gets a second copy of everything in the middle of the day.", (made,))
+    return stage.close("Two targets were added weeks ago; at noon somebody remembers to rebalance.", (made,))
 
 
-@kind(reads=True, may_be_undetermined=True)
-def link_degraded(stage: Stage) -> Scenario:
-    """The network link of a target runs at a hundredth of its speed: large reads stop and go, AIStore says nothing."""
-    victim, rank, at = stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("link")
+@kind(reads=True)
+def jobs_stopped(stage: Stage) -> Scenario:
+    """An operator's script stops all jobs of the cluster every few seconds: batches end early, again and again."""
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw = stage.draw.child("stopped")
     stage.open()
-    stage.mark(at - seconds(0.4), f"the link of {victim.name} falls back to 100 Mb/s")
-    over = at + seconds(stage.params.timeout_s)
+    began = stage.mark(at - seconds(2.4), "a script begins to stop all jobs of the cluster")
+    upkeep.stop_batches(cluster, began)
+    cluster.start_batches(began + draw.span(300, 700), cluster.target(draw.whole(0, 99)))
     for other in readers(stage)[:2]:
-        resumed(stage, other, victim, f"shards/train-{draw.whole(0, 4095):06d}.tar", over - SEC, 1, draw)
-    name = f"shards/train-{draw.whole(0, 4095):06d}.tar"
-    then = resumed(stage, rank, victim, name, over - SEC, 5, draw)
-    if then < over - SEC:
-        resumed_too_often(stage, then, rank)
+        error, _ = sdk.short_batch(stage.job.job, stage.step, draw.whole(3, 40), 48)
+        told = began + draw.span(4, 30)
+        stage.job.note(told, other, f"get-batch failed ({error}), retrying 1/2", "W", 96)
+    then = at
+    for attempt in range(3):
+        designated, got = cluster.target(draw.whole(0, 99)), draw.whole(2, 30)
+        xact, wid = cluster.xact, cluster.wid(stage.proxy_of(rank), draw)
+        upkeep.stop_batches(cluster, then)
+        if xact is not None and designated.release.control_channel:
+            work = ev.Work(wid, draw.span(40, 900), got, got * 17_160)
+            said = ev.bcast_abort(designated, xact, ev.BENIGN), ev.work_error(xact, ev.BENIGN, work)
+            cluster.say(designated, then + draw.span(5.1, 6.8), *said)
+        size = got * 17_160
+        cluster.count(designated, then, getbatch_n=1, getbatch_obj_n=got, getbatch_obj_size=size, err_getbatch_n=1)
+        error, raised = sdk.short_batch(stage.job.job, stage.step, got, 48)
+        if attempt == 2:
+            stage.job.raise_on(then + 9 * MS, rank, raised)
+            break
+        stage.job.note(then + 8 * MS, rank, f"get-batch failed ({error}), retrying {attempt + 1}/2", "W", 96)
+        cluster.start_batches(then + draw.span(300, 700), cluster.target(draw.whole(0, 99)))
+        then += draw.span(2_100, 4_800)
+    stage.hang(at + 340 * MS, rank)
+    made = replace(stage.guilty("storage_io", stage.victim, also=("data_loading_stall",)), ais_nodes=None)
+    return stage.close("Before maintenance, a script is to stop a copy job; it stops whatever runs.", (made,))
+
+
+@kind(reads=True, lead_s=140.0, without=("restart_before", "rotation"))
+def address_of_the_pod(stage: Stage) -> Scenario:
+    """A target comes back and announces the address of its pod, which no client can reach; its peers can."""
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("address")
+    stage.open()
+    down = stage.mark(at - seconds(draw.between(82, 97)), f"SIGTERM {victim.name}")
+    faults.terminate(cluster, victim, down)
+    up = stage.mark(down + draw.span(7_000, 12_000), f"{victim.name} is started again with another public address")
+    joined = faults.start_again(cluster, victim, up)
+    address = f"10.244.{draw.whole(3, 60)}.{draw.whole(2, 250)}"
+    upkeep.announce(cluster, victim, address)
+    cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
+    moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+    for turn, other in enumerate(readers(stage)[:4]):
+        late = at - seconds(41) + seconds(9.7 * turn) + draw.span(10, 5_000)
+        text = sdk.pool_error(address, victim.ports[0], moss, sdk.connect_timeout(address, draw.whole(*HANDLES)))
+        stage.job.sdk_warning(late, other, sdk.retrying(1.2, "ConnectTimeout", text))
+    path, then = object_path(stage, rank, utterance(draw)), at + seconds(3.01)
+    limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(48))
+    for attempt in range(6):
+        text = sdk.pool_error(address, victim.ports[0], path, sdk.connect_timeout(address, draw.whole(*HANDLES)))
+        if then >= limit:
+            break
+        wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
+        stage.job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectTimeout", text))
+        then += seconds(wait) + seconds(3.01)
+    inner = (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),)
+    exhausted(stage, then, rank, text, "ConnectTimeout", inner)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "A cable is bad, the card has chosen the lowest speed. Small answers pass, keepalive notices nothing.",
-        (stage.guilty("data_loading_stall", victim, also=("storage_io", "network")),),
+        "A chart was changed: the service of one target has no address outside the storage cluster any more.",
+        (stage.guilty("storage_io", victim, also=("data_loading_stall", "network")),),
+    )
+
+
+@kind(reads=True, proxies=2)
+def endpoint_swamped(stage: Stage) -> Scenario:
+    """Another tenant asks the proxy of a host for millions of objects' properties: whoever uses it waits too long."""
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw, proxy = stage.draw.child("swamped"), stage.proxy_of(stage.culprit)
+    stage.open()
+    began = stage.mark(at - draw.span(16_000, 29_000), f"{proxy.name} is swamped with requests of another tenant")
+    over = at + seconds(stage.params.timeout_s)
+    upkeep.swamped(cluster, proxy, began, min(over + seconds(25), at + seconds(240)), draw)
+    path = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+    for other in [one for one in readers(stage) if stage.proxy_of(one) is proxy][:2]:
+        late = at + draw.span(20_050, 26_000)
+        text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.read_timeout(proxy.address, proxy.ports[0]))
+        if late < over - SEC:
+            stage.job.sdk_warning(late, other, sdk.retrying(1.3, "ConnectionError", text))
+    unanswered(stage, rank, draw, proxy, path, over=over)
+    stage.hang(at + 340 * MS, rank)
+    return stage.close(
+        "A crawler checks every object of a bucket, without a pause, through one proxy.",
+        (stage.guilty("data_loading_stall", proxy, also=("storage_io",)),),
     )

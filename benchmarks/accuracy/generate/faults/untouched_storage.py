@@ -1,202 +1,195 @@
-"""Storage faults of the untouched part that are loud: throttled, a wrong clock, a panic, uploads, slices, an ETL."""
+"""Storage faults of the untouched part that are loud: a certificate, inodes, a disk, a cluster gone, a backend."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.clients import (
-    TRIES_S,
-    pipe_failed,
-    status_repeated,
-    transformed,
-    upload_failed,
+from benchmarks.accuracy.generate.faults.clients import TRIES_S, resumed_too_often
+from benchmarks.accuracy.generate.faults.loaders import (
+    broken_off,
+    certificate_expired,
+    msc_failed,
+    over_tls,
+    put_refused,
 )
-from benchmarks.accuracy.generate.faults.requests import refused_get
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
+from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
-from fixtures.generator import aisobjects, chains
-from fixtures.generator import aisservices as services
+from fixtures.generator import aisobjects, chains, sdk
+from fixtures.generator import aisupkeep as upkeep
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
+from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "untouched")
 
+FETCH = "content = self.bucket.object(name).get_reader().read_all()"
+
+
+@kind(reads=True, uptime=True)
+def certificate_runs_out(stage: Stage) -> Scenario:
+    """The certificate of one target was not renewed: no client that verifies can read what this target holds."""
+    victim, rank, at = stage.victim, stage.culprit, stage.at
+    draw, why = stage.draw.child("certificate"), certificate_expired()
+    stage.open()
+    expired = stage.mark(at - draw.span(900, 2_100), f"the certificate of {victim.name} expires")
+    upkeep.certificate_expires(stage.cluster, victim, expired, at + seconds(stage.params.timeout_s + 30), draw)
+    moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+    for other in readers(stage)[:2]:
+        text = sdk.pool_error(victim.address, victim.ports[0], moss, why)
+        stage.job.sdk_warning(expired + draw.span(90, 700), other, sdk.retrying(1.3, "SSLError", text))
+    text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), why)
+    limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(44))
+    then = retries(stage, at, rank, draw, 0.02, text, limit, "SSLError")
+    exhausted(stage, then, rank, text, "SSLError", (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),))
+    stage.hang(at + 340 * MS, rank)
+    made = stage.close(
+        "Certificates are renewed every three months; the pod of one target still has the old one mounted.",
+        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
+    )
+    return over_tls(stage, made)
+
+
+@kind(culprit=0, hangs=False, lead_s=60.0)
+def inodes_used_up(stage: Stage) -> Scenario:
+    """A file system of a target has room and no inodes left: rank 0 cannot write its checkpoint, reads go on."""
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("inodes")
+    stage.open()
+    began = stage.mark(at - draw.span(18_000, 33_000), f"{victim.disks[0]} of {victim.name} has no inodes left")
+    then = began
+    while then < at + seconds(9):
+        upkeep.no_inodes(cluster, victim, then, f"/v1/objects/tenant-b/{draw.token(2)}/o{draw.whole(1, 9999)}", draw)
+        then += draw.span(2_800, 8_100)
+    name = f"{stage.job.job.task}/step-{stage.step}.pt"
+    path = f"/v1/objects/checkpoints/{name}"
+    stage.job.note(at - 820 * MS, rank, f"writing checkpoint to ais://checkpoints/{name}", line=116)
+    text = upkeep.no_inodes(cluster, victim, at, path, draw)
+    stage.job.raise_on(at + 6 * MS, rank, put_refused(stage, at, victim, path, text))
+    ended = stage.job.agents_end([Exit(rank, at + 900 * MS, 1)], at + 900 * MS)
+    return stage.close(
+        "Another tenant has written a hundred million tiny objects; two thirds of the disk are free.",
+        (stage.guilty("storage_io", victim),),
+        until=ended,
+    )
+
+
+@kind(reads=True, lead_s=150.0, without=("restart_before", "rotation"))
+def disk_not_mounted(stage: Stage) -> Scenario:
+    """A target comes back from maintenance of its host without one of its disks: what was on it is not found."""
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("unmounted")
+    stage.open()
+    down = stage.mark(at - seconds(draw.between(94, 108)), f"SIGTERM {victim.name}, its host is serviced")
+    faults.terminate(cluster, victim, down)
+    other = readers(stage)[0]
+    for attempt in range(2):
+        peer = stage.other_target(victim, attempt)
+        failed = chains.missing_entry(stage, down, peer, peer, utterance(draw), draw.whole(5, 8))
+        told = down + seconds(0.4 + 2 * attempt)
+        stage.job.note(told, other, f"get-batch failed ({failed.error}), retrying {attempt + 1}/5", "W", 96)
+    up = stage.mark(down + draw.span(9_100, 14_000), f"{victim.name} is started again without {victim.disks[-1]}")
+    joined = upkeep.starts_without_disk(cluster, victim, up, draw)
+    cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
+    for _ in range(draw.whole(3, 6)):
+        asked = at - draw.span(800, 30_000)
+        cluster.count(cluster.target(draw.whole(0, 99)), asked, getbatch_n=1, getbatch_obj_n=35, err_soft_getbatch_n=1)
+    name, then = utterance(draw), at
+    for attempt in range(2):
+        aisobjects.not_there(cluster, victim, then, name)
+        stage.job.note(then + 6 * MS, rank, f"read of {name} failed (STATUS:404), retrying {attempt + 1}/2", "W", 79)
+        then += seconds(1.5) + draw.span(1, 30)
+    text = aisobjects.not_there(cluster, victim, then, name)
+    stage.job.raise_on(then + 6 * MS, rank, refused_get(stage, then, rank, victim, name, (404, "Not Found"), text))
+    stage.hang(at + 340 * MS, rank)
+    return stage.close(
+        "After a reboot a mount failed, the folder is that of the root disk; the target starts with what it has.",
+        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),
+    )
+
+
+@kind(reads=True, without=("second_job", "kill_after"))
+def cluster_deleted(stage: Stage) -> Scenario:
+    """Somebody deletes all pods of the cluster: every node stops in an orderly way, nobody answers any more."""
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw, proxy = stage.draw.child("deleted"), stage.proxy_of(stage.culprit)
+    stage.open()
+    began = stage.mark(at - draw.span(6_500, 9_000), "all pods of the cluster are deleted")
+    upkeep.take_all_down(cluster, began, draw)
+    path = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+    limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(52))
+    for other in readers(stage)[:3]:
+        own = stage.proxy_of(other)
+        cause = sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
+        text = sdk.pool_error(own.address, own.ports[0], path, cause)
+        retries(stage, at + draw.span(200, 2_900), other, draw, 0.003, text, min(limit, at + seconds(17)))
+    cause = sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
+    text = sdk.pool_error(proxy.address, proxy.ports[0], path, cause)
+    exhausted(stage, retries(stage, at, rank, draw, 0.003, text, limit), rank, text)
+    stage.hang(at + 340 * MS, rank)
+    also = ("data_loading_stall", "infrastructure")
+    made = replace(stage.guilty("storage_io", *cluster.targets, also=also), ais_nodes=None)
+    return stage.close("An operator upgrades the cluster of another site, and has the wrong context.", (made,))
+
 
 @kind(reads=True, uptime=True, min_timeout_s=120)
-def backend_throttles(stage: Stage) -> Scenario:
-    """The bucket behind asks the cluster to slow down: cold reads end with 503, the client repeats them in silence."""
+def backend_not_resolved(stage: Stage) -> Scenario:
+    """The resolver of the cluster does not know the backend any more: cold reads fail everywhere, warm ones do not."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("throttled")
+    draw = stage.draw.child("resolver")
     stage.open()
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, at - seconds(2), 1.2, 40, 260, draw)
-    stage.mark(at - seconds(1.8), "the backend begins to throttle")
-    error, name = "aws-error[SlowDown: Please reduce your request rate.]", utterance(draw)
-    then = at - seconds(1.7)
-    while then < at + seconds(96):
+    aisobjects.cold_gets(cluster, stage.job.begin + SEC, at - seconds(3), 1.4, 40, 240, draw)
+    stage.mark(at - seconds(2.6), "the resolver of the cluster fails")
+    host = f"{stage.bucket}.s3.us-west-2.amazonaws.com"
+
+    def error(name: str) -> str:
+        asked = f'request send failed, Get "https://{host}/{name}?x-id=GetObject"'
+        told = f"https response error StatusCode: 0, RequestID: , HostID: , {asked}"
+        return f"aws-error[operation error S3: GetObject, {told}: dial tcp: lookup {host}: i/o timeout]"
+
+    then = at - seconds(2.4)
+    while then < at + seconds(97):
         other = utterance(draw, "other")
-        aisobjects.backend_refused(cluster, cluster.target(draw.whole(0, 99)), then, other, error, 503)
-        then += draw.span(2_600, 9_800)
-    for after in TRIES_S:
-        aisobjects.backend_refused(cluster, victim, at + seconds(after) + draw.span(0.4, 31), name, error, 503)
-    status_repeated(stage, rank, victim, name, 503)
-    stage.hang(at + 340 * MS, rank)
-    made = replace(stage.guilty("storage_io", victim, also=("data_loading_stall",)), ais_nodes=None)
-    return stage.close(
-        "A new epoch reads objects that are not in the cluster yet, faster than the bucket of S3 behind allows.",
-        (made,),
-    )
-
-
-@kind(reads=True, uptime=True)
-def clock_ahead(stage: Stage) -> Scenario:
-    """The clock of one target is a quarter of an hour ahead: the backend refuses what it signs, the others work."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("clock")
-    cluster.skews[victim.node_id] = seconds(draw.between(930, 2600))
-    stage.open()
-    stage.mark(at - seconds(1.5), f"{victim.name}, whose clock is wrong, is asked for objects that are not there yet")
-    aisobjects.cold_gets(cluster, at - seconds(1.5), at + seconds(40), 1.1, 40, 210, draw, victim.node_id)
-    said = "The difference between the request time and the current time is too large."
-    error = f"aws-error[RequestTimeTooSkewed: {said}]"
-    for after in (-1.2, -0.5, 2.2, 6.9):
-        other = utterance(draw, "other")
-        aisobjects.backend_refused(cluster, victim, at + seconds(after) + draw.span(0.4, 91), other, error, 403)
-    name, then = utterance(draw), at
-    for attempt in range(2):
-        aisobjects.backend_refused(cluster, victim, then, name, error, 403)
-        text = f"read of {name} failed (STATUS:403), retrying {attempt + 1}/2"
-        stage.job.note(then + 6 * MS, rank, text, "W", 79)
-        then += seconds(1.5) + draw.span(1, 30)
-    aisobjects.backend_refused(cluster, victim, then, name, error, 403)
-    stage.job.raise_on(then + 6 * MS, rank, refused_get(stage, then, rank, victim, name, (403, "Forbidden"), error))
-    stage.hang(at + 340 * MS, rank)
-    return stage.close(
-        "A host of the cluster has lost its time server. Reads of what is in the cluster already do not mind.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall", "infrastructure")),),
-    )
-
-
-@kind(reads=True)
-def handler_panics(stage: Stage) -> Scenario:
-    """A target panics whenever it is to send one object: the connection is closed without an answer, curl gives up."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("panic")
-    stage.open()
-    other = f"10.77.{draw.whole(1, 9)}.{draw.whole(2, 250)}:{draw.whole(32_800, 60_900)}"
-    first = stage.mark(
-        at - seconds(draw.between(21, 33)), f"{victim.name} panics over an object of ais://{stage.bucket}"
-    )
-    services.handler_panics(cluster, victim, first, other, draw)
-    services.handler_panics(cluster, victim, at, stage.client(rank), draw)
+        aisobjects.backend_refused(cluster, cluster.target(draw.whole(0, 99)), then, other, error(other), 500)
+        then += draw.span(3_100, 11_000)
     name = f"shards/train-{draw.whole(0, 4095):06d}.tar"
-    url = f"{stage.proxy_of(rank).url(0)}/v1/objects/{stage.bucket}/{name}?provider=ais"
-    pipe_failed(stage, at + 6 * MS, rank, url, (52, "Empty reply from server"))
-    stage.hang(at + 350 * MS, rank)
-    return stage.close(
-        "A shard was written in chunks whose list is broken; the handler of reads does not look whether there is one.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-    )
-
-
-@kind(culprit=0, lead_s=60.0)
-def upload_forgotten(stage: Stage) -> Scenario:
-    """A target is restarted in the middle of a multipart upload over the S3 API: it knows nothing of it any more."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("upload")
-    stage.open()
-    key = f"{stage.job.job.task}/step={stage.step}.pt"
-    stage.job.note(at - 40 * MS, rank, f"uploading checkpoint to s3://checkpoints/{key} (multipart)", line=116)
-    down = stage.mark(at + seconds(5.1), f"SIGTERM {victim.name}")
-    faults.terminate(cluster, victim, down)
-    joined = faults.start_again(cluster, victim, stage.mark(at + seconds(13.2), f"{victim.name} is started again"))
-    failed = joined + draw.span(4_200, 9_900)
-    message = f'upload "{draw.token(9)}" not found'
-    if victim.release.order >= 460:
-        message += "\nList uploads in s3://checkpoints to see available upload IDs"
-    upload_failed(stage, failed, rank, key, "NoSuchUpload", message)
-    stage.hang(at + 300 * MS, rank)
-    return stage.close(
-        "A rolling update restarts a target while rank 0 writes a checkpoint in parts; the others wait for rank 0.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-    )
-
-
-@kind(reads=True, uptime=True, targets=4)
-def slices_missing(stage: Stage) -> Scenario:
-    """Objects of an erasure-coded bucket cannot be put together again: disks were changed on two targets at once."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("slices")
-    stage.open()
-    stage.mark(at - seconds(9), f"{victim.name} is asked for an object that it has to restore")
-    for after in (-8.7, -3.1, 4.4):
-        node = cluster.target(draw.whole(0, 99))
-        services.slices_missing(cluster, node, at + seconds(after) + draw.span(1, 700), utterance(draw), 1, 2)
-    name, then = utterance(draw), at
-    for attempt in range(2):
-        services.slices_missing(cluster, victim, then, name, 1, 2)
-        text = f"read of {name} failed (STATUS:400), retrying {attempt + 1}/2"
-        stage.job.note(then + 6 * MS, rank, text, "W", 79)
-        then += seconds(1.5) + draw.span(1, 30)
-    text = services.slices_missing(cluster, victim, then, name, 1, 2)
-    status = (400, "Bad Request")
-    raised = refused_get(stage, then, rank, victim, name, status, text, "ErrFailedTo")
-    stage.job.raise_on(then + 6 * MS, rank, raised)
+    for after in TRIES_S:
+        aisobjects.backend_refused(cluster, victim, at + seconds(after) + draw.span(5, 31), name, error(name), 500)
+    over = at + seconds(TRIES_S[-1]) + draw.span(60, 190)
+    msc_failed(stage, over, rank, name, victim, object_path(stage, rank, name))
     stage.hang(at + 340 * MS, rank)
-    made = replace(stage.guilty("storage_io", victim, also=("data_loading_stall", "data")), ais_nodes=None)
-    return stage.close(
-        "Two data slices and one parity slice bear the loss of one; an operator changed disks on two targets.", (made,)
-    )
+    also = ("data_loading_stall", "network")
+    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
+    return stage.close("The name service of the storage hosts is down; clients ask AIStore by address.", (made,))
 
 
 @kind(reads=True, uptime=True)
-def transformer_killed(stage: Stage) -> Scenario:
-    """The container that transforms what a target reads is killed for its memory: the ETL is stopped everywhere."""
+def backend_breaks_off(stage: Stage) -> Scenario:
+    """Connections to the backend break in the middle of large objects, which are passed on while they are read."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("etl")
+    draw = stage.draw.child("broken off")
     stage.open()
-    etl, name = "resample-16k", utterance(draw)
-    stage.mark(at - 30 * MS, f"the transformer of {victim.name} is killed")
-    pod = f"10.233.{draw.whole(64, 120)}.{draw.whole(2, 250)}:8000"
-    text = services.transform_failed(cluster, victim, at, name, pod)
-    stage.job.note(at + 6 * MS, rank, f"read of {name} failed (STATUS:400), retrying 1/2", "W", 79)
-    services.transformer_ends(cluster, victim, at + draw.span(90, 140), etl, draw)
-    then = at + seconds(1.5) + draw.span(1, 30)
-    text = services.no_transformer(cluster, victim, then, name, etl)
-    stage.job.note(then + 6 * MS, rank, f"read of {name} failed (STATUS:404), retrying 2/2", "W", 79)
-    for after in (2.1, 3.3):
+    aisobjects.cold_gets(cluster, stage.job.begin + SEC, at - seconds(2), 1.9, 900, 4_100, draw)
+    stage.mark(at - seconds(1.9), "connections to the backend begin to break")
+    for after in (-1.7, 3.6, 11.9):
         node = cluster.target(draw.whole(0, 99))
-        services.no_transformer(cluster, node, at + seconds(after) + draw.span(1, 300), utterance(draw), etl)
-    then += seconds(3) + draw.span(1, 30)
-    text = services.no_transformer(cluster, victim, then, name, etl)
-    stage.job.raise_on(then + 6 * MS, rank, transformed(stage, then, rank, victim, name, (404, "Not Found"), text))
+        upkeep.cold_read_breaks(cluster, node, at + seconds(after) + draw.span(1, 900), utterance(draw, "other"), draw)
+    name, then = f"shards/train-{draw.whole(0, 4095):06d}.tar", at
+    limit, left = at + seconds(stage.params.timeout_s) - SEC, (draw.whole(700, 1900) << 20) + draw.whole(0, 8191)
+    for attempt in range(1, 7):
+        then += draw.span(2_200, 8_900)
+        if then >= limit:
+            break
+        upkeep.cold_read_breaks(cluster, victim, then, name, draw)
+        if attempt < 6:
+            got = draw.whole(1, 90) << 20
+            left -= got
+            broken_off(stage, then + 4 * MS, rank, name, attempt, got, left)
+        else:
+            resumed_too_often(stage, then + 5 * MS, rank)
     stage.hang(at + 340 * MS, rank)
-    return stage.close(
-        "Every target runs a container that resamples what the job reads; one of them has too little memory.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall", "software", "infrastructure")),),
-    )
-
-
-@kind(reads=True)
-def removed_alive(stage: Stage) -> Scenario:
-    """The control network loses packets: the primary removes a target that lives, what it holds is missing."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("removed")
-    stage.open()
-    began = stage.mark(at - seconds(41.5), f"the control network of {victim.name} loses packets")
-    gone = faults.leave_smap(cluster, victim, began, hung=True)
-    then = at
-    for attempt in range(2):
-        designated = stage.other_target(victim, attempt)
-        failed = chains.missing_entry(stage, then, designated, designated, utterance(draw), draw.whole(5, 8))
-        stage.job.note(then + 8 * MS, rank, f"get-batch failed ({failed.error}), retrying {attempt + 1}/2", "W", 96)
-        then += seconds(1.5 * 2**attempt)
-    designated = stage.other_target(victim, 2)
-    last = chains.missing_entry(stage, then, designated, designated, utterance(draw), draw.whole(5, 8))
-    stage.job.raise_on(then + 9 * MS, rank, last.traceback)
-    stage.hang(at + 350 * MS, rank)
-    faults.resume(cluster, victim, gone + seconds(draw.between(9, 14)))
-    return stage.close(
-        "A switch drops packets of the control network; keepalive gives up a target that serves data all the while.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall", "data", "network")),),
-    )
+    also = ("data_loading_stall", "network")
+    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
+    return stage.close("A firewall between the cluster and S3 forgets connections that last for long.", (made,))

@@ -2,202 +2,169 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.script import cuda_error, loss_frames, raise_and_exit
+from benchmarks.accuracy.generate.faults.loaders import in_worker, no_descriptor_left
+from benchmarks.accuracy.generate.faults.requests import object_path
+from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.noise import restart_before, tenant_out_of_space, tenant_rejected
+from benchmarks.accuracy.generate.noise import mountpath_before, restart_before, tenant_rejected
 from fixtures.generator import sdk, watchdog
-from fixtures.generator.model import Job, Scenario
-from fixtures.generator.moment import MS, comma_stamp, python_stamp, seconds
+from fixtures.generator.model import Expect, Scenario
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
-from fixtures.generator.torchrun import Exit
+from fixtures.generator.torchrun import Exit, since
 
 kind = kinds_of("training", "untouched")
 
+#: NCCL that comes with a PyTorch release.
+NCCL = {201: "2.18.5", 208: "2.27.3", 212: "2.28.9", 214: "2.29.3"}
+HEARTBEAT_S = 480
+STUCK = (
+    f"ProcessGroupNCCL's watchdog got stuck for {HEARTBEAT_S} seconds without making progress in monitoring enqueued "
+    "collectives. This typically indicates a NCCL/CUDA API (e.g., CudaEventDestroy) hang blocking the watchdog, and "
+    "could be triggered by another thread holding the GIL inside a CUDA api (for example, CudaEventDestroy), or other "
+    "deadlock-prone behaviors.If you suspect the watchdog is not actually stuck and a longer timeout would help, you "
+    "can either increase the timeout (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC) to a larger value or disable the heartbeat "
+    "monitor (TORCH_NCCL_ENABLE_MONITORING=0).If either of aforementioned helps, feel free to file an issue to PyTorch "
+    "about the short timeout or false positive abort; otherwise, please attempt to debug the hang. "
+)
 
-def _fingerprint(seq: int, op: str, numel: int, dtype: str) -> str:
-    """A collective as TORCH_DISTRIBUTED_DEBUG=DETAIL names it; the options are those of a default tensor."""
-    options = "dtype=float (default), device=cuda, layout=Strided (default), requires_grad=false (default), "
-    options += "pinned_memory=false (default), memory_format=(nullopt)"
-    shape = f"SequenceNumber={seq}, OpType={op}, TensorShape=[{numel}], TensorDtypes={dtype}"
-    return f"CollectiveFingerPrint({shape}, TensorDeviceTypes=TensorOptions({options}))"
 
-
-@kind(hangs=False)
-def mismatch_detected(stage: Stage) -> Scenario:
-    """One rank skips a reduction that stands behind a condition; with the detailed checks on, all ranks are told."""
+@kind(hangs=False, torch_order=205, min_timeout_s=600)
+def watchdog_stuck(stage: Stage) -> Scenario:
+    """A rank holds Python's lock inside a call of CUDA: its own monitor ends it before the others time out."""
     stage.open()
-    job, rank, at = stage.job, stage.culprit, stage.at
-    stage.mark(at, f"rank {rank} skips the reduction of a mask that is empty")
-    seq = job.seq_of(stage.step) + 2
-    usual, odd = _fingerprint(seq, "ALLREDUCE", job.numel, "Float"), _fingerprint(seq, "BROADCAST", 1, "Int")
-    for one in range(job.job.world):
-        mine, other, theirs = (odd, 0, usual) if one == rank else (usual, rank, odd)
-        types = ("BROADCAST", "ALLREDUCE") if one == rank else ("ALLREDUCE", "BROADCAST")
-        sizes = (1, job.numel) if one == rank else (job.numel, 1)
-        differ = f"\t Op type: {types[0]}vs {types[1]}\t Tensor Tensor shapes: {sizes[0]}vs {sizes[1]}"
-        text = (
-            f"RuntimeError: Detected mismatch between collectives on ranks. Rank {one} is running collective: {mine}, "
-            f"but Rank {other} is running collective: {theirs}.Collectives differ in the following aspects: {differ}"
-        )
-        code = "dist.broadcast(stop_flag, src=0)" if one == rank else "dist.all_reduce(masked_sums)"
-        raised = sdk.Raised(loss_frames(stage, code), text)
-        job.raise_on(at + 20 * MS + one * 270_000, one, sdk.traceback(raised))
-    exits = [Exit(first, at + 800 * MS + first * MS, 1) for first in range(0, job.job.world, job.job.ranks_per_node)]
-    job.agents_end(exits, at + 900 * MS)
-    made = stage.innocent("collective_mismatch", rank, also=("software",))
-    return stage.close("A rank whose mask is empty does not come to the reduction in the branch.", (made,))
-
-
-@kind(hangs=False)
-def gpu_lost(stage: Stage) -> Scenario:
-    """A GPU falls off its bus; NCCL and the watchdog thread of its rank meet it. A target is full for others."""
-    beside(stage, tenant_out_of_space)
-    stage.open()
-    job, rank, at = stage.job, stage.culprit, stage.at
-    stage.mark(at, f"the GPU of rank {rank} falls off the bus")
-    host, pid = job.job.hosts[job.job.node_of(rank)], job.job.rank_pids[rank]
-    head = f"\n{host}:{pid}:{pid + 74} [{job.job.local_rank(rank)}] include/alloc.h:228 NCCL WARN"
-    job.say(at + 2 * MS, rank, f"{head} Cuda failure 'unspecified launch failure'")
-    cause = cuda_error(job.job.torch.order, "unspecified launch failure", "cudaErrorLaunchFailure")
-    for text in watchdog.taken_down(job.job, rank, at + 70 * MS, cause, timed_out=False):
-        job.say(at + 70 * MS, rank, text)
-    job.agents_end([Exit(rank, at + 500 * MS, -6)], at + 500 * MS)
-    also = ("infrastructure", "gpu_fabric")
-    return stage.close("Xid 79: the card does not answer any more.", (stage.innocent("gpu", rank, also=also),))
-
-
-def _recompiling(job: Job, rank: int, at: int, times: int) -> str:
-    """What torch._dynamo prints about a function that it compiles once more, if asked to tell of recompilations."""
-    was, now = 240_000 + 2_560 * times, 242_560 + 2_560 * times
-    rows = (
-        f"Recompiling function encode in {job.script}:133",
-        "    triggered by the following guard failure(s):",
-        f"    - 0/{times - 1}: tensor 'L['signal']' size mismatch at index 1. expected {was}, actual {now}",
+    job, rank, at, torch = stage.job, stage.culprit, stage.at, stage.params.torch_release
+    stage.mark(at, f"rank {rank} hangs in a call of CUDA and holds the GIL")
+    over, tag = at + seconds(HEARTBEAT_S) + stage.draw.child("beat").span(200, 9_000), torch.group_tag(rank)
+    job.say(over, rank, watchdog.cpp(job.job, rank, over, max(torch.received - 260, 1400), tag + STUCK))
+    hint = "Could not acquire GIL within 300 ms on exit, possible GIL induced hang"
+    then = over + 331 * MS
+    job.say(then, rank, watchdog.cpp(job.job, rank, then, max(torch.preparing - 120, 1390), tag + hint))
+    reason = "Terminating the process after attempting to dump debug info, due to ProcessGroupNCCL watchdog hang."
+    last = then + seconds(8.1)
+    job.say(last, rank, watchdog.cpp(job.job, rank, last, max(torch.received - 290, 1380), tag + reason, "F"))
+    job.agents_end([Exit(rank, last + 30 * MS, -6)], last + 30 * MS)
+    also = ("software", "gpu")
+    return stage.close(
+        "A thread frees events of CUDA while the driver waits for another thread, which waits for Python's lock.",
+        (stage.innocent("rank_hang", rank, also=also),),
     )
-    if job.torch.order < 203:
-        head = f"[{comma_stamp(at, job.zone)}] [0/{times}] torch._dynamo.guards.__recompiles: [DEBUG] "
-        return "\n".join(f"[rank{rank}]:{head}{row}" for row in rows)
-    module = "torch/_dynamo/guards.py:2830" if job.torch.order < 206 else "site-packages/torch/_dynamo/guards.py:3006"
-    head = f"[rank{rank}]:V{python_stamp(at, job.zone)} {job.rank_pids[rank]} {module}] [0/{times}] [__recompiles] "
-    return "\n".join(head + row for row in rows)
 
 
-@kind(may_be_undetermined=True)
-def graph_recompiles(stage: Stage) -> Scenario:
-    """A rank has signals of ever new lengths and compiles its model anew, then tunes kernels; others are rejected."""
+@kind(reads=True)
+def too_many_files(stage: Stage) -> Scenario:
+    """A rank has as many files open as it may: it can open no connection, and no loader process can reach it."""
+    rank, at, job = stage.culprit, stage.at, stage.job
+    draw = stage.draw.child("files")
+    stage.open()
+    stage.mark(at - seconds(2.2), f"rank {rank} has as many files open as it may")
+    then, raised = at - seconds(1.1), at + draw.span(7_000, 16_000)
+    for attempt in range(4):
+        node = stage.cluster.target(draw.whole(0, 99))
+        cause = no_descriptor_left(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
+        text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, utterance(draw)), cause)
+        wait = round(draw.between(1.0, 2.0**attempt + 0.5), 2)
+        if then < raised - seconds(1):
+            job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectionError", text))
+        then += seconds(wait)
+    site = job.job.build["site"]
+    said = (
+        "RuntimeError: Too many open files. Communication with the workers is no longer possible. Please increase the "
+        "limit using `ulimit -n` in the shell or change the sharing strategy by calling "
+        "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+    )
+    caller = sdk.main_frames(
+        job.job,
+        stage.step,
+        sdk.Frame(f"{site}/torch/utils/data/dataloader.py", 1283, "_get_data", "success, data = self._try_get_data()"),
+        sdk.Frame(f"{site}/torch/utils/data/dataloader.py", 1165, "_try_get_data", "raise RuntimeError("),
+    )
+    job.raise_on(raised, rank, sdk.traceback(sdk.Raised(caller, said)))
+    stage.hang(at + 340 * MS, rank)
+    also = ("infrastructure", "data_loading_stall")
+    return stage.close(
+        "Every tensor that a loader process hands over costs a descriptor; the limit is that of a login shell.",
+        (stage.innocent("software", rank, also=also),),
+    )
+
+
+@kind(hangs=False, reads=True, lead_s=80.0)
+def transcript_not_utf8(stage: Stage) -> Scenario:
+    """A transcript was written in another encoding; a target has lost a disk minutes before."""
+    beside(stage, mountpath_before)
+    stage.open()
+    rank, at, draw = stage.culprit, stage.at, stage.draw.child("transcript")
+    stage.mark(at, f"rank {rank} reads a transcript that is not UTF-8")
+    frame = sdk.Frame(stage.job.job.script, 88, "parse", 'text = sample["txt"].decode("utf-8")', True)
+    where = f"byte 0x{draw.pick(('e9', 'fc', 'e4', 'f1'))} in position {draw.whole(9, 160)}"
+    text = f"'utf-8' codec can't decode {where}: invalid continuation byte"
+    in_worker(stage, at, rank, "UnicodeDecodeError", text, (frame,))
+    stage.job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+    return stage.close("A supplier exports from a spreadsheet.", (stage.innocent("data", rank, also=("software",)),))
+
+
+@kind()
+def gpu_slows_down(stage: Stage) -> Scenario:
+    """A GPU gets hot, runs ever slower and then not at all; a report of stragglers names its rank before."""
     beside(stage, tenant_rejected)
     stage.open()
     job, rank, at = stage.job, stage.culprit, stage.at
-    for times in (6, 7):
-        then = at - seconds(9.1 * (8 - times))
-        job.say(then, rank, _recompiling(job.job, rank, then, times))
-    stage.mark(at, f"rank {rank} compiles its model once more and tunes kernels")
-    job.say(at + 15 * MS, rank, _recompiling(job.job, rank, at + 15 * MS, 8))
-    tuned = "AUTOTUNE mm(16384x1024, 1024x4096)\n  mm 0.4219 ms 100.0% \n  triton_mm_41 0.4403 ms 95.8% \n"
-    job.say(at + seconds(23.4), rank, f"{tuned}SingleProcess AUTOTUNE benchmarking takes 19.8711 seconds")
+    began = stage.mark(at - seconds(31), f"the GPU of rank {rank} runs at a fraction of its clock")
+    named = f"Affected ranks: {{{rank}}}"
+    for turn, words in enumerate(("Some GPUs performance dropped.", "Some GPUs have worse relative performance.")):
+        for later in (0.4, 15.2):
+            then = began + seconds(later) + turn * 3 * MS
+            text = f"STRAGGLER DETECTION WARNING: {words} {named}"
+            job.note(then, 0, text, "W", 118, "straggler_det_callback")
     stage.hang(at + 20 * MS, rank)
-    also = ("software", "undetermined", "data_loading_stall")
-    return stage.close("Lengths of batches are not bucketed.", (stage.innocent("rank_hang", rank, also=also),))
+    also = ("rank_hang", "infrastructure")
+    return stage.close("A fan has failed.", (stage.innocent("gpu", rank, also=also),))
 
 
-@kind(hangs=False, reads=True, lead_s=150.0)
-def wrong_sample_rate(stage: Stage) -> Scenario:
-    """A recording has another sample rate than its manifest says: a loader process raises, minutes after a restart."""
+@kind(culprit=0, lead_s=150.0)
+def tracker_waits(stage: Stage) -> Scenario:
+    """Rank 0 waits for an upload to an experiment tracker that does not answer. A target was restarted before."""
     beside(stage, restart_before)
     stage.open()
-    rank, at, site = stage.culprit, stage.at, stage.job.job.build["site"]
-    stage.mark(at, f"rank {rank} reads a recording of 44100 Hz")
-    name, worker = utterance(stage.draw.child("rate")), stage.draw.child("worker").whole(0, 3)
-    lines = (
-        f"ValueError: Caught ValueError in DataLoader worker process {worker}.",
-        "Original Traceback (most recent call last):",
-        f'  File "{site}/torch/utils/data/_utils/worker.py", line 351, in _worker_loop',
-        "    data = fetcher.fetch(index)  # type: ignore[possibly-undefined]",
-        "           ^^^^^^^^^^^^^^^^^^^^",
-        f'  File "{site}/torch/utils/data/_utils/fetch.py", line 33, in fetch',
-        "    data.append(next(self.dataset_iter))",
-        "                ^^^^^^^^^^^^^^^^^^^^^^^",
-        f'  File "{stage.job.job.script}", line 83, in decode',
-        "    raise ValueError(",
-        f"ValueError: {name}: expected 16000 Hz, found 44100 Hz (1 channel, 12.418 s)",
-    )
-    raise_and_exit(stage, at, rank, "\n".join(lines), "batch = next(iterator)")
-    return stage.close(
-        "A supplier has sent recordings as they were.", (stage.innocent("data", rank, also=("software",)),)
-    )
+    job, at, draw = stage.job, stage.at, stage.draw.child("tracker")
+    name = f"model-{job.job.job_id}:v{stage.step // 60}"
+    job.note(at - 30 * MS, 0, f"logging artifact {name} to W&B and waiting for it", "W", 127)
+    stage.mark(at, "the experiment tracker does not answer")
+    for after, error in ((11.2, "ReadTimeout"), (39.8, "ConnectionError"), (104.0, "ReadTimeout")):
+        then = at + seconds(after) + draw.span(1, 900)
+        if after < job.job.timeout_s - 4:
+            job.say(then, 0, f"wandb: Network error ({error}), entering retry loop.")
+    stage.hang(at + 20 * MS, 0)
+    also = ("software", "network")
+    return stage.close("The tracker's server is being upgraded.", (stage.innocent("rank_hang", 0, also=also),))
 
 
-@kind(words_only=True)
-def slow_augmentation(stage: Stage) -> Scenario:
-    """A rank convolves recordings of an hour with rooms, on one core, for minutes; it says so. Others are rejected."""
-    beside(stage, tenant_rejected)
-    stage.open()
-    job, rank, at = stage.job, stage.culprit, stage.at
-    stage.mark(at, f"rank {rank} augments very long recordings")
-    job.note(at - 35 * MS, rank, "batch of 6 cuts has 21804 s of audio, augmentation will take long", "W", 101)
-    for index, after in enumerate((17.2, 35.9), 1):
-        text = f"reverberation of cut {index}/6 took {after / index:.1f} s (1 thread)"
-        if after < job.job.timeout_s - 5:
-            job.note(at + seconds(after), rank, text, "W", 107)
-    stage.hang(at + 20 * MS, rank)
-    also = ("software", "rank_hang", "data")
-    return stage.close("Cuts are not limited in length.", (stage.innocent("data_loading_stall", rank, also=also),))
-
-
-@kind(hangs=False)
-def mapped_file_gone(stage: Stage) -> Scenario:
-    """An index that a rank has mapped into memory is cut short by somebody who tidies up /tmp: a bus error."""
-    stage.open()
-    job, rank, at = stage.job, stage.culprit, stage.at
-    stage.mark(at, f"the mapped index of rank {rank} is cut short")
-    file, thread = job.job.script, f"0x00007f{stage.draw.child('thread').token(10, '0123456789abcdef')}"
-    frames = (
-        f'  File "{job.job.build["site"]}/numpy/_core/memmap.py", line 358 in __getitem__',
-        f'  File "{file}", line 71 in lengths',
-        f'  File "{file}", line 94 in next_batch',
-        f'  File "{file}", line 187 in main',
-        f'  File "{file}", line 212 in <module>',
-    )
-    job.say(
-        at, rank, f"Fatal Python error: Bus error\n\nThread {thread} (most recent call first):\n" + "\n".join(frames)
-    )
-    job.agents_end([Exit(rank, at + 300 * MS, -7)], at + 300 * MS)
-    also = ("software", "data")
-    return stage.close("A cron job empties /tmp.", (stage.innocent("infrastructure", rank, also=also),))
-
-
-@kind(hangs=False, culprit=0, lead_s=60.0)
-def writer_out_of_room(stage: Stage) -> Scenario:
-    """Rank 0 cannot finish a checkpoint on the local disk of its host; AIStore is full too, for another tenant only."""
-    beside(stage, tenant_out_of_space)
-    stage.open()
-    job, rank, at, order = stage.job, stage.culprit, stage.at, stage.params.torch_release.order
-    path = f"/raid/local/{job.job.task}/step={stage.step}.pt"
-    job.note(at - seconds(2.2), rank, f"saving checkpoint to {path}", line=115)
-    stage.mark(at, "the local disk of a host is full")
-    write, end = (593, 424) if order < 205 else (778, 603) if order < 208 else (857, 664)
-    module, head = (
-        f"{job.job.build['site']}/torch/serialization.py",
-        "RuntimeError: [enforce fail at inline_container.cc",
-    )
-    first = sdk.Raised(
-        (
-            sdk.Frame(module, 944, "save", "_save("),
-            sdk.Frame(module, 1214, "_save", "zip_file.write_record(name, storage, num_bytes)"),
-        ),
-        f"{head}:{write}] . PytorchStreamWriter failed writing file data/413: file write failed",
-        sdk.DURING,
-    )
-    then = sdk.Raised(
-        (
-            *loss_frames(stage, "torch.save(state, path)"),
-            sdk.Frame(module, 943, "save", "with _open_zipfile_writer(f) as opened_zipfile:"),
-            sdk.Frame(module, 784, "__exit__", "self.file_like.write_end_of_file()"),
-        ),
-        f"{head}:{end}] . unexpected pos 7340032064 vs 7340031952",
-    )
-    job.raise_on(at, rank, sdk.traceback(first, then))
-    job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
-    also = ("software",)
-    return stage.close("Old checkpoints fill a disk of the host.", (stage.innocent("infrastructure", rank, also=also),))
+@kind(hangs=False, trains=False)
+def gpu_claimed_twice(stage: Stage) -> Scenario:
+    """Two ranks of a host have chosen the same GPU: NCCL refuses the first collective."""
+    job, torch = stage.job, stage.params.torch_release
+    job.start()
+    rank, own = stage.culprit, job.job.ranks_of(job.job.node_of(stage.culprit))
+    other = own[(own.index(rank) + 1) % len(own)]
+    at = stage.mark(job.begin + seconds(0.3), f"ranks {rank} and {other} use one GPU")
+    bus = f"{stage.draw.child('bus').whole(0x10, 0xDB):x}000"
+    for one, two in ((rank, other), (other, rank)):
+        host, pid = job.job.hosts[job.job.node_of(one)], job.job.rank_pids[one]
+        text = f"Duplicate GPU detected : rank {one} and rank {two} both on CUDA device {bus}"
+        then = at + one * 310_000
+        head = f"\n{host}:{pid}:{pid + 51} [{job.job.local_rank(rank)}] init.cc:871 NCCL WARN"
+        job.say(then, one, f"{head} {text}\n")
+        place = f"{torch.source_tree}torch/csrc/distributed/c10d/" + ("NCCLUtils.cpp:77" if torch.order > 206 else "")
+        place += "" if torch.order > 206 else "ProcessGroupNCCL.cpp:1333"
+        known = since(NCCL, torch.order)
+        error = f"NCCL error in: {place}, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version {known}"
+        advice = f"ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n{text}"
+        frames = loss_frames(stage, "dist.broadcast(weights, src=0)")
+        raised = sdk.Raised(frames, f"torch.distributed.DistBackendError: {error}\n{advice}")
+        job.raise_on(then + 4 * MS, one, sdk.traceback(raised))
+    job.agents_end([Exit(rank, at + 800 * MS, 1)], at + 800 * MS)
+    made: Expect = replace(stage.innocent("software", also=("gpu", "infrastructure")), culprit_ranks=None)
+    return stage.close("A script sets CUDA_VISIBLE_DEVICES by hand.", (made,))
