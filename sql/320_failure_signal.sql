@@ -50,7 +50,7 @@ select
     pattern, tier, role, severity, case when pattern = 'nccl_internal_error' and is_all_echo then 'network' else failure_class end as failure_class, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
-    event_at, latest_at, utc_ns, latest_ns, stamp_source, is_uncaught, file_id, line_no, message, text, capture
+    event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, file_id, line_no, message, text, capture
 from (
     select
         *,

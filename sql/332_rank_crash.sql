@@ -3,7 +3,7 @@
 -- reads: failure_signal, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (
     select job_id, attempt, min(rank) as rank
@@ -23,8 +23,18 @@ spared as (
 owned as (
     select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null
 ),
+cause as (
+    select c.* replace ('crash' as signal)
+    from failure_signal as c
+    where c.signal = 'chained' and c.rank is not null and c.pattern <> 'python_exception'
+        and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')))
+        and exists (select 1 from failure_signal as g where g.signal = 'crash' and g.pattern = 'python_exception' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
+    qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
+),
 told as (
     select * from failure_signal where rank is not null
+    union all
+    select * from cause
     union all
     select s.* replace (coalesce(e.rank, q.rank) as rank)
     from failure_signal as s
