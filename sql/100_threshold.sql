@@ -18,6 +18,7 @@ from (
         ('fault_gap_s', 90.0, 'alerts of one fault repeat every 10 to 60 s'),
         ('disk_line_s', 10.0, 'AIStore''s line about a disk gives its shares and rates of the ten seconds before'),
         ('stuck_disk_lines', 3.0, 'a disk that is busy and moves nothing for half a minute hangs; one such line is chance or a flush'),
+        ('stopped_open_s', 300.0, 'a node that says that it stops and writes no more is taken for gone so long, if nothing tells of its return'),
         ('kalive_detect_s', 20.0, 'the primary notices a silent node 12 to 17 s after it stopped'),
         ('chain_gap_s', 60.0, 'steps of one x-get-batch chain without a common cause lie closer than this'),
         ('chain_adjacent_s', 2.0, 'lines of one work item on one node are written within milliseconds'),

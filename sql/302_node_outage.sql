@@ -2,7 +2,7 @@
 -- grain: one row an outage of a node
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
--- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs; of one that said that it stops and wrote no more minutes later, as the logs of all may end with it. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
 create or replace view node_outage as
 with comeback as (
     select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
@@ -22,7 +22,7 @@ line as (
 ),
 own as (
     select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns,
-        min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns,
+        min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns, max(e.utc_ns) as end_ns,
         arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_line_no
     from outage_span as s
     left join line as e on e.cluster = s.cluster and e.node_id = s.node_id
@@ -57,6 +57,7 @@ span as (
             e.back_ns,
             case when not list_contains(s.effects, 'killed') then o.after_ns end,
             case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
+            case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) and o.end_ns <= s.last_ns + 30000000000 then s.last_ns + (select value::bigint * 1000000000 from threshold where name = 'stopped_open_s') end,
             s.last_ns
         ), s.first_ns) as ended_ns,
         s.first_ns, s.last_ns as last_sign_ns, s.seen_ns, s.witness_count, s.cut_count, s.effects, s.file_id, s.line_no, s.text,
