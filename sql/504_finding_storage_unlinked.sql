@@ -1,16 +1,16 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, batch_left_open, storage_relation, unanswered_node, node, node_coverage, fault_kind, finding_storage_error
+-- reads: failure_lead, cut_answer, batch_left_open, storage_relation, unanswered_node, node, node_coverage, fault_kind, finding_storage_error
 -- stored: yes
 -- empty without: failure_lead
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor do they where AIStore answered with an error, whatever it says. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, or that its backend failed it, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor do they where AIStore answered with an error, whatever it says. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, or that its backend failed it, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
 ),
 judged as (
     select
-        f.*,
+        f.*, u.cut_count,
         coalesce(e.state = 'fired', false) as is_tied, k.broke_words,
         q.failure_id is not null as is_unanswered, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
         coalesce(r.is_foreign, false) as is_foreign,
@@ -22,21 +22,20 @@ judged as (
         f.crash_pattern in ('http_server_error', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed') or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
+    left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
     left join finding_storage_error as e on e.failure_id = f.failure_id
-    left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
-    left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
-    left join batch_left_open as o on o.failure_id = f.failure_id left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
-    left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
+    left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join batch_left_open as o on o.failure_id = f.failure_id left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
 ),
 judgement as (
     select *,
         case
-            when is_foreign then 'foreign_service'
-            when is_file_system then 'file_system'
+            when is_foreign then 'foreign_service' when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
             when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
+            when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
             when is_storage_seen and not is_server_word and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when crash_pattern like '%read\_timeout' escape '\' then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
@@ -50,7 +49,7 @@ select
     case when crash_class = 'storage_io' and not is_tied then 'fired' else 'quiet' end as state,
     case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' when kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
     kind as failure_kind,
-    case when kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
     case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
@@ -63,6 +62,7 @@ select
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
         when 'batch_left_open' then ' while reading from storage; target ' || open_node_id || ' of AIStore was still at a batch when its client gave up, and no log at hand tells what held it up'
         when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
+        when 'answers_cut' then ': AIStore began ' || cut_count::varchar || ' answers one after the other and closed each in the middle, of which no log of its tells'
         when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || crash_node_id, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')

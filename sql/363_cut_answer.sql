@@ -1,0 +1,13 @@
+-- Answers of storage that ended in the middle without a reset or a time-out: their server closed them.
+-- grain: one row a rank of a failure that met such answers
+-- reads: rank_request
+-- stored: yes
+-- empty without: rank_request
+create or replace view cut_answer as
+select failure_id, rank, count(*) as cut_count
+from (
+    select distinct failure_id, rank, file_id, line_no
+    from rank_request
+    where outcome in ('retry', 'error') and regexp_matches(text, 'IncompleteRead|ended early|ended prematurely') and not regexp_matches(text, '(?i)reset by peer|timed out|broken pipe')
+)
+group by failure_id, rank
