@@ -1,9 +1,9 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: stack_process, worker_file, worker_tail, rank_identity, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
+-- reads: stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines name a local rank, other lines of the file must tell which rank that is.
+-- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
 create or replace view rank_activity as
 with main as (
     select *
@@ -25,17 +25,23 @@ stack as (
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank) as rank,
+        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank) as rank,
         case
             when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/') then 'storage_wait'
             when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank) order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
+        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank) order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
-    where coalesce(t.rank, l.rank) is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
+    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id and t.local_rank is null
+    where coalesce(t.rank, l.rank, i.rank) is not null and not regexp_matches(coalesce(t.text, ''), 'ProcessGroup\w*\.cpp:\d+\]')
+),
+slow as (
+    select job_id, attempt, unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))::integer as rank, utc_ns, file_id, line_no, text
+    from worker_event
+    where pattern = 'straggler_detected'
 ),
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')
@@ -51,6 +57,13 @@ from words as w
 join failed_attempt as f on f.job_id = w.job_id and f.attempt = w.attempt
 left join trained as r on r.job_id = w.job_id and r.attempt = w.attempt
 where w.word_no = 1 and w.activity is not null
+union all
+select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness, 0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)), arg_max(s.line_no, (s.utc_ns, s.line_no)), arg_max(s.text, (s.utc_ns, s.line_no))
+from slow as s
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns between k.hang_start_ns - 600000000000 and k.spoke_ns
+left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.word_no = 1
+where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
+group by s.job_id, s.attempt, s.rank
 union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c

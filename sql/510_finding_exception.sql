@@ -10,7 +10,7 @@ with told as (
         *,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
-        regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]+(Error|Exception): ', '') as cause_words,
+        regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': ', '') as cause_words,
         coalesce(exception, alike_exception) as cause_exception,
         coalesce(crash_file_id, alike_file_id) as cause_file_id,
         coalesce(crash_line_no, alike_line_no) as cause_line_no

@@ -3,13 +3,13 @@
 -- reads: failure_lead, failed_attempt, failure_signal, step_slowdown
 -- stored: yes
 -- empty without: failure_lead
--- empty without: failure_signal where signal = 'cancel' and pattern = 'slurm_cancelled'
+-- empty without: failure_signal where signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A job that had become slow may have been cancelled for that.
 create or replace view finding_cancelled as
 with word as (
-    select job_id, attempt, arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
+    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
     from failure_signal
-    where signal = 'cancel' and pattern = 'slurm_cancelled'
+    where signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')
     group by job_id, attempt
 )
 select
@@ -25,7 +25,7 @@ select
     0.85 as score,
     'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed before' || case when s.failure_id is null then '' else ', but it had become slow' end as statement,
     list_filter([
-        {'file_id': w.file_id, 'line_no': w.line_no, 'why': 'the word of the scheduler, which gives no reason'},
+        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
     ], lambda p: p.file_id is not null) as supports,
     [] as contradicts

@@ -20,7 +20,7 @@ select
         when is_storage_seen then 'fired'
         else 'blind'
     end as state,
-    'rank_hang' as failure_class,
+    case when activity_witness = 'straggler_detection' then 'gpu' else 'rank_hang' end as failure_class,
     coalesce(nullif(activity, 'unknown'), 'silent') as failure_kind,
     case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0)) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
     null::varchar as node_id,
@@ -34,10 +34,10 @@ select
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' else 'its last words were of ' end || replace(activity, '_', ' ') when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
+        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
-        {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')}
+        {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
     ] as supports,
     list_concat(
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
