@@ -182,7 +182,7 @@ static int take_texts(Sieve *self, PyObject *texts)
         if (PyBytes_AsStringAndSize(PyTuple_GetItem(texts, n), &text, &size) < 0)
             return -1;
         if (size < SHORTEST_TEXT || size > LONGEST_TEXT || memchr(text, '\n', (size_t)size) != NULL)
-            return PyErr_SetString(PyExc_ValueError, "a text has 4 to 255 bytes and no newline"), -1;
+            return PyErr_SetString(PyExc_ValueError, "a text has 3 to 255 bytes and no newline"), -1;
         total += size;
     }
     Index *index = &self->index;

@@ -8,7 +8,7 @@
 #define FACTOR 0x9e3779b1u
 #define STRETCH 256
 #define CHUNK_BYTES (64 * STRETCH)
-#define SHORTEST_TEXT 4
+#define SHORTEST_TEXT 3
 #define LONGEST_TEXT 255
 #define BIT_COUNT (1u << 20)
 #define BIT_WORDS (BIT_COUNT / 32)

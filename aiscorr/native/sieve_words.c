@@ -53,7 +53,7 @@ static uint32_t weight_of(const Word *word, const uint16_t *counts)
 }
 
 /* How far the first of the four words stands behind the beginning of the text that are met least, of those that leave as
- * few bytes open as can be: none of seven letters, one of five, two of four. */
+ * few bytes open as can be: none of seven letters, one of five, two of three. */
 static int best_place(const Index *index, int32_t number, const uint16_t *counts)
 {
     int size = index->texts[number].size, most_open = size >= 7 ? 0 : size >= 5 ? 1 : 2;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WORTH_BYTES = 2 << 20
 #: Where one byte in so many is to be searched after all, the sieve rests for so many blocks.
 _SHARE, _REST_BLOCKS = 4, 64
-_SHORTEST, _LONGEST = 4, 255
+_SHORTEST, _LONGEST = 3, 255
 #: What a regex begins with for which case does not count; to compile all of them takes too long.
 _CASELESS = re.compile(rb"\(\?[aLmsux]*i")
 
