@@ -60,6 +60,9 @@ def scan_rows(folder: str, subset: str = "") -> Result:
 
 def ingest(folder: str, database: str, jobs: str = "1") -> Result:
     """The whole of `aiscorr ingest`, views and findings included."""
+    import duckdb  # noqa: F401 (as pyarrow: no part of the work that is timed)
+    import pyarrow  # noqa: F401 (as above)
+
     from aiscorr import pipeline
     from aiscorr.model import IngestOptions
 

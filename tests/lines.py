@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from aiscorr import native
 from aiscorr.model import FileSummary, IngestOptions, SourceRef
+from aiscorr.parse import sieve
 from aiscorr.parse.ais_reader import AisLogReader
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
@@ -138,7 +140,8 @@ def read_pieces(kind: str, data: bytes, sizes: Sequence[int]) -> Reading:
     sink = RowSink()
     key = kind, native.module is not None
     if key not in _readers:
-        _readers[key] = AisLogReader(sink) if kind == "ais" else WorkerLogReader(sink)
+        with patch.object(sieve, "WORTH_BYTES", 0):  # else only large logs go through it
+            _readers[key] = AisLogReader(sink) if kind == "ais" else WorkerLogReader(sink)
     reader = _readers[key]
     reader.sink = sink
     summary = FileSummary(SourceRef("/x/some.log", "/x/some.log"), 1)

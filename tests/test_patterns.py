@@ -10,14 +10,17 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from lines import events, read_ais, read_worker
 from scenes import REPO
 
 from aiscorr.explain import constants
+from aiscorr.parse import sieve
 from aiscorr.parse.ais_record import records_of
 from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan, shorten
+from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec import FORMAT_TABLES, Pattern, Sample, load_patterns, pattern_set, sample_mismatch
 from aiscorr.parse.worker_tail import TailPatterns
 
@@ -49,16 +52,20 @@ Search = tuple[Prefilter, tuple[Pattern, ...]]
 
 
 @pytest.fixture(
-    scope="module", params=[(way, kind) for way in ("hyperscan", "literals") for kind in KINDS], ids="-".join
+    scope="module", params=[(way, kind) for way in ("hyperscan", "literals", "sieve") for kind in KINDS], ids="-".join
 )
 def search(request: pytest.FixtureRequest) -> Search:
-    """Both ways to search, over the patterns of a format at once, as readers do."""
+    """All ways to search, over the patterns of a format at once, as readers do."""
     way, kind = request.param
     if way == "hyperscan" and hyperscan is None:
         pytest.skip("there is no hyperscan wheel for this machine")
     patterns = pattern_set(kind)
     expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in patterns]
-    return build_prefilter(expressions, use_hyperscan=way == "hyperscan"), patterns
+    found = build_prefilter(expressions, use_hyperscan=way == "hyperscan")
+    if way == "sieve" and sieved(found, expressions) is found:
+        pytest.skip("there is no compiled part, or this machine is none for the sieve")
+    with patch.object(sieve, "WORTH_BYTES", 0):
+        return sieved(found, expressions) if way == "sieve" else found, patterns
 
 
 def lost(search: Search, names: set[str]) -> list[tuple[str, bytes, bytes]]:

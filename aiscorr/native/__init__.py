@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 3
+VERSION = 4
 
 
 def _load() -> ModuleType | None:

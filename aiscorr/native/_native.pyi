@@ -2,8 +2,14 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 VERSION: int
+HAS_SIEVE: int
 _Buffer = bytes | bytearray | memoryview
 _Segment = TypeVar("_Segment")
+
+class Sieve:
+    def __new__(cls, texts: tuple[bytes, ...], statistics: int, /) -> Sieve: ...
+    def lines(self, block: _Buffer, /) -> bytes: ...
+    def placed(self, hits: list[tuple[int, int]], /) -> list[tuple[int, int]]: ...
 
 class Stats:
     def __new__(cls) -> Stats: ...

@@ -17,6 +17,7 @@ from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import ais_ids
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
+from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
 from aiscorr.parse.values import Value, add_values, character_count
@@ -26,13 +27,14 @@ from aiscorr.tables import AIS_LINE
 
 TEXT_LIMIT = 4096
 _COLUMNS = frozenset(AIS_LINE.column_names)
-#: Searched besides the patterns: warnings and errors, statistics lines, headers, title lines.
+#: Searched besides the patterns: warnings and errors, statistics lines (a sieve knows these two), headers, title lines.
 _FIXED = (
     Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), "[EW] [012]"),
     Expression(rb"I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]", (b" {",), r"\d\d \{[a-zA-Z]"),
     Expression(rb"(?:Started up|Rotated) at \d{4}/", (b"Started up at ", b"Rotated at ")),
     Expression(rb"[tp]\[[\w-]{4,}\], Version ", (b"], Version ",)),
 )
+_STATISTICS = 1
 _TITLE = re.compile(rb"(?:Node [tp]\[[\w-]+\], )?Version \d")
 #: What ends a process on stderr, often right behind its last E line; it is no part of that record.
 _CRASH = re.compile(rb"panic: |fatal error: ")
@@ -47,7 +49,8 @@ class AisLogReader:
         self.counters = counter_batch(sink)
         self.patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
         expressions = [*_FIXED, *(Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns)]
-        self.prefilter: Prefilter = build_prefilter(expressions)
+        plain = build_prefilter(expressions)
+        self.prefilter: Prefilter = sieved(plain, expressions[_STATISTICS + 1 :], _STATISTICS)
 
     def open_file(self, summary: FileSummary, state: AisState, zone: ZoneClock | None = None) -> AisFile:
         """The reader of one file, at its start or where `state` left it."""

@@ -117,7 +117,9 @@ class PartSink:
 
         self._number += 1
         path = os.path.join(self._folder, f"{table_name}-{self._label}-{self._number}.arrow")
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        # numbers are read back soon: to compress them takes longer than to write and read some more bytes
+        has_text = any(pa.types.is_string(column.type) for column in rows.schema)
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if has_text else None)
         with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema, options=options) as writer:
             writer.write_batch(rows)
         self.paths.append((table_name, path))

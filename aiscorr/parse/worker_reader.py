@@ -18,6 +18,7 @@ from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.scan import LineWalker, Segment
+from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
@@ -46,9 +47,8 @@ class WorkerLogReader:
         self.tail_patterns = TailPatterns(pattern_set("tail", pattern_folders))
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
-        self.prefilter: Prefilter = build_prefilter(
-            [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
-        )
+        expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
+        self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
         self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
 
     def open_file(self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None) -> WorkerFile:
