@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: chain_rank_match, node_fault, unanswered_node
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says; an error that names a node ties it to that node's fault. A connection that was closed without an answer is what a handler that panics does to its client. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault. To a cluster that is only likely the job's, ties by time are worth less.
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says; an error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault. To a cluster that is only likely the job's, ties by time are worth less.
 create or replace view storage_link as
 with slack as (
     select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns, max(value) filter (where name = 'fault_bite_s') as bite_s, max(value) filter (where name = 'cluster_sure') as sure from threshold
@@ -31,12 +31,12 @@ chained as (
 ),
 asked as (
     select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no from rank_request as r
-    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'target'
+    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and (n.role = 'target' or r.outcome = 'retry')
     where r.outcome in ('pending', 'error', 'retry', 'short', 'missing') group by r.failure_id, r.rank, r.node_id, r.outcome = 'pending'
 ),
 faulty as (
     select
-        f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
+        f.failure_id, f.job_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 when n.fault_kind = 'goroutines' and q.node_id is null then 0.0 else n.weight end as weight, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s, s.bite_s, q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
@@ -50,9 +50,9 @@ faulty as (
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join slack as s
     join threshold as w on w.name = 'unsaid_refusal_factor'
-    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.3 and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + s.ns and n.ended_ns >= f.stall_ns - s.ns
+    join node_fault as n on n.cluster = c.cluster and (n.weight >= 0.3 or n.fault_kind = 'goroutines') and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + s.ns and n.ended_ns >= f.stall_ns - s.ns
     left join fault_kind as k on k.fault_kind = n.fault_kind
-    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and q.is_pending = (u.crash_pattern is null) and (q.is_pending or q.to_ns >= f.stall_ns - s.reach_ns)
+    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - s.reach_ns else q.is_pending or q.to_ns > f.stall_ns + s.ns end
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
 ),
 timed as (
