@@ -2,7 +2,7 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, failure_signal, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited. Where most ranks fail alike, or most are named, nobody is: then the others took another way.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -12,15 +12,15 @@ crash as (
         s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, c.failure_class, k.hang_start_ns, k.spoke_ns,
         p.last_enqueued is null as is_outside, coalesce(p.is_waiting, false) as is_waiting, c.tier,
         coalesce(c.utc_ns <= k.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true) as is_before_hang,
-        c.latest_ns,
-        min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
+        c.latest_ns, min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
         first_value(c.failure_class) over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_class,
-        count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count
+        count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count,
+        c.failure_class = 'infrastructure' and c.tier = 'gpu' and ((min(r.host) over same = max(r.host) over same and count(r.host) over same = count(*) over same) or min(s.file_id) over same = max(s.file_id) over same) as is_of_host
     from rank_suspect as s
     join rank_crash as c on c.job_id = s.job_id and c.attempt = s.attempt and c.rank = s.rank
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
-    left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank
-    where s.basis in ('crash', 'killed')
+    left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = s.rank
+    where s.basis in ('crash', 'killed') window same as (partition by s.job_id, s.attempt, c.pattern)
 ),
 quiet as (
     select s.*, z.rank_count, t.rank is not null as is_troubled, count(t.rank) over (partition by s.job_id, s.attempt) as troubled_count
@@ -47,7 +47,7 @@ candidate as (
     from crash as c
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
     where coalesce(c.utc_ns <= c.first_latest_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true)
-        and (c.alike_count * 2 <= z.rank_count or z.rank_count = 1)
+        and (c.alike_count * 2 <= z.rank_count or z.rank_count = 1 or c.is_of_host)
         and (c.hang_start_ns is null or ((c.is_outside or c.is_before_hang) and not c.is_waiting) or c.tier in ('gpu', 'process'))
     union all
     select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
