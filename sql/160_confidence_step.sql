@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.7, '2 of 2 such answers were right, and 1 of 3 on incidents nobody had seen'),
-        (true, 0.7, 0.96, '48 of 48 such answers were right, and 35 of 35 on incidents nobody had seen'),
-        (true, 0.8, 0.97, '119 of 119 such answers were right, and 52 of 52 on incidents nobody had seen'),
-        (false, 0.0, 0.65, '56 of 58 such answers were right, and 42 of 70 on incidents nobody had seen'),
-        (false, 0.7, 0.82, '52 of 57 such answers were right, and 40 of 49 on incidents nobody had seen'),
-        (false, 0.8, 0.89, '150 of 150 such answers were right, and 96 of 108 on incidents nobody had seen')
+        (true, 0.0, 0.7, '5 of 5 such answers were right, and 1 of 3 on incidents nobody had seen'),
+        (true, 0.7, 0.97, '76 of 76 such answers were right, and 41 of 41 on incidents nobody had seen'),
+        (true, 0.8, 0.98, '165 of 165 such answers were right, and 79 of 79 on incidents nobody had seen'),
+        (false, 0.0, 0.63, '82 of 89 such answers were right, and 51 of 87 on incidents nobody had seen'),
+        (false, 0.7, 0.78, '76 of 81 such answers were right, and 58 of 76 on incidents nobody had seen'),
+        (false, 0.8, 0.9, '232 of 236 such answers were right, and 125 of 140 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)
