@@ -179,6 +179,17 @@ def test_a_printed_zone_makes_utc() -> None:
     assert marks(found, "wrapper") == [("2026-11-20 09:16:33", "2026-11-20 17:16:33")]
 
 
+def test_a_collectors_zone_beats_a_stamp_of_the_program_behind_it() -> None:
+    """Where a program's own local stamp looks like a collector's, the zone in front of it still tells the file's span."""
+    local = RETRY.format("2026-11-20 23:14:04,340")
+    found = worker(f"2026-11-20T17:44:01.5Z plain\n2026-11-20T17:44:04.340925949Z {local}2026-11-20T17:44:09Z plain\n")
+    assert found.summary.is_utc
+    assert [found.summary.first_ns, found.summary.last_ns] == [
+        iso_ns("2026-11-20T17:44:01.5"), iso_ns("2026-11-20T17:44:09")
+    ]  # fmt: skip
+    assert times(found) == ["2026-11-20 17:44:04"]
+
+
 @pytest.mark.parametrize(
     ("zone", "expected"),
     [
