@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: rank_request
 create or replace view cut_answer as
-select failure_id, rank, count(*) as cut_count
+select failure_id, rank, count(*) as cut_count, arg_min(file_id, (file_id, line_no)) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
 from (
     select distinct failure_id, rank, file_id, line_no
     from rank_request

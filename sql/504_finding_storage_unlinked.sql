@@ -10,7 +10,7 @@ with node_end as (
 ),
 judged as (
     select
-        f.*, u.cut_count,
+        f.*, u.cut_count, u.file_id as cut_file_id, u.line_no as cut_line_no,
         coalesce(e.state = 'fired', false) as is_tied, k.broke_words,
         q.failure_id is not null as is_unanswered, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
         coalesce(r.is_foreign, false) as is_foreign,
@@ -52,7 +52,7 @@ select
     case when kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign then crash_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
-    case kind when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
+    case kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
@@ -62,7 +62,7 @@ select
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
         when 'batch_left_open' then ' while reading from storage; target ' || open_node_id || ' of AIStore was still at a batch when its client gave up, and no log at hand tells what held it up'
         when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
-        when 'answers_cut' then ': AIStore began ' || cut_count::varchar || ' answers one after the other and closed each in the middle, of which no log of its tells'
+        when 'answers_cut' then ': AIStore began ' || cut_count::varchar || ' answers one after the other and closed each in the middle, and no log at hand tells why'
         when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || crash_node_id, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
@@ -72,7 +72,7 @@ select
     end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
-        {'file_id': request_file_id, 'line_no': request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when kind = 'batch_left_open' then open_file_id end, 'line_no': open_line_no, 'why': 'a batch whose client was gone before it was done'},
+        {'file_id': request_file_id, 'line_no': request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when kind = 'answers_cut' then cut_file_id end, 'line_no': cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when kind = 'batch_left_open' then open_file_id end, 'line_no': open_line_no, 'why': 'a batch whose client was gone before it was done'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words}
     ] as supports,
     [] as contradicts

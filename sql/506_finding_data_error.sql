@@ -37,7 +37,7 @@ select
     case when is_gone then gone_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_gone and object_count > 1 then 0.8 when is_gone then 0.72 when object_count > 0 then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and object_count > 1 then 0.8 when is_gone then 0.68 when object_count > 0 then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case when is_gone and is_disk then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone' when is_gone then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that the rank asked it for are gone' when object_count > 0 then '; target ' || gone_node_id || ' had evicted objects (LRU) before, so it may have been there' else '' end as statement,
     [
