@@ -180,7 +180,7 @@ def test_a_printed_zone_makes_utc() -> None:
 
 
 def test_a_collectors_zone_beats_a_stamp_of_the_program_behind_it() -> None:
-    """Where a program's own local stamp looks like a collector's, the zone in front of it still tells the file's span."""
+    """A program's local stamp that looks like a collector's does not hide the zone in front of it."""
     local = RETRY.format("2026-11-20 23:14:04,340")
     found = worker(f"2026-11-20T17:44:01.5Z plain\n2026-11-20T17:44:04.340925949Z {local}2026-11-20T17:44:09Z plain\n")
     assert found.summary.is_utc

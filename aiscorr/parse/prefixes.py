@@ -261,8 +261,8 @@ def _with_wrapper(found: _Wrapped, match: re.Match[bytes], years: YearContext) -
     stamp = found.stamp
     if groups.get("iso"):
         own = stamp_of(match, years)
-        is_worse = own is not None and own.zone_offset_s is None and stamp is not None and stamp.zone_offset_s is not None
-        if own is not None and own.is_year_known and not is_worse:
+        has_zone = stamp is not None and stamp.zone_offset_s is not None
+        if own is not None and own.is_year_known and (own.zone_offset_s is not None or not has_zone):
             years.note(own.local_ns)
             stamp = own
     host = groups.get("host")
