@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: cluster_load
 -- empty without: job_storage
--- note: Only where the logs as they stand lie wholly beside the job's time, and in the zone cover it from its first line to its last step. Two signs must agree on the zone: the job's hosts are in it, the first batch of an xaction comes within minutes after the job's first line, the targets stop serving between its last step and its end. Worked example: a job ran from 17:41 to 17:45 UTC on hosts at UTC+5:30; logs from 22:54 to 23:16 with a first batch at 23:12:02 are at UTC+5:30 too. Logs of another hour would need both by chance.
+-- note: Only where the logs as they stand lie wholly beside the job's time, and in the zone cover it from its first line to its last step. Two signs must agree on the zone: the job's hosts are in it, the first batch of an xaction comes within minutes after the job's first line, the targets stop serving between its last step and its end. Worked example: a job ran from 17:41 to 17:45 UTC on hosts at UTC+5:30; logs from 22:54 to 23:16 with a first batch at 23:12:02 are at UTC+5:30 too. Logs of another hour would need both by chance; where another cluster beside the job covers its time, that one is the job's.
 create or replace view clock_cluster as
 with lone as (
     select f.cluster
@@ -47,7 +47,8 @@ fit as (
     cross join (select unnest(range(-56, 57)) as step_no) as q
     join threshold as s on s.name = 'zone_step_s'
     join threshold as t on t.name = 'job_start_lag_s'
-    where c.first_ns - q.step_no * s.value * 1000000000 <= j.start_ns and c.last_ns - q.step_no * s.value * 1000000000 >= j.step_ns
+    where not exists (select 1 from cluster_load as e join job_storage as v on v.cluster = e.cluster and v.job_id = j.job_id where e.first_ns <= j.start_ns and e.last_ns >= j.step_ns)
+        and c.first_ns - q.step_no * s.value * 1000000000 <= j.start_ns and c.last_ns - q.step_no * s.value * 1000000000 >= j.step_ns
 )
 select
     cluster, zone_s, min(job_id) as job_id,
