@@ -1,6 +1,6 @@
 -- The clock of a job told by the moment AIStore's targets stopped serving it: between its last step and its death.
 -- grain: one row a job for which exactly one quarter-hour offset fits
--- reads: worker_file, worker_tail, job_storage, cluster_load, threshold
+-- reads: worker_file, worker_tail, job_storage, cluster_load, zone_choice
 -- stored: yes
 -- empty without: cluster_load
 -- note: The last interval in which the cluster served must lie between the job's last step and its end. An offset of zero that fits is taken; another one only if no second one fits and the cluster's logs lie beside the job's.
@@ -14,15 +14,14 @@ with job as (
     qualify row_number() over (partition by f.job_id order by f.zone is not null) = 1
 ),
 fit as (
-    select distinct j.job_id, (q.step_no * s.value * 1000000000)::bigint as offset_ns, b.cluster is not null as is_beside
+    select distinct j.job_id, z.zone_ns as offset_ns, b.cluster is not null as is_beside
     from job as j
     join job_storage as u on u.job_id = j.job_id and u.is_ais_user
     join cluster_load as p on p.busy_to_ns is not null
-    cross join (select unnest(range(-56, 57)) as step_no) as q
-    join threshold as s on s.name = 'zone_step_s'
+    cross join zone_choice as z
     left join job_storage as b on b.job_id = j.job_id and b.cluster = p.cluster
-    where p.busy_from_ns <= j.death_ns - q.step_no * s.value * 1000000000 + 5000000000
-        and p.busy_to_ns >= j.step_ns - q.step_no * s.value * 1000000000 - 5000000000
+    where p.busy_from_ns <= j.death_ns - z.zone_ns + 5000000000
+        and p.busy_to_ns >= j.step_ns - z.zone_ns - 5000000000
 )
 select
     job_id,

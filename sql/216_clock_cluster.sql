@@ -1,6 +1,6 @@
 -- The zone of a cluster none of whose logs tells it, told by a job beside it whose clock is known.
 -- grain: one row a cluster for which exactly one zone fits
--- reads: clock_ais, ais_file, clock_worker, worker_file, worker_line, worker_tail, job_storage, cluster_load, batch_start, threshold
+-- reads: clock_ais, ais_file, clock_worker, worker_file, worker_line, worker_tail, job_storage, cluster_load, batch_start, threshold, zone_choice
 -- stored: yes
 -- empty without: cluster_load
 -- empty without: job_storage
@@ -22,11 +22,14 @@ known as (
     having bool_and(k.method in ('utc_marker', 'given')) and min(k.zone_offset_s) = max(k.zone_offset_s)
 ),
 line as (
-    select w.job_id, l.local_ns - case when l.zone_offset_s is null then k.shift_ns else 0 end as utc_ns, null as step
-    from worker_line as l join worker_file as w on w.file_id = l.file_id join clock_worker as k on k.file_id = l.file_id
-    union all
-    select w.job_id, l.local_ns - case when l.zone_offset_s is null then k.shift_ns else 0 end, l.step
-    from worker_tail as l join worker_file as w on w.file_id = l.file_id join clock_worker as k on k.file_id = l.file_id
+    select w.job_id, l.local_ns - case when l.zone_offset_s is null then k.shift_ns else 0 end as utc_ns, l.step
+    from (
+        select file_id, local_ns, zone_offset_s, null as step from worker_line
+        union all
+        select file_id, local_ns, zone_offset_s, step from worker_tail
+    ) as l
+    join worker_file as w on w.file_id = l.file_id
+    join clock_worker as k on k.file_id = l.file_id
 ),
 job as (
     select n.job_id, n.zone_s, min(l.utc_ns) as start_ns, max(l.utc_ns) as end_ns, coalesce(max(l.utc_ns) filter (where l.step is not null), min(l.utc_ns)) as step_ns
@@ -36,19 +39,18 @@ job as (
 ),
 fit as (
     select
-        c.cluster, j.job_id, (q.step_no * s.value)::bigint as zone_s,
-        q.step_no * s.value = j.zone_s as is_of_hosts,
-        exists (select 1 from batch_start as b where b.cluster = c.cluster and b.utc_ns - q.step_no * s.value * 1000000000 - j.start_ns between -5000000000 and t.value * 1000000000) as is_started,
-        coalesce(c.busy_from_ns - q.step_no * s.value * 1000000000 <= j.end_ns + 5000000000 and c.busy_to_ns - q.step_no * s.value * 1000000000 >= j.step_ns - 5000000000, false) as is_stopped
+        c.cluster, j.job_id, z.zone_s,
+        z.zone_s = j.zone_s as is_of_hosts,
+        exists (select 1 from batch_start as b where b.cluster = c.cluster and b.utc_ns - z.zone_ns - j.start_ns between -5000000000 and t.value * 1000000000) as is_started,
+        coalesce(c.busy_from_ns - z.zone_ns <= j.end_ns + 5000000000 and c.busy_to_ns - z.zone_ns >= j.step_ns - 5000000000, false) as is_stopped
     from cluster_load as c
     join lone as o on o.cluster = c.cluster
     join job_storage as u on u.cluster = c.cluster and u.is_ais_user
     join job as j on j.job_id = u.job_id and (c.first_ns > j.end_ns or c.last_ns < j.start_ns)
-    cross join (select unnest(range(-56, 57)) as step_no) as q
-    join threshold as s on s.name = 'zone_step_s'
+    cross join zone_choice as z
     join threshold as t on t.name = 'job_start_lag_s'
     where not exists (select 1 from cluster_load as e join job_storage as v on v.cluster = e.cluster and v.job_id = j.job_id where e.first_ns <= j.start_ns and e.last_ns >= j.step_ns)
-        and c.first_ns - q.step_no * s.value * 1000000000 <= j.start_ns and c.last_ns - q.step_no * s.value * 1000000000 >= j.step_ns
+        and c.first_ns - z.zone_ns <= j.start_ns and c.last_ns - z.zone_ns >= j.step_ns
 )
 select
     cluster, zone_s, min(job_id) as job_id,
