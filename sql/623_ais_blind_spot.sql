@@ -32,6 +32,16 @@ near as (
     join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at) and v.ended_ns >= epoch_ns(b.window_started_at)
     group by b.failure_id
 ),
+uncovered as (
+    select u.failure_id, g.reason, array_agg(u.node_id order by u.node_id) as node_ids
+    from (
+        select failure_id, window_started_at, unnest(uncovered_ids) as node_id, len(uncovered_ids) as id_count
+        from base
+        where node_count > 0
+    ) as u
+    left join (select node_id, arg_max(reason, tried_ns) as reason, max(tried_at) as tried_at from pull_gap group by node_id) as g on g.node_id = u.node_id and g.tried_at >= u.window_started_at
+    group by u.failure_id, g.reason, case when u.id_count <= 3 then u.node_id end
+),
 every as (
     select b.failure_id, 1 as position, case when b.is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
         case when b.is_ais_user then '' else 'no line of the job names AIStore' || case when n.failure_id is null then ', and ' else '' end end || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words else '' end
@@ -48,11 +58,10 @@ every as (
     join near as n on n.failure_id = b.failure_id
     where (b.is_ais_user and b.node_count = 0) or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)
     union all
-    select u.failure_id, 2, 'AIStore node ' || u.node_id, 'its log does not cover the moment the ranks stopped; a fault of it alone would not be seen' || coalesce((
-            select ' (aiscorr pull could not fetch it: ' || arg_max(g.reason, g.tried_ns) || ')' from pull_gap as g where g.node_id = u.node_id and g.tried_at >= u.window_started_at
-        ), ''),
-        'ais log get ' || u.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
-    from (select failure_id, window_started_at, unnest(uncovered_ids) as node_id from base where node_count > 0) as u
+    select failure_id, 2, 'AIStore node' || case len(node_ids) when 1 then ' ' else 's ' end || array_to_string(node_ids[1:24], ', ') || case when len(node_ids) > 24 then ' and ' || (len(node_ids) - 24)::varchar || ' more' else '' end,
+        case len(node_ids) when 1 then 'its log does' else 'their logs do' end || ' not cover the moment the ranks stopped; a fault of ' || case len(node_ids) when 1 then 'it' else 'theirs' end || ' alone would not be seen' || coalesce(' (aiscorr pull could not fetch ' || case len(node_ids) when 1 then 'it: ' else 'them: ' end || reason || ')', ''),
+        'ais log get ' || case len(node_ids) when 1 then node_ids[1] || ' --all' else 'cluster' end || ' ./aislogs && aiscorr ingest ./aislogs'
+    from uncovered
     union all
     select failure_id, 2, unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes', 'the cluster map counts them and no line at hand names them; a fault of theirs would not be seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
