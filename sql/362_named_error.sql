@@ -1,0 +1,28 @@
+-- An error of an AIStore node that no pattern knows, and that names the very request or object whose read failed on a rank.
+-- grain: one row a failure, rank and node
+-- reads: failure_case, rank_request, node_witness, threshold
+-- stored: yes
+-- empty without: failure_case
+-- empty without: rank_request
+-- empty without: node_witness
+-- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+create or replace view named_error as
+select
+    r.failure_id,
+    r.rank,
+    w.node_id,
+    arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as file_id,
+    arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as line_no,
+    arg_min(r.file_id, (w.utc_ns, w.file_id, w.line_no, r.file_id, r.line_no)) as client_file_id,
+    arg_min(r.line_no, (w.utc_ns, w.file_id, w.line_no, r.file_id, r.line_no)) as client_line_no
+from rank_request as r
+join failure_case as f on f.failure_id = r.failure_id
+join threshold as p on p.name = 'stall_reach_s'
+join threshold as b on b.name = 'felt_before_s'
+join threshold as a on a.name = 'felt_after_s'
+join node_witness as w on w.cluster = r.cluster and w.effect = 'unknown_error' and w.pattern = 'other_error'
+    and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
+    and ((length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid))
+where r.outcome in ('error', 'retry', 'short', 'missing', 'chained') and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
+    and not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false)
+group by r.failure_id, r.rank, w.node_id
