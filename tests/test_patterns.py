@@ -118,10 +118,13 @@ def traceback_of(kind: str, line: str) -> str:
     """A line as the exception of a traceback whose innermost known frame is of a kind."""
     label = line.partition(": ")[0] + ": " if line.startswith("[rank") else ""
     frames = (LABELLED[kind], "/opt/venv/lib/python3.11/site-packages/tenacity/__init__.py")
-    return "".join(
-        label + text + "\n"
-        for text in ("Traceback (most recent call last):", *(f'  File "{path}", line 7, in get' for path in frames))
-    ) + f"{line}\n"
+    return (
+        "".join(
+            label + text + "\n"
+            for text in ("Traceback (most recent call last):", *(f'  File "{path}", line 7, in get' for path in frames))
+        )
+        + f"{line}\n"
+    )
 
 
 def test_samples_come_out_of_the_readers() -> None:
