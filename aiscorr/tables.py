@@ -196,7 +196,7 @@ WORKER_LINE = Table(
         (
             "frame_kind",
             "VARCHAR",
-            "what the traceback was doing: storage, data_loading, decoding, checkpoint, collective, log_upload, hub_wait, other",
+            "what the traceback was doing: storage, data_loading, decoding, checkpoint, collective, log_upload …",
         ),
         ("collective", "VARCHAR", "torch.distributed function in the traceback"),
         ("capture", "VARCHAR", "other captured fields, JSON"),
