@@ -1,12 +1,20 @@
--- An error of an AIStore node that no pattern knows, and that names the very request or object whose read failed on a rank.
+-- An error of an AIStore node that no exact pattern knows, and that names the very request or object whose read failed on a rank.
 -- grain: one row a failure, rank and node
--- reads: failure_case, rank_request, node_witness, threshold
+-- reads: failure_case, rank_request, ais_event, node_witness, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request
--- empty without: node_witness
--- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- empty without: node_witness, ais_event
+-- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
+with said as (
+    select cluster, node_id, utc_ns, file_id, line_no, text from node_witness where effect = 'unknown_error' and pattern = 'other_error'
+    union all
+    select cluster, node_id, utc_ns, file_id, line_no, text
+    from ais_event
+    where pattern = 'ais_http_error' and severity = 'E' and node_id is not null and regexp_extract(text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> node_id
+        and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict')
+)
 select
     r.failure_id,
     r.rank,
@@ -20,7 +28,7 @@ join failure_case as f on f.failure_id = r.failure_id
 join threshold as p on p.name = 'stall_reach_s'
 join threshold as b on b.name = 'felt_before_s'
 join threshold as a on a.name = 'felt_after_s'
-join node_witness as w on w.cluster = r.cluster and w.effect = 'unknown_error' and w.pattern = 'other_error'
+join said as w on w.cluster = r.cluster
     and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
     and ((length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid))
 where r.outcome in ('error', 'retry', 'short', 'missing', 'chained') and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
