@@ -47,7 +47,17 @@ TIERS = (
 FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
 BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill")
 #: What the frames of a traceback can tell that it was doing.
-FRAME_KINDS = ("storage", "checkpoint", "data_loading", "decoding", "collective", "log_upload", "hub_wait", "other")
+FRAME_KINDS = (
+    "storage",
+    "checkpoint",
+    "data_loading",
+    "decoding",
+    "collective",
+    "log_upload",
+    "hub_wait",
+    "other_service",
+    "other",
+)
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
 FAILURE_CLASSES = (

@@ -46,9 +46,17 @@ _FRAME_KINDS = (
     ),
 )
 #: Programs that talk to a service of their own through the same clients.
-_SERVICES = (
-    ("log_upload", re.compile(r"/(?:wandb|mlflow|neptune|comet_ml|clearml)/")),
-    ("hub_wait", re.compile(r"/huggingface_hub/")),
+_SERVICES = tuple(
+    (kind, re.compile(rf"/(?:site|dist)-packages/(?:{names})[/.]"))
+    for kind, names in (
+        ("log_upload", "wandb|mlflow|neptune|comet_ml|clearml|aim|swanlab|sentry_sdk|opentelemetry"),
+        ("hub_wait", "huggingface_hub|modelscope|transformers/utils/hub|timm/models/_hub|gdown|torch/hub"),
+        (
+            "other_service",
+            "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
+            "|sqlalchemy|kafka",
+        ),
+    )
 )
 _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
@@ -69,7 +77,7 @@ def key_of(prefix: LinePrefix) -> Key:
 def frame_kind_of(paths: list[str]) -> str:
     """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
     data_loading, collective or other. The innermost known frame decides, but what a client of another
-    service asked for is log_upload or hub_wait."""
+    service asked for is log_upload, hub_wait or other_service."""
     for kind, regex in _SERVICES:
         if any(regex.search(path) for path in paths):
             return kind
