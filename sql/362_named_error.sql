@@ -2,9 +2,6 @@
 -- grain: one row a failure, rank and node
 -- reads: failure_case, rank_request, ais_event, node_witness, threshold
 -- stored: yes
--- empty without: failure_case
--- empty without: rank_request
--- empty without: node_witness, ais_event
 -- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with said as (
