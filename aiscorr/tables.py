@@ -193,7 +193,11 @@ WORKER_LINE = Table(
         ("block_line_no", "BIGINT", "first line of the traceback or table the line ends"),
         ("is_uncaught", "BOOLEAN", "the exception ended the process (printed by the excepthook)"),
         ("is_chained", "BOOLEAN", "a later exception of the same traceback replaced this one"),
-        ("frame_kind", "VARCHAR", "what the traceback was doing: storage, data_loading, checkpoint, collective, other"),
+        (
+            "frame_kind",
+            "VARCHAR",
+            "what the traceback was doing: storage, data_loading, decoding, checkpoint, collective, log_upload …",
+        ),
         ("collective", "VARCHAR", "torch.distributed function in the traceback"),
         ("capture", "VARCHAR", "other captured fields, JSON"),
     ),

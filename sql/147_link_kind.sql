@@ -20,5 +20,6 @@ from (
         ('chain_time', 'a broken batch at the same moment', 8, false),
         ('stale_membership', 'the node was not found by its peers while the rank waited', 9, false),
         ('unanswered', 'the rank''s requests were sent to this node, and none was answered', 10, true),
-        ('fault_time', 'the node was in trouble when the rank stopped', 11, false)
+        ('error_line', 'an error that no rule knows names what the error of the rank names', 11, true),
+        ('fault_time', 'the node was in trouble when the rank stopped', 12, false)
 ) as t(link_kind, words, position, is_proof)

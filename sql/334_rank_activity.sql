@@ -67,7 +67,7 @@ group by s.job_id, s.attempt, s.rank
 union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
-where c.frame_kind is not null and c.frame_kind <> 'other'
+where c.frame_kind is not null and c.frame_kind not in ('other', 'other_service')
 union all
 select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness, 0.7 as confidence, s.file_id, s.line_no, s.text
 from failure_signal as s

@@ -2,10 +2,10 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service raised (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; an unknown error of a client that names nothing is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
 with named as (
-    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words
+    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'other_service') as is_service
     from culprit_cause as u
     where u.crash_pattern is not null
 ),
@@ -15,8 +15,8 @@ foreigner as (
     left join failure_case as f on f.failure_id = n.failure_id
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     left join node_endpoint as e on e.cluster = c.cluster
-    group by n.failure_id, n.witness_rank, n.host, n.words
-    having regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
+    group by n.failure_id, n.witness_rank, n.host, n.words, n.is_service
+    having (n.is_service and not contains(n.words, '/v1/')) or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
         or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(n.host, '^[0-9]+\.[0-9]+\.')))
 ),
 judged as (
@@ -26,16 +26,17 @@ judged as (
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ib_|process_group|http_no_local_port)') as is_path_error,
-        u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') as is_lack,
+        u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket') as is_lack,
+        regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|request_rejected|misused|bucket_not_found)$') or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem')) as is_own,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
             or (u.crash_class = 'data' and u.object is not null) as is_named,
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
+        starts_with(u.crash_pattern, 'storage_') and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, regexp_matches(u.crash_text, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
         u.activity = 'checkpoint' and regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id
-    join threshold as p on p.name = 'request_pending_s'
-    left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank
+    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank
 )
 select
     failure_id,
@@ -43,7 +44,7 @@ select
     is_foreign,
     case
         when is_foreign then 0.0
-        when crash_pattern is not null then case when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
+        when crash_pattern is not null then case when is_own then 0.1 when is_elsewhere then 0.3 when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
         when activity in ('storage_wait', 'data_loading', 'worker_wait') then 1.0
         when activity = 'batch_preparation' then 0.9
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
@@ -52,7 +53,7 @@ select
     end as chain_weight,
     case
         when is_foreign then 0.0
-        when is_stalled then 0.64
+        when is_own then 0.1 when is_elsewhere then 0.3 when is_stalled then 0.64 when is_storage_error and is_vague then 0.68
         when is_storage_error then 0.8
         when is_path_error then 0.6
         when is_lack then 0.75

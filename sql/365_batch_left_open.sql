@@ -16,5 +16,5 @@ from failure_lead as f
 join get_batch_chain_step as s on s.cluster = f.cluster and s.step = 'client_gone'
 join threshold as b on b.name = 'felt_before_s'
 join threshold as a on a.name = 'felt_after_s' and s.utc_ns between coalesce(f.hang_start_ns, f.crash_ns) - b.value * 1000000000 and f.crash_latest_ns + a.value * 1000000000
-where f.crash_pattern like '%read\_timeout' escape '\'
+where regexp_matches(f.crash_pattern, 'read_timeout$|^storage_timeout$')
 group by f.failure_id

@@ -3,7 +3,7 @@
 -- reads: failure_lead
 -- stored: yes
 -- empty without: failure_lead
--- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully; a request that found no local port never left the job's host.
+-- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong; a request that found no local port never left the job's host.
 create or replace view finding_exception as
 with told as (
     select
@@ -26,7 +26,7 @@ select
         when cause_pattern = 'http_no_local_port' then 'innocent'
         when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
         when class = 'network' then 'undetermined'
-        when class = 'software' and frame_kind = 'storage' and cause_pattern not in ('sdk_access_denied', 'http_access_denied') then 'undetermined'
+        when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^(s3_request_rejected|data_pipe_misused)$') then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     null::varchar as node_id,

@@ -47,6 +47,8 @@ TAKEN_OTHERWISE = {
     "ais_node_title", "ais_process_started", "ais_software_version", "python_traceback", "torchrun_table_failures",
     "torchrun_table_root",
 }  # fmt: skip
+#: A file whose frame is of a kind.
+LABELLED = {"storage": "/opt/venv/lib/python3.11/site-packages/aistore/sdk/request_client.py"}
 CONTEXTS = [(b"", b"\n"), (b"plain text\n", b"\nplain text\n"), (b"x\n", b"\n"), (b"\r 1%| | 1/100\r", b"\r")]
 Search = tuple[Prefilter, tuple[Pattern, ...]]
 
@@ -112,17 +114,40 @@ def test_samples_hold_a_literal() -> None:
     assert wrong == []
 
 
+def traceback_of(kind: str, line: str) -> str:
+    """A line as the exception of a traceback whose innermost known frame is of a kind."""
+    label = line.partition(": ")[0] + ": " if line.startswith("[rank") else ""
+    frames = (LABELLED[kind], "/opt/venv/lib/python3.11/site-packages/tenacity/__init__.py")
+    return (
+        "".join(
+            label + text + "\n"
+            for text in ("Traceback (most recent call last):", *(f'  File "{path}", line 7, in get' for path in frames))
+        )
+        + f"{line}\n"
+    )
+
+
 def test_samples_come_out_of_the_readers() -> None:
     """A sample read as a log of its format gives one event of its pattern with the values it names."""
     wrong = []
     for pattern, sample in samples():
         for kind in {"ais", "worker"} & set(pattern.formats) if pattern.name not in TAKEN_OTHERWISE else ():
             read = read_ais if kind == "ais" else read_worker
-            found = [row for row in events(read(sample.line + "\n")) if row["pattern"] == pattern.name]
+            text = traceback_of(pattern.inside, sample.line) if pattern.inside else sample.line + "\n"
+            found = [row for row in events(read(text)) if row["pattern"] == pattern.name]
             values = {**found[0], **json.loads(found[0].get("capture") or "{}")} if found else {}
             if not found or any(values.get(key) != value for key, value in sample.expect.items()):
                 wrong.append((pattern.name, sample.line))
     assert wrong == []
+
+
+def test_a_pattern_for_frames_takes_no_other_line() -> None:
+    """A pattern for the exceptions of one kind of frames takes its samples nowhere else."""
+    kept = [(p, s) for p, s in samples() if p.inside]
+    texts = [f"{s.line}\n" for _, s in kept]
+    texts += [traceback_of(p.inside, s.line).replace("aistore/sdk", "torch/nn") for p, s in kept if p.inside]
+    assert len(kept) > 10
+    assert {row["pattern"] for text in texts for row in events(read_worker(text))} & {p.name for p, _ in kept} == set()
 
 
 def test_last_words_come_out_of_the_reader() -> None:

@@ -23,7 +23,7 @@ XID = re.compile(
 )
 _ENDPOINT = re.compile(r"(?:https?://|dial tcp |host=')(\[[0-9a-fA-F:]+\]|[\w.-]+)(?:', port=|:)(\d{2,5})")
 _BUCKET = re.compile(r"\b(ais|aws|s3|gs|gcp|az|azure|oci|ht)://(@?[\w#.-]+)(?:/([^\s\"',\])}]+))?")
-_OBJECT_URL = re.compile(r"/v1/objects/([\w.@#-]+)/([^\s?\"',)\]}]+)")
+_OBJECT_URL = re.compile(r"/(?:v1/objects/([\w.@#-]+)|s3/(?<=\d\d/s3/)[\w.@#-]+)/([^\s?\"',)\]}]+)")
 _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
@@ -41,8 +41,8 @@ _ARROWS = ("<=", "=>")
 _NODE_WORDS = ("t[", "p[")
 _WORDS = WordBits(
     (*_ID_WORDS, *_STATUS_WORDS, *_SCHEMES, *_HOST_WORDS, *_PEER_WORDS, *_ARROWS, "/moss/", "stale", "get-batch[",
-     "/get-batch/", "dial tcp", "/v1/objects/", "t Error", "r Error", "Smap v", "rebalance", "[g", "mp[", "utm=",
-     "url: /")
+     "/get-batch/", "dial tcp", "/v1/objects/", "/s3/", "t Error", "r Error", "Smap v", "rebalance", "[g", "mp[",
+     "utm=", "url: /")
 )  # fmt: skip
 #: The words of a text, for the functions below that take them.
 words_of = _WORDS.of
@@ -51,7 +51,7 @@ _MAY_BE_XID = _WORDS.bits("get-batch[", "/get-batch/", "gbt-", "/moss/")
 _MAY_BE_ADDRESS = _WORDS.bits("://", "dial tcp", "port=")
 _MAY_BE_HOST = _WORDS.bits(*_HOST_WORDS)
 _MAY_BE_BUCKET = _WORDS.bits(*_SCHEMES)
-_MAY_BE_OBJECT = _WORDS.bits("/v1/objects/")
+_MAY_BE_OBJECT = _WORDS.bits("/v1/objects/", "/s3/")
 _MAY_BE_STATUS = _WORDS.bits(*_STATUS_WORDS)
 _MAY_BE_ERROR = _WORDS.bits("t Error", "r Error")
 _MAY_BE_SMAP = _WORDS.bits("Smap v")
@@ -104,7 +104,8 @@ def common_ids(message: str, held: int) -> dict[str, Value]:
     if held & _MAY_BE_OBJECT:
         address = _OBJECT_URL.search(message)
         if address is not None:
-            found.setdefault("bucket", f"ais://{address.group(1)}")
+            if address.group(1):
+                found.setdefault("bucket", f"ais://{address.group(1)}")
             found["object"] = address.group(2).rstrip(".:;")
     status = _status_of(message, held)
     if status is not None:

@@ -46,6 +46,18 @@ TIERS = (
 )
 FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
 BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill")
+#: What the frames of a traceback can tell that it was doing.
+FRAME_KINDS = (
+    "storage",
+    "checkpoint",
+    "data_loading",
+    "decoding",
+    "collective",
+    "log_upload",
+    "hub_wait",
+    "other_service",
+    "other",
+)
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
 FAILURE_CLASSES = (
@@ -82,6 +94,7 @@ _KEYS = {
     "convert",
     "constant",
     "opens",
+    "inside",
     "marks",
     "rank_effect",
     "prefilter",
@@ -111,7 +124,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pattern:
-    """One recognised message. `literals`: every match contains at least one of them.
+    """One recognised message. `literals`: every match contains at least one of them. `inside`: it is the exception
+    of a traceback whose frames are of this kind, and nothing else.
 
     Regex and converters are made when they are first asked for: a run meets few of the many patterns.
     """
@@ -139,6 +153,7 @@ class Pattern:
     node_effect: str | None = None
     subject: str | None = None
     opens: str | None = None
+    inside: str | None = None
     marks: str | None = None
     rank_effect: str | None = None
     prefilter: str | None = None
@@ -293,6 +308,7 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
         node_effect=raw.get("node_effect"),
         subject=_one_of(raw, "subject", ("self", "peer"), path),
         opens=_one_of(raw, "opens", BLOCKS, path),
+        inside=_one_of(raw, "inside", FRAME_KINDS, path),
         marks=_one_of(raw, "marks", MARKS, path),
         rank_effect=_one_of(raw, "rank_effect", RANK_EFFECTS, path),
         prefilter=raw.get("prefilter"),

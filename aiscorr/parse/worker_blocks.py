@@ -33,8 +33,10 @@ _FRAME_KINDS = (
     (
         "storage",
         re.compile(
-            r"/(?:(?:aistore|lhotse/ais|urllib3|requests|botocore|boto3|s3transfer|s3fs|fsspec|gcsfs|smart_open|httpx|aiohttp"
-            r"|huggingface_hub|multistorageclient)/|webdataset/gopen)"
+            r"/(?:(?:aistore|lhotse/ais|urllib3|requests|(?:aio)?botocore|(?:aio)?boto3|s3transfer|s3fs|fsspec|gcsfs|adlfs"
+            r"|smart_open|httpx|httpcore|aiohttp|multistorageclient|minio|obstore|s3torchconnector\w*|cloudpathlib"
+            r"|google/cloud/storage|azure/storage|tensorflow/python/lib/io)/|webdataset/gopen|pyarrow/_?(?:s3)?fs\."
+            r"|lib/python3\.\d+/(?:http/client|urllib/request)\.py)"
         ),
     ),
     ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
@@ -42,6 +44,19 @@ _FRAME_KINDS = (
         "data_loading",
         re.compile(r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data)/"),
     ),
+)
+#: Programs that talk to a service of their own through the same clients.
+_SERVICES = tuple(
+    (kind, re.compile(rf"/(?:site|dist)-packages/(?:{names})[/.]"))
+    for kind, names in (
+        ("log_upload", "wandb|mlflow|neptune|comet_ml|clearml|aim|swanlab|sentry_sdk|opentelemetry"),
+        ("hub_wait", "huggingface_hub|modelscope|transformers/utils/hub|timm/models/_hub|gdown|torch/hub"),
+        (
+            "other_service",
+            "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
+            "|sqlalchemy|kafka",
+        ),
+    )
 )
 _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
@@ -61,7 +76,11 @@ def key_of(prefix: LinePrefix) -> Key:
 
 def frame_kind_of(paths: list[str]) -> str:
     """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
-    data_loading, collective or other. The innermost known frame decides."""
+    data_loading, collective or other. The innermost known frame decides, but what a client of another
+    service asked for is log_upload, hub_wait or other_service."""
+    for kind, regex in _SERVICES:
+        if any(regex.search(path) for path in paths):
+            return kind
     for path in reversed(paths):
         if _C10D in path or "torch/distributed/c10d_logger" in path:
             return "collective"
@@ -132,6 +151,10 @@ class TracebackBlock:
         if not _LIBRARY.search(path) and not path.startswith("<"):
             self.user_location = f"{path}:{int(match.group(2))}"
 
+    def frame_kind(self) -> str | None:
+        """What the frames so far were doing, or None where there are none."""
+        return frame_kind_of(self.paths) if self.paths else None
+
     def add_exception(self, row: Row, message: bytes) -> None:
         """The line that names the exception; its row gets what the frames told."""
         type_match = _TYPE.match(message.strip())
@@ -140,7 +163,7 @@ class TracebackBlock:
         row["block_line_no"] = self.first_line_no
         row["is_uncaught"] = True if self.is_tagged else None
         row["is_chained"] = False
-        row["frame_kind"] = frame_kind_of(self.paths) if self.paths else None
+        row["frame_kind"] = self.frame_kind()
         row["user_location"] = row.get("user_location") or self.user_location
         row["collective"] = self.collective
         self.rows.append(row)

@@ -202,7 +202,7 @@ class WorkerFile:
         if step == "frame":
             return True
         if step == "exception":
-            found = self._classify(segment, line) if segment.candidates else None
+            found = self._classify(segment, line, block.frame_kind()) if segment.candidates else None
             pattern, values = found or (self._reader.fallback, {})
             if pattern is None or pattern.opens == "torchrun_table":
                 self._close_traceback(key)
@@ -219,9 +219,14 @@ class WorkerFile:
         self._close_traceback(key)
         return False
 
-    def _classify(self, segment: Segment, line: bytes) -> tuple[Pattern, dict[str, Value]] | None:
+    def _classify(
+        self, segment: Segment, line: bytes, frame_kind: str | None = None
+    ) -> tuple[Pattern, dict[str, Value]] | None:
+        """The first pattern that fits a line; `frame_kind` is that of the traceback whose exception the line is."""
         for number in segment.candidates:
             pattern = self._reader.patterns[number]
+            if pattern.inside not in (None, frame_kind):
+                continue
             match = pattern.regex.search(line)
             if match is not None:
                 return pattern, pattern.values(match)

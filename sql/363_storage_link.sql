@@ -1,10 +1,10 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain that reaches it, or a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, culprit_cause, rank_request, unanswered_node, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
+-- reads: failure_case, culprit_cause, rank_request, unanswered_node, named_error, storage_relation, storage_gateway, chain_rank_match, get_batch_chain, node_fault, node, job_cluster, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
--- empty without: chain_rank_match, node_fault, unanswered_node
--- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says; an error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault. To a cluster that is only likely the job's, ties by time are worth less.
+-- empty without: chain_rank_match, node_fault, unanswered_node, named_error
+-- note: A tie by time counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker while the clock of the job is a guess, and for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. Requests that one target left unanswered tie it whatever its own log says; so does an error that no pattern knows and that names what the rank could not read; an error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault. To a cluster that is only likely the job's, ties by time are worth less.
 create or replace view storage_link as
 with slack as (
     select max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as ns, max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns, max(value) filter (where name = 'fault_bite_s') as bite_s, max(value) filter (where name = 'cluster_sure') as sure from threshold
@@ -44,8 +44,7 @@ faulty as (
             * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then w.value else 1.0 end
             * case when c.certainty >= s.sure then 1.0 else c.certainty end
             * case when q.node_id is null and exists (select 1 from asked as o where o.is_pending and o.failure_id = f.failure_id and o.rank = u.witness_rank) then 0.5 else 1.0 end as fit
-    from failure_case as f
-    join culprit_cause as u on u.failure_id = f.failure_id
+    from failure_case as f join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join slack as s
@@ -66,9 +65,10 @@ timed as (
         lag_s, file_id, line_no, client_file_id, client_line_no, true as is_suspect_known from faulty
 ),
 unmet as (
-    select q.failure_id, q.rank, q.node_id, 'unanswered' as link_kind, null as chain_id, null as fault_id, k.fault_kind, r.chain_weight * k.weight * 0.9 as score,
-        0.0 as lag_s, q.file_id, q.line_no, q.file_id as client_file_id, q.line_no as client_line_no, true as is_suspect_known
-    from unanswered_node as q join fault_kind as k on k.fault_kind = 'unanswered' and q.node_id is not null
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null as chain_id, null as fault_id, k.fault_kind, r.chain_weight * k.weight * q.strength as score,
+        0.0 as lag_s, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true as is_suspect_known
+    from (select failure_id, rank, node_id, 'unanswered' as link_kind, 'unanswered' as fault_kind, 0.9 as strength, file_id, line_no, file_id as client_file_id, line_no as client_line_no from unanswered_node
+        union all select failure_id, rank, node_id, 'error_line', 'unexplained', 1.1, file_id, line_no, client_file_id, client_line_no from named_error) as q join fault_kind as k on k.fault_kind = q.fault_kind and q.node_id is not null
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
 ),

@@ -8,6 +8,6 @@ select failure_id, rank, count(*) as cut_count, arg_min(file_id, (file_id, line_
 from (
     select distinct failure_id, rank, file_id, line_no
     from rank_request
-    where outcome in ('retry', 'error') and regexp_matches(text, 'IncompleteRead|ended early|ended prematurely') and not regexp_matches(text, '(?i)reset by peer|timed out|broken pipe')
+    where outcome in ('retry', 'error') and regexp_matches(text, 'IncompleteRead|ended (early|prematurely)|payload is not completed|bytes remaining to read|complete message body|got only \d+ out of|exit 18 \(read|curlCode: 18') and not regexp_matches(text, '(?i)reset by peer|timed out|broken pipe')
 )
 group by failure_id, rank

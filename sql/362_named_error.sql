@@ -1,0 +1,41 @@
+-- An error of an AIStore node that no exact pattern knows, and that names the very request, object or peer that the error of a rank names.
+-- grain: one row a failure, rank and node
+-- reads: failure_case, rank_request, ais_event, node_witness, threshold
+-- stored: yes
+-- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+create or replace view named_error as
+with said as (
+    select w.cluster, w.node_id, e.peer_node_id as peer_id, w.utc_ns, w.file_id, w.line_no, w.text
+    from node_witness as w
+    left join ais_event as e on e.file_id = w.file_id and e.line_no = w.line_no
+    where w.effect = 'unknown_error' and w.pattern = 'other_error'
+    union all
+    select cluster, node_id, null as peer_id, utc_ns, file_id, line_no, text
+    from ais_event
+    where pattern = 'ais_http_error' and severity = 'E' and node_id is not null and regexp_extract(text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> node_id
+        and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict')
+),
+met as (
+    select
+        r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.file_id, w.line_no,
+        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
+    from rank_request as r
+    join failure_case as f on f.failure_id = r.failure_id
+    join threshold as p on p.name = 'stall_reach_s'
+    join threshold as b on b.name = 'felt_before_s'
+    join threshold as a on a.name = 'felt_after_s'
+    join said as w on w.cluster = r.cluster and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
+    where r.outcome in ('error', 'retry', 'short', 'missing', 'chained') and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
+        and not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false)
+)
+select
+    failure_id,
+    rank,
+    node_id,
+    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+    arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+    arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id,
+    arg_min(client_line_no, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_line_no
+from met
+where node_id is not null
+group by failure_id, rank, node_id

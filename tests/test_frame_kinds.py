@@ -1,0 +1,67 @@
+"""The frames of a traceback tell which client an error is of, and so do the addresses that it names."""
+
+from __future__ import annotations
+
+import pytest
+from lines import Row, events, read_worker
+
+from aiscorr.parse.ids import client_ids
+
+RESET = "ConnectionResetError: [Errno 104] Connection reset by peer"
+
+
+def raised(exception: str, *frames: str) -> Row:
+    """The event that an exception of rank 5 below these files of libraries is."""
+    places = [f'  File "/opt/venv/lib/python3.11/site-packages/{frame}", line 7, in get' for frame in frames]
+    text = ["Traceback (most recent call last):", *places, exception]
+    return events(read_worker("".join(f"[rank5]: {line}\n" for line in text)))[0]
+
+
+@pytest.mark.parametrize(
+    ("frames", "pattern", "kind"),
+    [
+        (("aistore/sdk/obj/object_reader.py", "urllib3/response.py"), "storage_connection_lost", "storage"),
+        (("torch/utils/data/_utils/fetch.py", "aiobotocore/response.py"), "storage_connection_lost", "storage"),
+        (("multiprocessing/connection.py",), "multiprocessing_peer_gone", "other"),
+        (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "multiprocessing_peer_gone", "log_upload"),
+        (("huggingface_hub/file_download.py", "requests/adapters.py"), "multiprocessing_peer_gone", "hub_wait"),
+        (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "other_service"),
+    ],
+)
+def test_a_bare_reset(frames: tuple[str, ...], pattern: str, kind: str) -> None:
+    """A bare reset is a storage client's in its frames, a helper's elsewhere, and no storage's below another client."""
+    row = raised(RESET, *frames)
+    assert (row["pattern"], row["frame_kind"]) == (pattern, kind)
+
+
+@pytest.mark.parametrize(
+    ("exception", "pattern"),
+    [
+        ("aistore.sdk.errors.ErrNobodyKnows: gave up", "storage_client_error"),
+        ("RuntimeError: Failed to get object(s) at b/o, error type: AISError", "storage_client_error"),
+        ("requests.exceptions.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", "storage_answer_unreadable"),
+        ("TypeError: get() got an unexpected keyword argument 'x'", "python_exception"),
+        ("ValueError: bucket name is empty", "python_exception"),
+        ("requests.exceptions.ProxyError: Cannot connect to proxy.", "python_exception"),
+        ("RuntimeError: cannot schedule new futures after shutdown", "python_exception"),
+        ("PermissionError: Access Denied", "storage_access_denied"),
+    ],
+)
+def test_an_exception_that_nobody_knows(exception: str, pattern: str) -> None:
+    """In a storage client it is the client's error, unless only a program's mistake or a setting makes it."""
+    assert raised(exception, "aistore/sdk/request_client.py")["pattern"] == pattern
+    assert not raised(exception, "torch/nn/modules/module.py")["pattern"].startswith("storage_")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('"http://10.0.0.1:51080/s3/speech/train/a.tar?x=1"', "train/a.tar"),
+        ("http://10.0.0.1:51080/v1/objects/speech/train/a.tar?provider=ais", "train/a.tar"),
+        ("/mnt/s3/speech/train/a.tar", None),
+        ("http://10.0.0.1:51080/metrics/s3/", None),
+    ],
+)
+def test_the_object_of_an_address(text: str, found: str | None) -> None:
+    """An address of AIStore's own API or of its S3 API names the object; a path of a file system does not."""
+    assert client_ids(text).get("object") == found
