@@ -21,7 +21,7 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "untouched"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
@@ -52,7 +52,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -62,7 +62,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -80,14 +80,14 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
 
 def test_a_kind_has_no_noise_that_contradicts_it() -> None:
     """What needs storage to the end is not drawn beside a cluster that is deleted, nor a restart beside another."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.without]
+    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.without]
     assert len({plan.kind.name for plan in plans}) >= 3 and any(plan.setting.noise for plan in plans)
     assert not [plan.name for plan in plans if set(plan.setting.noise) & set(plan.kind.without)]
 
 
 def test_a_kind_that_needs_a_newer_torch_has_one() -> None:
     """A monitor of the watchdog that names its reason does not show before the first PyTorch that has it."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.torch_order]
+    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.torch_order]
     assert len(plans) >= 5
     assert all(plan.params.torch_release.order >= plan.kind.torch_order for plan in plans)
 

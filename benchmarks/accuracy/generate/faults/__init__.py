@@ -1,6 +1,10 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    fifth_stalls,
+    fifth_storage,
+    fifth_surroundings,
+    fifth_training,
     fourth_stalls,
     fourth_storage,
     fourth_surroundings,
@@ -15,15 +19,15 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
-    untouched_stalls,
-    untouched_storage,
-    untouched_surroundings,
-    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "fifth_stalls",
+    "fifth_storage",
+    "fifth_surroundings",
+    "fifth_training",
     "fourth_stalls",
     "fourth_storage",
     "fourth_surroundings",
@@ -38,8 +42,4 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
-    "untouched_stalls",
-    "untouched_storage",
-    "untouched_surroundings",
-    "untouched_training",
 ]

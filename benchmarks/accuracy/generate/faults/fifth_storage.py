@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that are loud: a certificate, inodes, a disk, a cluster gone, a backend."""
+"""Storage faults of the fifth part that are loud: a certificate, inodes, a disk, a cluster gone, a backend."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "fifth")
 
 FETCH = "content = self.bucket.object(name).get_reader().read_all()"
 

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that say little: a link, a rebalance, jobs, addresses, a crawler."""
+"""Storage faults of the fifth part that say little: a link, a rebalance, jobs, addresses, a crawler."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "fifth")
 
 FETCH = "content = self.bucket.object(name).get_reader().read_all()"
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)

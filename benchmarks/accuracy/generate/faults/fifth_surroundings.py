@@ -1,4 +1,4 @@
-"""Faults around a job, of the untouched part: drivers, checkpoints, a network, people; storage is innocent."""
+"""Faults around a job, of the fifth part: drivers, checkpoints, a network, people; storage is innocent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "fifth")
 
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 

@@ -1,4 +1,4 @@
-"""Faults of one rank's program or device, of the untouched part; storage is innocent, in some of them loud."""
+"""Faults of one rank's program or device, of the fifth part; storage is innocent, in some of them loud."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit, since
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "fifth")
 
 #: NCCL that comes with a PyTorch release.
 NCCL = {201: "2.18.5", 208: "2.27.3", 212: "2.28.9", 214: "2.29.3"}
