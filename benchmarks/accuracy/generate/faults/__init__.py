@@ -19,6 +19,10 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    untouched_stalls,
+    untouched_storage,
+    untouched_surroundings,
+    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -42,4 +46,8 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "untouched_stalls",
+    "untouched_storage",
+    "untouched_surroundings",
+    "untouched_training",
 ]
