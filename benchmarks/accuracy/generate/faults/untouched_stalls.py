@@ -12,6 +12,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aismishaps as mishaps
 from fixtures.generator import aisobjects, sdk
+from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -65,20 +66,21 @@ def target_garbles(stage: Stage) -> Scenario:
     stage.mark(at - seconds(19), f"the memory of {victim.name} begins to flip bits")
     where = f"http://{victim.endpoint(0)}"
 
-    def differs(name: str) -> str:
-        sums = f"xxhash2 {draw.token(16, '0123456789abcdef')}, ais-checksum-value {draw.token(16, '0123456789abcdef')}"
-        return f"{name}: {sums} (200, {draw.whole(9_000, 31_000)} bytes from {where})"
+    def differs(name: str, stored: str, size: int) -> str:
+        sums = f"xxhash2 {draw.token(16, HEX)}, ais-checksum-value {stored}"
+        return f"{name}: {sums} (200, {size} bytes from {where})"
 
     for other, after in zip(_far_and_near(stage, 4), (-18.1, -9.6, -3.3, 5.2), strict=False):
-        stream_warning(stage, at + seconds(after) + draw.span(1, 900), other, f"{differs(utterance(draw))}, read again")
-    name, then = utterance(draw), at
+        said = differs(utterance(draw), draw.token(16, HEX), draw.whole(9_000, 31_000))
+        stream_warning(stage, at + seconds(after) + draw.span(1, 900), other, f"{said}, read again")
+    name, stored, size, then = utterance(draw), draw.token(16, HEX), draw.whole(9_000, 31_000), at
     for _ in range(3):
-        stream_warning(stage, then, rank, f"{differs(name)}, read again")
+        stream_warning(stage, then, rank, f"{differs(name, stored, size)}, read again")
         then += seconds(0.5) + draw.span(1, 30)
     seen = f"{draw.whole(3, 9)} of the last 4096 objects differed, all of them from {where}"
     frame = sdk.Frame(stage.job.job.script, 83, "verify", "raise ChecksumError(")
     caller = fetch_frames(stage, "content = self.read(name)", frame)
-    text = f"ChecksumError: {differs(name)} after 4 attempts; {seen}"
+    text = f"ChecksumError: {differs(name, stored, size)} after 4 attempts; {seen}"
     stage.job.raise_on(then, rank, sdk.traceback(sdk.Raised(caller, text)))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
@@ -97,16 +99,17 @@ def large_answers_lost(stage: Stage) -> Scenario:
     over = at + seconds(stage.params.timeout_s) - SEC
 
     def nothing(then: int, who: int, tried: int) -> None:
-        where = f"http://{victim.endpoint(0)}/v1/objects/{stage.bucket}/shards/train-{draw.whole(0, 4095):06d}.tar"
-        size, first = draw.whole(300, 900) << 20, draw.whole(2, 9)
-        got = f"200 after {first} ms, then 0 of {size} bytes in 15 s"
+        shard = stage.draw.child("shard", who)
+        where = f"http://{victim.endpoint(0)}/v1/objects/{stage.bucket}/shards/train-{shard.whole(0, 4095):06d}.tar"
+        got = f"200 after {draw.whole(2, 9)} ms, then 0 of {shard.whole(300, 900) << 20} bytes in 15 s"
         cluster.count(victim, then + draw.span(100, 900), err_http_write_n=1)
         if then < over:
             stream_warning(stage, then, who, f"GET {where}: {got}, trying again ({tried}/4)")
 
     for other in _far_and_near(stage, 3):
+        first = began + draw.span(10, 3_000)
         for tried in range(1, 3):
-            nothing(began + seconds(15.1 * tried) + draw.span(10, 3_000), other, tried)
+            nothing(first + seconds(16.02 * tried) - SEC, other, tried)
     then = at
     for tried in range(1, 5):
         then += seconds(15.01) + draw.span(1, 9)
