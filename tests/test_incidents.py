@@ -21,9 +21,9 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "untouched"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "untouched"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
-GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline"
+GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -52,7 +52,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "untouched"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -62,7 +62,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "untouched"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -80,14 +80,14 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
 
 def test_a_kind_has_no_noise_that_contradicts_it() -> None:
     """What needs storage to the end is not drawn beside a cluster that is deleted, nor a restart beside another."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.without]
+    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.without]
     assert len({plan.kind.name for plan in plans}) >= 3 and any(plan.setting.noise for plan in plans)
     assert not [plan.name for plan in plans if set(plan.setting.noise) & set(plan.kind.without)]
 
 
 def test_a_kind_that_needs_a_newer_torch_has_one() -> None:
     """A monitor of the watchdog that names its reason does not show before the first PyTorch that has it."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.torch_order]
+    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.torch_order]
     assert len(plans) >= 5
     assert all(plan.params.torch_release.order >= plan.kind.torch_order for plan in plans)
 
@@ -102,6 +102,24 @@ def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> Non
     assert any("HTTPSConnectionPool" in line for _, _, line in truth.witnesses)
 
 
+def test_a_proxy_that_is_behind_is_not_the_primary() -> None:
+    """Who hears nothing of the primary is another proxy, and the culprit's host is one that uses it."""
+    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.off_primary]
+    assert len(plans) >= 5
+    assert all(plan.params.culprit // plan.params.ranks_per_node % plan.params.proxies for plan in plans)
+
+
+def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
+    """An error of the device has the words of HIP in the logs and in the line that carries the truth."""
+    plans = (draw_plan(4, number, "untouched") for number in range(20_000))
+    found = next(one for one in plans if one.kind.name == "gpu_ecc_error" and one.params.torch_release.is_rocm)
+    truth = read_truth(write_incident(replace(found, taken="nothing", setting=Setting()), tmp_path))
+    files = [file for file in (truth.folder / "workers").rglob("*") if file.is_file()]
+    text = "".join(file.read_text("utf-8") for file in files)
+    assert "HIP error: uncorrectable ECC error" in text and "amdgpu" in text
+    assert "CUDA error" not in text and "NVRM" not in text and any("HIP_DSA" in line for _, _, line in truth.witnesses)
+
+
 @pytest.mark.parametrize(
     ("part", "names"),
     [
@@ -109,6 +127,7 @@ def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> Non
         ("second", "retry_storm_recovers preempted crash_loop validation_on_one_rank target_out_of_memory"),
         ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
         ("fourth", "port_taken mismatch_detected nobody_finishes graph_recompiles rate_limited"),
+        ("fifth", "driver_mismatch rebalance_at_noon healthy_run too_many_files healthy_run"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
@@ -133,6 +152,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("timm", r"WARNING: late"),
         ("wenet", r"2026-09-14 10:20:00,000 WARNING late"),
         ("speechbrain", r"loop - late"),
+        ("espnet", r"\[[^ :]+:3/8\] 2026-09-14 10:20:00,000 \(loop:7\) WARNING: late"),
+        ("open_clip", r"2026-09-14,10:20:00 \| WARNING \| late"),
+        ("llamafactory", r"\[WARNING\|2026-09-14 10:20:00\] loop:7 >> late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

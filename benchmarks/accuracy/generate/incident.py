@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.accuracy.generate.hip import in_words_of_hip, on_rocm
 from benchmarks.accuracy.generate.noise import around
 from benchmarks.accuracy.generate.plan import Plan
 from benchmarks.accuracy.generate.scene import Scene, describe
@@ -70,6 +71,8 @@ def compose(plan: Plan) -> Incident:
     scene = Scene(plan.kind.name, plan.number, plan.params, plan.setting, around(plan.setting.noise))
     made = replace(plan.kind.build(scene), name=plan.name)
     made = replace(made, expects=tuple(_either_class(one) for one in made.expects))
+    if plan.params.torch_release.is_rocm:
+        made, scene.raised = on_rocm(made), [in_words_of_hip(text) for text in scene.raised]
     left = take(plan.taken, made, Draw(plan.params.seed, "taken"))
     return Incident(plan, left, scene.cause(), tuple(_witnesses(left, scene.raised)))
 

@@ -22,6 +22,7 @@ class Kind:
 
     `words_only`: nothing but a line of the rank's own log tells what it did. `sizes_only`: nothing but the sizes that a
     time-out names tells who it was. `trains`: the job comes to its first step. `without`: noise that contradicts it.
+    `off_primary`: the culprit is the first rank of a host whose endpoint is not the primary proxy.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Kind:
     sizes_only: bool = False
     trains: bool = True
     without: tuple[str, ...] = ()
+    off_primary: bool = False
 
 
 KINDS: dict[str, Kind] = {}

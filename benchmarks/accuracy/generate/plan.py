@@ -37,6 +37,8 @@ NAMELESS = (
     "timm",
     "wenet",
     "speechbrain",
+    "open_clip",
+    "llamafactory",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet")
@@ -150,6 +152,8 @@ def _params(draw: Draw, kind: Kind, part: Part) -> Params:
 def _culprit(draw: Draw, kind: Kind, world: int, per_node: int, proxies: int) -> int:
     if kind.culprit is not None:
         return kind.culprit
+    if kind.off_primary:
+        return draw.pick([node for node in range(-(-world // per_node)) if node % proxies]) * per_node
     if kind.name == "primary_proxy_killed":
         nodes = [node for node in range(-(-world // per_node)) if node % proxies == 0]
         return draw.pick(nodes) * per_node + draw.whole(0, per_node - 1)

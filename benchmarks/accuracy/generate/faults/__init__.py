@@ -1,6 +1,10 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    fifth_stalls,
+    fifth_storage,
+    fifth_surroundings,
+    fifth_training,
     fourth_stalls,
     fourth_storage,
     fourth_surroundings,
@@ -24,6 +28,10 @@ from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "fifth_stalls",
+    "fifth_storage",
+    "fifth_surroundings",
+    "fifth_training",
     "fourth_stalls",
     "fourth_storage",
     "fourth_surroundings",

@@ -1,195 +1,214 @@
-"""Storage faults of the untouched part that are loud: a certificate, inodes, a disk, a cluster gone, a backend."""
+"""Storage faults of the untouched part that are loud: metadata, a controller, properties, keys, a restart, a proxy."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.clients import TRIES_S, resumed_too_often
-from benchmarks.accuracy.generate.faults.loaders import (
-    broken_off,
-    certificate_expired,
-    msc_failed,
-    over_tls,
-    put_refused,
+from benchmarks.accuracy.generate.faults.clients import TRIES_S
+from benchmarks.accuracy.generate.faults.gateways import (
+    batch_error,
+    batch_refused,
+    pipe_of_s5cmd_failed,
+    put_denied,
+    s3_refused,
 )
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries
+from benchmarks.accuracy.generate.faults.requests import retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
+from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
-from fixtures.generator import aisobjects, chains, sdk
-from fixtures.generator import aisupkeep as upkeep
-from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator import aismishaps as mishaps
+from fixtures.generator import sdk
+from fixtures.generator.model import Expect, Scenario
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "untouched")
 
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
+HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 @kind(reads=True, uptime=True)
-def certificate_runs_out(stage: Stage) -> Scenario:
-    """The certificate of one target was not renewed: no client that verifies can read what this target holds."""
-    victim, rank, at = stage.victim, stage.culprit, stage.at
-    draw, why = stage.draw.child("certificate"), certificate_expired()
-    stage.open()
-    expired = stage.mark(at - draw.span(900, 2_100), f"the certificate of {victim.name} expires")
-    upkeep.certificate_expires(stage.cluster, victim, expired, at + seconds(stage.params.timeout_s + 30), draw)
-    moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
-    for other in readers(stage)[:2]:
-        text = sdk.pool_error(victim.address, victim.ports[0], moss, why)
-        stage.job.sdk_warning(expired + draw.span(90, 700), other, sdk.retrying(1.3, "SSLError", text))
-    text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), why)
-    limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(44))
-    then = retries(stage, at, rank, draw, 0.02, text, limit, "SSLError")
-    exhausted(stage, then, rank, text, "SSLError", (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),))
-    stage.hang(at + 340 * MS, rank)
-    made = stage.close(
-        "Certificates are renewed every three months; the pod of one target still has the old one mounted.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-    )
-    return over_tls(stage, made)
-
-
-@kind(culprit=0, hangs=False, lead_s=60.0)
-def inodes_used_up(stage: Stage) -> Scenario:
-    """A file system of a target has room and no inodes left: rank 0 cannot write its checkpoint, reads go on."""
+def metadata_damaged(stage: Stage) -> Scenario:
+    """After a power failure some objects of a target are empty while their metadata knows their size: 500, for good."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("inodes")
+    draw, code = stage.draw.child("damaged"), "ErrLmetaCorrupted"
     stage.open()
-    began = stage.mark(at - draw.span(18_000, 33_000), f"{victim.disks[0]} of {victim.name} has no inodes left")
-    then = began
-    while then < at + seconds(9):
-        upkeep.no_inodes(cluster, victim, then, f"/v1/objects/tenant-b/{draw.token(2)}/o{draw.whole(1, 9999)}", draw)
-        then += draw.span(2_800, 8_100)
-    name = f"{stage.job.job.task}/step-{stage.step}.pt"
-    path = f"/v1/objects/checkpoints/{name}"
-    stage.job.note(at - 820 * MS, rank, f"writing checkpoint to ais://checkpoints/{name}", line=116)
-    text = upkeep.no_inodes(cluster, victim, at, path, draw)
-    stage.job.raise_on(at + 6 * MS, rank, put_refused(stage, at, victim, path, text))
-    ended = stage.job.agents_end([Exit(rank, at + 900 * MS, 1)], at + 900 * MS)
-    return stage.close(
-        "Another tenant has written a hundred million tiny objects; two thirds of the disk are free.",
-        (stage.guilty("storage_io", victim),),
-        until=ended,
-    )
-
-
-@kind(reads=True, lead_s=150.0, without=("restart_before", "rotation"))
-def disk_not_mounted(stage: Stage) -> Scenario:
-    """A target comes back from maintenance of its host without one of its disks: what was on it is not found."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("unmounted")
-    stage.open()
-    down = stage.mark(at - seconds(draw.between(94, 108)), f"SIGTERM {victim.name}, its host is serviced")
-    faults.terminate(cluster, victim, down)
-    other = readers(stage)[0]
-    for attempt in range(2):
-        peer = stage.other_target(victim, attempt)
-        failed = chains.missing_entry(stage, down, peer, peer, utterance(draw), draw.whole(5, 8))
-        told = down + seconds(0.4 + 2 * attempt)
-        stage.job.note(told, other, f"get-batch failed ({failed.error}), retrying {attempt + 1}/5", "W", 96)
-    up = stage.mark(down + draw.span(9_100, 14_000), f"{victim.name} is started again without {victim.disks[-1]}")
-    joined = upkeep.starts_without_disk(cluster, victim, up, draw)
-    cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
-    for _ in range(draw.whole(3, 6)):
-        asked = at - draw.span(800, 30_000)
-        cluster.count(cluster.target(draw.whole(0, 99)), asked, getbatch_n=1, getbatch_obj_n=35, err_soft_getbatch_n=1)
-    name, then = utterance(draw), at
-    for attempt in range(2):
-        aisobjects.not_there(cluster, victim, then, name)
-        stage.job.note(then + 6 * MS, rank, f"read of {name} failed (STATUS:404), retrying {attempt + 1}/2", "W", 79)
-        then += seconds(1.5) + draw.span(1, 30)
-    text = aisobjects.not_there(cluster, victim, then, name)
-    stage.job.raise_on(then + 6 * MS, rank, refused_get(stage, then, rank, victim, name, (404, "Not Found"), text))
+    stage.mark(at - seconds(12), f"{victim.name} is asked for objects that a power failure has emptied")
+    for other, after in zip(readers(stage), (-11.4, -4.2, 3.3), strict=False):
+        name, then = utterance(draw), at + seconds(after) + draw.span(1, 900)
+        text = f"errsize ({draw.whole(9_000, 31_000)} != 0)"
+        mishaps.s3_get_failed(cluster, victim, then, name, text, code)
+        told = f"sample {name} skipped: An error occurred ({code}) when calling the GetObject operation: {text}"
+        stage.job.note(then + 7 * MS, other, told, "W", 84)
+    name, text, then = utterance(draw), f"errsize ({draw.whole(9_000, 31_000)} != 0)", at
+    for attempt in range(5):
+        mishaps.s3_get_failed(cluster, victim, then, name, text, code)
+        then += draw.span(60, 900 << attempt) if attempt < 4 else 0
+    s3_refused(stage, then + 6 * MS, rank, code, "GetObject", text, retries=4)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "After a reboot a mount failed, the folder is that of the root disk; the target starts with what it has.",
+        "A host of the cluster lost power last night; what its file system had not written is empty now.",
         (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),
     )
 
 
-@kind(reads=True, without=("second_job", "kill_after"))
-def cluster_deleted(stage: Stage) -> Scenario:
-    """Somebody deletes all pods of the cluster: every node stops in an orderly way, nobody answers any more."""
+@kind(reads=True, without=("mountpath_before", "restart_before"))
+def controller_lost(stage: Stage) -> Scenario:
+    """The controller of a target's disks fails: it gives up all its mountpaths within seconds and leaves."""
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("controller")
+    stage.open()
+    began = stage.mark(at - draw.span(9_000, 14_000), f"the disk controller of {victim.name} fails")
+    mishaps.lose_all_disks(cluster, victim, began, draw)
+
+    def missing(then: int) -> tuple[str, str]:
+        name, owner = f"shards/train-{draw.whole(0, 4095):06d}.tar", stage.other_target(victim, draw.whole(0, 9))
+        text = f"{owner.name}: ais://{stage.bucket}/{name} does not exist"
+        mishaps.s3_get_failed(cluster, owner, then, name, text, "")
+        return name, text
+
+    for other, after in zip(readers(stage), (0.9, 2.8), strict=False):
+        then = at + seconds(after) + draw.span(1, 700)
+        name, text = missing(then)
+        said = f'ERROR "cat s3://{stage.bucket}/{name}": NoSuchKey: {text} status code: 404, request id: , host id: '
+        stage.job.say(then + 9 * MS, other, said)
+    name, text = missing(at)
+    pipe_of_s5cmd_failed(stage, at + 8 * MS, rank, name, text)
+    stage.hang(at + 350 * MS, rank)
+    return stage.close(
+        "All disks of a host hang on one card. The other targets are asked for what only the lost one had.",
+        (stage.guilty("storage_io", victim, also=("data_loading_stall", "data")),),
+    )
+
+
+@kind(culprit=0, hangs=False, lead_s=75.0, may_be_undetermined=True)
+def made_read_only(stage: Stage) -> Scenario:
+    """An operator forbids writes to the bucket of checkpoints before a migration: rank 0 is refused, reads go on."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
-    draw, proxy = stage.draw.child("deleted"), stage.proxy_of(stage.culprit)
+    draw, proxy = stage.draw.child("read only"), stage.proxy_of(stage.culprit)
     stage.open()
-    began = stage.mark(at - draw.span(6_500, 9_000), "all pods of the cluster are deleted")
-    upkeep.take_all_down(cluster, began, draw)
-    path = f"/v1/ml/moss/{stage.bucket}?provider=ais"
-    limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(52))
-    for other in readers(stage)[:3]:
+    began = stage.mark(at - draw.span(19_000, 41_000), "an operator makes the bucket of the checkpoints read-only")
+    mishaps.change_buckets(cluster, began, "set-bprops", draw)
+    name = f"{stage.job.job.task}/step-{stage.step}.pt"
+    path = f"/v1/objects/checkpoints/{name}"
+    stage.job.note(at - 910 * MS, rank, f"writing checkpoint to ais://checkpoints/{name}", line=116)
+    for after in (-16.2, 4.1):
+        other = cluster.proxy(draw.whole(0, 9))
+        late = at + seconds(after) + draw.span(1, 900)
+        if late > began:
+            mishaps.put_denied(cluster, other, late, f"/v1/objects/checkpoints/tts-7b/epoch-{draw.whole(1, 40)}.pt")
+    text = mishaps.put_denied(cluster, proxy, at, path)
+    stage.job.raise_on(at + 5 * MS, rank, put_denied(stage, at, proxy, path, text))
+    ended = stage.job.agents_end([Exit(rank, at + 900 * MS, 1)], at + 900 * MS)
+    also = ("software", "infrastructure")
+    made = replace(stage.guilty("storage_io", proxy, also=also), ais_nodes=None)
+    return stage.close(
+        "A bucket is to move to another cluster; nobody has told those who write to it.", (made,), until=ended
+    )
+
+
+@kind(hangs=False, trains=False, ais_order=420, uptime=True)
+def keys_not_fetched(stage: Stage) -> Scenario:
+    """The proxies cannot reach the service that signs tokens: they turn good tokens down, and no rank gets a batch."""
+    cluster, job = stage.cluster, stage.job
+    draw = stage.draw.child("keys")
+    job.start()
+    at = stage.mark(job.begin + seconds(0.3), "every rank asks for its first batch, no proxy can check its token")
+    issuer = f"https://{draw.pick(('sso', 'keycloak', 'login'))}.corp.example/realms/{draw.pick(('ml', 'research'))}"
+    request = f"GET /v1/ml/moss/{stage.bucket}"
+    raised = []
+    for rank in range(job.job.world):
+        proxy = stage.proxy_of(rank)
+        own = draw.child("rank", rank)
+        then, text = mishaps.keys_not_fetched(cluster, proxy, at + rank * 310_000, issuer, request, own)
+        raised.append((then, rank))
+        job.raise_on(then + 4 * MS, rank, batch_refused(stage, rank, (401, "Unauthorized"), text))
+    exits = []
+    for node in range(len(job.job.hosts)):
+        then, first = min(one for one in raised if job.job.node_of(one[1]) == node)
+        exits.append(Exit(first, then + 700 * MS, 1))
+    job.agents_end(exits, max(then for then, _ in raised) + 900 * MS)
+    made: Expect = replace(
+        stage.guilty("storage_io", also=("infrastructure", "network", "software")), culprit_ranks=None, ais_nodes=None
+    )
+    return stage.close(
+        "The name of the single sign-on was moved; the resolver of the storage hosts has the old one.", (made,)
+    )
+
+
+@kind(reads=True, min_timeout_s=120, without=("second_job", "kill_after", "restart_before", "rotation", "disk_busy"))
+def cluster_starts_again(stage: Stage) -> Scenario:
+    """All pods of the cluster are replaced at once: proxies are back soon, and turn requests down for two minutes."""
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw, proxy = stage.draw.child("again"), stage.proxy_of(stage.culprit)
+    stage.open()
+    began = stage.mark(at - draw.span(7_000, 9_500), "all pods of the cluster are replaced")
+    up = at + draw.span(4_000, 6_500)
+    mishaps.restart_all(
+        cluster, began, up, stage.mark(up + draw.span(118_000, 131_000), "the cluster has started"), draw
+    )
+    path, request = f"/v1/ml/moss/{stage.bucket}?provider=ais", f"GET /v1/ml/moss/{stage.bucket}"
+    for other in readers(stage)[:2]:
         own = stage.proxy_of(other)
-        cause = sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
-        text = sdk.pool_error(own.address, own.ports[0], path, cause)
-        retries(stage, at + draw.span(200, 2_900), other, draw, 0.003, text, min(limit, at + seconds(17)))
-    cause = sdk.refused(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
-    text = sdk.pool_error(proxy.address, proxy.ports[0], path, cause)
-    exhausted(stage, retries(stage, at, rank, draw, 0.003, text, limit), rank, text)
-    stage.hang(at + 340 * MS, rank)
-    also = ("data_loading_stall", "infrastructure")
-    made = replace(stage.guilty("storage_io", *cluster.targets, also=also), ais_nodes=None)
-    return stage.close("An operator upgrades the cluster of another site, and has the wrong context.", (made,))
-
-
-@kind(reads=True, uptime=True, min_timeout_s=120)
-def backend_not_resolved(stage: Stage) -> Scenario:
-    """The resolver of the cluster does not know the backend any more: cold reads fail everywhere, warm ones do not."""
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("resolver")
-    stage.open()
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, at - seconds(3), 1.4, 40, 240, draw)
-    stage.mark(at - seconds(2.6), "the resolver of the cluster fails")
-    host = f"{stage.bucket}.s3.us-west-2.amazonaws.com"
-
-    def error(name: str) -> str:
-        asked = f'request send failed, Get "https://{host}/{name}?x-id=GetObject"'
-        told = f"https response error StatusCode: 0, RequestID: , HostID: , {asked}"
-        return f"aws-error[operation error S3: GetObject, {told}: dial tcp: lookup {host}: i/o timeout]"
-
-    then = at - seconds(2.4)
-    while then < at + seconds(97):
-        other = utterance(draw, "other")
-        aisobjects.backend_refused(cluster, cluster.target(draw.whole(0, 99)), then, other, error(other), 500)
-        then += draw.span(3_100, 11_000)
-    name = f"shards/train-{draw.whole(0, 4095):06d}.tar"
+        text = sdk.pool_error(own.address, own.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
+        retries(stage, at + draw.span(200, 1_900), other, draw, 0.003, text, up)
+        for after in TRIES_S[:4]:
+            mishaps.not_ready(cluster, own, up + seconds(8.4) + seconds(after) + draw.span(30, 990), request)
+    text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
+    then = max(retries(stage, at, rank, draw, 0.003, text, up), up + seconds(7))
     for after in TRIES_S:
-        aisobjects.backend_refused(cluster, victim, at + seconds(after) + draw.span(5, 31), name, error(name), 500)
-    over = at + seconds(TRIES_S[-1]) + draw.span(60, 190)
-    msc_failed(stage, over, rank, name, victim, object_path(stage, rank, name))
+        mishaps.not_ready(cluster, proxy, then + seconds(after) + draw.span(4, 20), request)
+    over = then + seconds(TRIES_S[-1]) + draw.span(30, 60)
+    gone = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.too_many(503))
+    caller = sdk.main_frames(stage.job.job, stage.step, *sdk.batch_get_frames(stage.job.job))
+    if over < at + seconds(stage.params.timeout_s - 1):
+        stage.job.raise_on(over, rank, sdk.exhausted(stage.job.job, caller, "RetryError", gone))
     stage.hang(at + 340 * MS, rank)
-    also = ("data_loading_stall", "network")
-    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
-    return stage.close("The name service of the storage hosts is down; clients ask AIStore by address.", (made,))
+    made = replace(stage.guilty("storage_io", *cluster.targets, also=("data_loading_stall",)), ais_nodes=None)
+    return stage.close("An operator changes a setting that no daemon can take up while it runs.", (made,))
 
 
-@kind(reads=True, uptime=True)
-def backend_breaks_off(stage: Stage) -> Scenario:
-    """Connections to the backend break in the middle of large objects, which are passed on while they are read."""
+@kind(reads=True, proxies=2, hosts=2, ais_order=410, lead_s=150.0, off_primary=True, without=("restart_before",))
+def proxy_behind(stage: Stage) -> Scenario:
+    """A proxy hears nothing of a target that left for good: it sends its clients there, those of others read on."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("broken off")
+    draw, proxy = stage.draw.child("behind"), stage.proxy_of(stage.culprit)
     stage.open()
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, at - seconds(2), 1.9, 900, 4_100, draw)
-    stage.mark(at - seconds(1.9), "connections to the backend begin to break")
-    for after in (-1.7, 3.6, 11.9):
-        node = cluster.target(draw.whole(0, 99))
-        upkeep.cold_read_breaks(cluster, node, at + seconds(after) + draw.span(1, 900), utterance(draw, "other"), draw)
-    name, then = f"shards/train-{draw.whole(0, 4095):06d}.tar", at
-    limit, left = at + seconds(stage.params.timeout_s) - SEC, (draw.whole(700, 1900) << 20) + draw.whole(0, 8191)
-    for attempt in range(1, 7):
-        then += draw.span(2_200, 8_900)
-        if then >= limit:
-            break
-        upkeep.cold_read_breaks(cluster, victim, then, name, draw)
-        if attempt < 6:
-            got = draw.whole(1, 90) << 20
-            left -= got
-            broken_off(stage, then + 4 * MS, rank, name, attempt, got, left)
-        else:
-            resumed_too_often(stage, then + 5 * MS, rank)
+    began = stage.mark(
+        at - draw.span(11_000, 16_000), f"{victim.name} stops for good, {proxy.name} does not hear of it"
+    )
+    targets = len(cluster.membership(began).targets)
+    faults.terminate(cluster, victim, began)
+    until = at + seconds(min(stage.params.timeout_s, 120) + 10)
+    mishaps.keep_behind(cluster, proxy, began, until, draw)
+
+    def sent_away(then: int, who: int) -> str:
+        wid, why = cluster.wid(proxy, draw), ev.dial_refused(victim, 1)
+        said, text = ev.proxy_post_failed(proxy, victim, stage.bucket, wid, targets, why)
+        cluster.say(proxy, then, said)
+        return batch_error(stage, who, (400, "Bad Request"), text, "Error")
+
+    for other in [one for one in readers(stage) if stage.proxy_of(one) is proxy][:2]:
+        late = at + draw.span(300, 4_000)
+        error = sent_away(late, other)
+        stage.job.note(late + 9 * MS, other, f"get-batch failed ({error}), retrying 1/3", "W", 96)
+    then = at
+    for attempt in range(2):
+        error = sent_away(then, rank)
+        stage.job.note(then + 9 * MS, rank, f"get-batch failed ({error}), retrying {attempt + 1}/2", "W", 96)
+        then += seconds(1.5) + draw.span(1, 30)
+    wid, designated = cluster.wid(proxy, draw), stage.other_target(victim)
+    text = f"x-moss: expecting {targets} targets, have {targets - 1}"
+    own, forwarded = ev.phase_one_failed(proxy, designated, stage.bucket, wid, targets, text)
+    cluster.say(designated, then, own)
+    cluster.say(proxy, then + MS, forwarded)
+    cluster.count(designated, then, err_getbatch_n=1)
+    stage.job.raise_on(then + 6 * MS, rank, batch_refused(stage, rank, (400, "Bad Request"), text))
     stage.hang(at + 340 * MS, rank)
-    also = ("data_loading_stall", "network")
-    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
-    return stage.close("A firewall between the cluster and S3 forgets connections that last for long.", (made,))
+    made = replace(stage.guilty("storage_io", proxy, also=("data_loading_stall",)), ais_nodes=None)
+    return stage.close(
+        "A target is retired, its objects have copies. A firewall keeps what the primary says of it from one proxy.",
+        (made,),
+    )

@@ -1,221 +1,186 @@
-"""Faults around a job, of the untouched part: drivers, checkpoints, a network, people; storage is innocent."""
+"""Faults around a job, of the untouched part: clients, mounts, quotas, limits, services; storage is innocent."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get
-from benchmarks.accuracy.generate.faults.script import loss_frames
+from benchmarks.accuracy.generate.faults.clients import fetch_frames
+from benchmarks.accuracy.generate.faults.gateways import s3_refused
+from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_exit
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.noise import tenant_out_of_space
+from benchmarks.accuracy.generate.noise import mountpath_before, restart_before, tenant_out_of_space, tenant_rejected
 from benchmarks.accuracy.generate.scene import readers
-from fixtures.generator import aisevents as ev
-from fixtures.generator import aisobjects, sdk, torchrun
-from fixtures.generator.model import Expect, Node, Scenario
-from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator import sdk, watchdog
+from fixtures.generator.model import Expect, Scenario
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("training", "untouched")
 
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
-
-@kind(hangs=False, trains=False, hosts=2)
-def driver_mismatch(stage: Stage) -> Scenario:
-    """The GPU driver of one host was upgraded under a running system: no rank there can use its GPU."""
-    job, site = stage.job, stage.job.job.build["site"]
-    node, begin = job.job.node_of(stage.culprit), job.begin
-    at = stage.mark(begin - seconds(1.3), f"the driver of {job.job.hosts[node]} does not fit its libraries")
-    for host in range(len(job.job.hosts)):
-        for text in torchrun.omp_banner(job.job, host, begin - seconds(6.7)):
-            job.agent(begin - seconds(6.7), host, text)
-    for rank in range(job.job.world):
-        if job.job.node_of(rank) != node:
-            job.greet(at - 90 * MS + rank * 170_000, rank)
-    asked = "Did you run some cuda functions before calling NumCudaDevices() that might have already set an error?"
-    told = "Error 803: system has unsupported display driver / cuda driver combination"
-    frames = (
-        *loss_frames(stage, "torch.cuda.set_device(local_rank)"),
-        sdk.Frame(f"{site}/torch/cuda/__init__.py", 529, "set_device", "torch._C._cuda_setDevice(device)"),
-        sdk.Frame(f"{site}/torch/cuda/__init__.py", 372, "_lazy_init", "torch._C._cuda_init()"),
-    )
-    raised = sdk.Raised(frames, f"RuntimeError: Unexpected error from cudaGetDeviceCount(). {asked} {told}")
-    ranks = tuple(job.job.ranks_of(node))
-    for rank in ranks:
-        job.raise_on(at + rank * 1_700_000, rank, sdk.traceback(raised))
-    job.agents_end([Exit(ranks[0], at + 600 * MS, 1)], at + 600 * MS)
-    made = stage.innocent("infrastructure", *ranks, also=("gpu", "software"))
-    if not job.job.torch.prints_rank:
-        made = replace(made, culprit_ranks=None)
-    return stage.close("Packages were upgraded over night, one host has not been rebooted since.", (made,))
+def _everywhere(stage: Stage, at: int) -> None:
+    """The first rank of each host has exited, and with it its host."""
+    job = stage.job.job
+    exits = [Exit(rank, at + rank * MS, 1) for rank in range(0, job.world, job.ranks_per_node)]
+    stage.job.agents_end(exits, at + 100 * MS)
 
 
 @kind(hangs=False, trains=False)
-def weights_do_not_fit(stage: Stage) -> Scenario:
-    """A job goes on from a checkpoint of a model with another vocabulary: every rank is told so."""
-    job, site = stage.job, stage.job.job.build["site"]
+def redirect_not_followed(stage: Stage) -> Scenario:
+    """A new image has boto3 without the patch for AIStore: it does not follow the redirect of a proxy to a target."""
+    job = stage.job
     job.start()
-    at = stage.mark(job.begin + seconds(0.2), "a checkpoint of another model is loaded")
-    old, new = stage.draw.child("words").pick(((1025, 2049), (5001, 5002), (4097, 8193)))
-    name = "module.decoder.prediction.embed.weight"
-    shapes = f"copying a param with shape torch.Size([{old}, 640]) from checkpoint, the shape in current model is"
-    text = (
-        "RuntimeError: Error(s) in loading state_dict for DistributedDataParallel:\n"
-        f"\tsize mismatch for {name}: {shapes} torch.Size([{new}, 640])."
-    )
-    frames = (
-        *loss_frames(stage, "model.load_state_dict(checkpoint['model'])"),
-        sdk.Frame(f"{site}/torch/nn/modules/module.py", 2593, "load_state_dict", "raise RuntimeError("),
-    )
+    at = stage.mark(job.begin + seconds(0.4), "every rank reads over S3 and does not follow a redirect")
     for rank in range(job.job.world):
-        job.raise_on(at + rank * 390_000, rank, sdk.traceback(sdk.Raised(frames, text)))
-    exits = [Exit(rank, at + 800 * MS + rank * MS, 1) for rank in range(0, job.job.world, job.job.ranks_per_node)]
-    job.agents_end(exits, at + 900 * MS)
-    made: Expect = replace(stage.innocent("software", also=("data",)), culprit_ranks=None)
-    return stage.close("A tokenizer was trained anew.", (made,))
+        s3_refused(stage, at + rank * 370_000, rank, "307", "GetObject", "Temporary Redirect")
+    _everywhere(stage, at + 800 * MS)
+    made: Expect = replace(stage.innocent("software", also=("data", "infrastructure")), culprit_ranks=None)
+    return stage.close("An import was taken for unused and removed.", (made,))
 
 
-@kind(hangs=False, trains=False)
-def checkpoint_cut_short(stage: Stage) -> Scenario:
-    """The copy of a checkpoint on a host's own disk is not whole: the rank that reads it cannot go on."""
-    job, site, rank = stage.job, stage.job.job.build["site"], stage.culprit
-    job.start()
-    at = stage.mark(job.begin + seconds(0.4), f"rank {rank} reads a checkpoint that is not whole")
-    path = f"/raid/local/{job.job.task}/last/rank{rank:05d}.pt"
-    job.note(at - 90 * MS, rank, f"resuming from {path}", "W", 141)
-    frames = (
-        *loss_frames(stage, f'state = torch.load("{path}", map_location="cpu")'),
-        sdk.Frame(f"{site}/torch/serialization.py", 1432, "load", "with _open_zipfile_reader(opened_file) as zipfile:"),
-        sdk.Frame(
-            f"{site}/torch/serialization.py", 763, "__init__", "super().__init__(torch._C.PyTorchFileReader(name))"
-        ),
-    )
-    text = "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
-    job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
-    also = ("software", "infrastructure")
-    return stage.close(
-        "The job before was killed while it wrote; AIStore holds samples only.",
-        (stage.innocent("data", rank, also=also),),
-    )
-
-
-@kind(reads=True, hosts=2)
-def host_link_flaps(stage: Stage) -> Scenario:
-    """The network card of a host of the job fails again and again: whatever that host asks, whomever, times out."""
-    cluster, job, rank, at = stage.cluster, stage.job, stage.culprit, stage.at
-    draw, node = stage.draw.child("host link"), stage.job.job.node_of(stage.culprit)
+@kind(hangs=False, reads=True, lead_s=75.0)
+def mount_lost(stage: Stage) -> Scenario:
+    """The FUSE process through which a host reads is killed: the folder is there, nothing in it can be opened."""
+    beside(stage, mountpath_before)
     stage.open()
-    stage.mark(at - seconds(1.6), f"the network card of {job.job.hosts[node]} begins to fail")
-    near = [one for one in readers(stage) if job.job.node_of(one) == node][:2]
-    device = f"mlx5_bond_{draw.whole(0, 1)}"
-    for one in (rank, *near):
-        host, pid = job.job.hosts[node], job.job.rank_pids[one]
-        head = f"\n{host}:{pid}:{pid + 88} [{job.job.local_rank(one)}] transport/net_ib.cc:124 NCCL WARN"
-        then = at - seconds(1.5) + draw.span(1, 60)
-        job.say(then, one, f"{head} NET/IB : {device}:1 Got async event : port error")
-    wheres = [*cluster.proxies[:2], *(cluster.target(draw.whole(0, 99)) for _ in range(6))]
-    for one in near:
-        where = draw.pick(wheres)
-        cause = sdk.connect_timeout(where.address, draw.whole(*HANDLES))
-        text = sdk.pool_error(where.address, where.ports[0], object_path(stage, one, utterance(draw)), cause)
-        job.sdk_warning(at + draw.span(900, 4_000), one, sdk.retrying(1.5, "ConnectTimeout", text))
-    for target in (cluster.target(draw.whole(0, 99)), cluster.target(draw.whole(0, 99))):
-        if cluster.xact is not None:
-            gone = ev.broken_pipe(
-                cluster.xact, target, f"10.9.{node % 250}.{draw.whole(2, 250)}:{draw.whole(40_000, 60_000)}"
-            )
-            cluster.say(target, at + draw.span(2_000, 9_000), gone)
-            cluster.count(target, at + seconds(9), getbatch_n=1, err_getbatch_n=1)
-    _times_out_everywhere(stage, wheres)
-    stage.hang(at + 340 * MS, rank)
-    also = ("infrastructure", "data_loading_stall")
+    job, rank, at = stage.job, stage.culprit, stage.at
+    draw, node = stage.draw.child("mount"), stage.job.job.node_of(stage.culprit)
+    host = job.job.hosts[node]
+    stage.mark(at - 700 * MS, f"the FUSE process of {host} is killed")
+    why = "[Errno 107] Transport endpoint is not connected"
+    for other in [one for one in readers(stage) if job.job.node_of(one) == node][:2]:
+        path = f"/mnt/ais/{stage.bucket}/{utterance(draw)}"
+        job.note(at - draw.span(50, 600), other, f"cannot open {path} on {host}: {why}, skipped", "W", 84)
+    path = f"/mnt/ais/{stage.bucket}/shards/train-{draw.whole(0, 4095):06d}.tar"
+    inner = sdk.Frame(f"{job.job.build['site']}/webdataset/gopen.py", 217, "gopen", "return open(url, mode)", True)
+    caller = fetch_frames(stage, "sample = next(self.samples)", inner)
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, f"OSError: {why}: '{path}'")))
+    job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+    also = ("software", "data_loading_stall")
     return stage.close(
-        "A cable of a training host is loose; the other hosts read from the same nodes at the same time.",
-        (stage.innocent("network", rank, also=also),),
+        "The limit of memory of a side container is too low for its cache.",
+        (stage.innocent("infrastructure", rank, also=also),),
     )
 
 
-def _times_out_everywhere(stage: Stage, wheres: list[Node]) -> None:
-    """The culprit asks one node after another, and none can be reached."""
-    rank, draw = stage.culprit, stage.draw.child("everywhere")
-    then, limit = stage.at + seconds(3.01), stage.at + seconds(min(stage.params.timeout_s - 6, 70))
-    for attempt, where in enumerate(wheres):
-        cause = sdk.connect_timeout(where.address, draw.whole(*HANDLES))
-        path = object_path(stage, rank, utterance(draw))
-        text = sdk.pool_error(where.address, where.ports[0], path, cause)
-        if then >= limit:
-            return
-        if attempt == 6:
-            inner = (sdk.Frame(stage.job.job.script, 77, "fetch", "content = self.bucket.object(name).get_reader()"),)
-            exhausted(stage, then, rank, text, "ConnectTimeout", inner)
-            return
-        wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
-        stage.job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectTimeout", text))
-        then += seconds(wait) + seconds(3.01)
+@kind(hangs=False, reads=True, may_be_undetermined=True)
+def idle_connection_reused(stage: Stage) -> Scenario:
+    """A reader whose buffer was full for long finds its connection closed, and does not try again."""
+    stage.open()
+    job, rank, at = stage.job, stage.culprit, stage.at
+    idle = stage.draw.child("idle").between(33, 42)
+    job.note(at - seconds(idle), rank, "shuffle buffer holds 20000 samples, the reader pauses", line=149)
+    stage.mark(at, f"rank {rank} uses a connection that was idle for {idle:.0f} s")
+    job.note(at - 20 * MS, rank, f"shuffle buffer below 5000 samples, the reader goes on after {idle:.1f} s", line=153)
+    inner = (
+        sdk.Frame("/opt/conda/lib/python3.11/http/client.py", 1390, "getresponse", "response.begin()"),
+        sdk.Frame("/opt/conda/lib/python3.11/http/client.py", 294, "_read_status", "raise RemoteDisconnected("),
+    )
+    caller = fetch_frames(stage, "response = self.connection.getresponse()", *inner)
+    text = "http.client.RemoteDisconnected: Remote end closed connection without response"
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, text)))
+    job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+    also = ("data_loading_stall", "network", "undetermined")
+    return stage.close(
+        "AIStore closes what is idle for half a minute, as it says; the reader is written without a second attempt.",
+        (stage.innocent("software", rank, also=also),),
+    )
+
+
+@kind(hangs=False, lead_s=60.0)
+def quota_exceeded(stage: Stage) -> Scenario:
+    """A distributed checkpoint goes to a home folder whose quota is used up: all ranks are told which one failed."""
+    beside(stage, tenant_out_of_space)
+    stage.open()
+    job, rank, at, site = stage.job, stage.culprit, stage.at, stage.job.job.build["site"]
+    stage.mark(at, f"the quota is used up when rank {rank} writes its part")
+    folder = f"/home/{stage.draw.child('user').pick(('mkr', 'jlee', 'asr-ci'))}/ckpt/step-{stage.step}"
+    saver = f"{site}/torch/distributed/checkpoint"
+    own = sdk.Raised(
+        (
+            sdk.Frame(f"{saver}/utils.py", 259, "all_gather", "result = map_fun()"),
+            sdk.Frame(f"{saver}/filesystem.py", 371, "_write_files_from_queue", "os.fsync(stream.fileno())"),
+        ),
+        f"OSError: [Errno 122] Disk quota exceeded: '{folder}/__{rank}_0.distcp'",
+    )
+    first = sdk.traceback(own).replace("(most recent call last):", f"(most recent call last): (RANK {rank})", 1)
+    caller = (
+        *loss_frames(stage, "dcp.save(state, checkpoint_id=path)"),
+        sdk.Frame(f"{saver}/state_dict_saver.py", 164, "save", "return _save_state_dict("),
+        sdk.Frame(f"{saver}/utils.py", 285, "all_reduce", "raise final_result"),
+    )
+    text = (
+        f"torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([{rank}])\n{first}"
+    )
+    for one in range(job.job.world):
+        job.raise_on(at + 9 * MS + one * 290_000, one, sdk.traceback(sdk.Raised(caller, text)))
+    _everywhere(stage, at + 800 * MS)
+    also = ("software",)
+    return stage.close(
+        "Checkpoints of the last months lie in a home folder; AIStore is full as well, for another tenant.",
+        (stage.innocent("infrastructure", rank, also=also),),
+    )
 
 
 @kind(hangs=False)
-def interrupted_by_hand(stage: Stage) -> Scenario:
-    """Somebody presses Ctrl-C in the window of the job; a target is full for others."""
-    beside(stage, tenant_out_of_space)
+def no_more_threads(stage: Stage) -> Scenario:
+    """A container may have no more threads: a library, then Python cannot start another one. Others are rejected."""
+    beside(stage, tenant_rejected)
     stage.open()
-    job, at = stage.job, stage.at
-    stage.mark(at, "somebody presses Ctrl-C")
-    site, bin_ = job.job.build["site"], job.job.build["bin"]
-    for rank in range(job.job.world):
-        raised = sdk.Raised(loss_frames(stage, "loss = criterion(model(batch), batch)"), "KeyboardInterrupt")
-        job.raise_on(at + 20 * MS + rank * 230_000, rank, sdk.traceback(raised))
-    number = torchrun.since(torchrun.API_LINES, job.job.torch.order)[0]
-    module = f"{site}/torch/distributed/elastic/multiprocessing/api.py"
-    for node in range(len(job.job.hosts)):
-        then = at + 40 * MS + node * MS
-        said = "Received 2 death signal, shutting down workers"
-        job.agent(then, node, torchrun.agent_line(job.job, node, then, "W", number - 14, said))
-        for rank in job.job.ranks_of(node):
-            text = f"Sending process {job.job.rank_pids[rank]} closing signal SIGINT"
-            job.agent(then + MS, node, torchrun.agent_line(job.job, node, then + MS, "W", number, text))
-        frames = (
-            sdk.Frame(f"{bin_}/torchrun", 8, "<module>", "sys.exit(main())"),
-            sdk.Frame(module, 84, "_terminate_process_handler", "raise SignalException("),
-        )
-        error = f"Process {job.job.agent_pids[node]} got signal: 2"
-        raised = sdk.Raised(frames, f"torch.distributed.elastic.multiprocessing.api.SignalException: {error}")
-        job.agent(then + 400 * MS, node, sdk.traceback(raised))
-    job.ended_at = at + seconds(2)
-    return stage.close("A user has found a mistake.", (stage.innocent("infrastructure"),))
+    job, rank, at = stage.job, stage.culprit, stage.at
+    stage.mark(at, f"the container of rank {rank} may have no more threads")
+    for number in range(29, 32):
+        said = f"pthread_create failed for thread {number} of 64: Resource temporarily unavailable"
+        job.say(at - 40 * MS, rank, f"OpenBLAS blas_thread_init: {said}")
+        job.say(at - 40 * MS, rank, "OpenBLAS blas_thread_init: RLIMIT_NPROC -1 current, -1 max")
+    raise_and_exit(stage, at, rank, "RuntimeError: can't start new thread", "self.prefetcher.start()")
+    also = ("software",)
+    return stage.close("A limit of processes of the pod.", (stage.innocent("infrastructure", rank, also=also),))
 
 
-@kind(reads=True, may_be_undetermined=True)
-def samples_deleted(stage: Stage) -> Scenario:
-    """Another job of the same people tidies up and deletes samples that this one still reads: 404 is the truth."""
-    cluster, rank, at = stage.cluster, stage.culprit, stage.at
-    draw = stage.draw.child("deleted")
+@kind(reads=True, lead_s=150.0, words_only=True)
+def reward_server_down(stage: Stage) -> Scenario:
+    """A rank asks a server for scores that was taken away: urllib3's words, another address. A target was restarted."""
+    beside(stage, restart_before)
     stage.open()
-    began = stage.mark(at - draw.span(9_000, 24_000), f"another job begins to delete from ais://{stage.bucket}")
-    then = began
-    while then < at + seconds(40):
-        for node in cluster.up(then):
-            cluster.count(node, then, del_n=draw.whole(40, 260))
-        cluster.count(cluster.proxy(0), then, del_n=draw.whole(300, 900))
-        then += SEC
-    name, node, then = utterance(draw), stage.victim, at
-    for other in readers(stage)[:2]:
-        lost, where = utterance(draw), cluster.target(draw.whole(0, 99))
-        late = at + draw.span(100, 1_900)
-        aisobjects.not_there(cluster, where, late, lost)
-        stage.job.note(late + 5 * MS, other, f"sample {lost} is not there (STATUS:404), skipped", "W", 84)
-    for attempt in range(2):
-        aisobjects.not_there(cluster, node, then, name)
-        stage.job.note(then + 6 * MS, rank, f"read of {name} failed (STATUS:404), retrying {attempt + 1}/2", "W", 79)
-        then += seconds(1.5) + draw.span(1, 30)
-    text = aisobjects.not_there(cluster, node, then, name)
-    stage.job.raise_on(then + 6 * MS, rank, refused_get(stage, then, rank, node, name, (404, "Not Found"), text))
-    stage.hang(at + 340 * MS, rank)
-    also = ("software", "data_loading_stall", "undetermined")
+    job, rank, at = stage.job, stage.culprit, stage.at
+    draw = stage.draw.child("reward")
+    host = f"reward-{draw.whole(0, 7)}.rl-serving.svc"
+    stage.mark(at - 300 * MS, f"{host} is taken away")
+    then, over = at, at + seconds(job.job.timeout_s) - seconds(2)
+    for attempt in range(1, 9):
+        where = f"<urllib3.connection.HTTPConnection object at {draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF):#x}>"
+        cause = f"NewConnectionError('{where}: Failed to establish a new connection: [Errno 111] Connection refused')"
+        text = sdk.pool_error(host, 8000, "/v1/score", cause)
+        if then >= over:
+            break
+        job.note(then, rank, f"scoring of 256 answers failed, attempt {attempt}/12: {text}", "W", 143)
+        then += seconds(min(60, 3 * 2**attempt)) + draw.span(1, 900)
+    stage.hang(at + 20 * MS, rank)
+    also = ("software", "network", "rank_hang")
     return stage.close(
-        "A pipeline removes what it takes for old; only counters of deleted objects tell.",
-        (stage.innocent("data", rank, also=also),),
+        "A model server was scaled down; what it scores was read from AIStore long before.",
+        (stage.innocent("infrastructure", rank, also=also),),
     )
+
+
+@kind(hangs=False, trains=False, hosts=2)
+def mesh_not_connected(stage: Stage) -> Scenario:
+    """gloo takes the address of a bridge of containers: the ranks of one host cannot reach those of another."""
+    job, torch = stage.job, stage.params.torch_release
+    job.start()
+    at = stage.mark(job.begin + seconds(0.3), "every rank opens a group of gloo")
+    tree = f"{torch.source_tree}third_party/gloo/gloo/transport/tcp"
+    said = f"Gloo connectFullMesh failed with [{tree}/pair.cc:144] no error"
+    for rank in range(job.job.world):
+        then = at + seconds(0.9) + rank * 410_000
+        line = watchdog.cpp(job.job, rank, then, 143, said, file="ProcessGroupGloo.cpp")
+        job.say(then, rank, line)
+        raised = sdk.Raised(loss_frames(stage, 'dist.new_group(backend="gloo")'), f"RuntimeError: {said}")
+        job.raise_on(then + 3 * MS, rank, sdk.traceback(raised))
+    _everywhere(stage, at + seconds(1.9))
+    also = ("software", "infrastructure")
+    made: Expect = replace(stage.innocent("network", also=also), culprit_ranks=None)
+    return stage.close("Nobody has set GLOO_SOCKET_IFNAME.", (made,))

@@ -1,170 +1,150 @@
-"""Faults of one rank's program or device, of the untouched part; storage is innocent, in some of them loud."""
+"""Faults of one rank's program, device or samples, of the untouched part; storage is innocent, in some of them loud."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.loaders import in_worker, no_descriptor_left
-from benchmarks.accuracy.generate.faults.requests import object_path
-from benchmarks.accuracy.generate.faults.script import loss_frames
+from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.script import loss_frames, raise_and_exit
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.noise import mountpath_before, restart_before, tenant_rejected
-from fixtures.generator import sdk, watchdog
+from benchmarks.accuracy.generate.noise import mountpath_before, tenant_out_of_space, tenant_rejected
+from fixtures.generator import sdk
 from fixtures.generator.model import Expect, Scenario
 from fixtures.generator.moment import MS, seconds
-from fixtures.generator.stage import Stage, utterance
-from fixtures.generator.torchrun import Exit, since
+from fixtures.generator.stage import Stage
+from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("training", "untouched")
 
-#: NCCL that comes with a PyTorch release.
-NCCL = {201: "2.18.5", 208: "2.27.3", 212: "2.28.9", 214: "2.29.3"}
-HEARTBEAT_S = 480
-STUCK = (
-    f"ProcessGroupNCCL's watchdog got stuck for {HEARTBEAT_S} seconds without making progress in monitoring enqueued "
-    "collectives. This typically indicates a NCCL/CUDA API (e.g., CudaEventDestroy) hang blocking the watchdog, and "
-    "could be triggered by another thread holding the GIL inside a CUDA api (for example, CudaEventDestroy), or other "
-    "deadlock-prone behaviors.If you suspect the watchdog is not actually stuck and a longer timeout would help, you "
-    "can either increase the timeout (TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC) to a larger value or disable the heartbeat "
-    "monitor (TORCH_NCCL_ENABLE_MONITORING=0).If either of aforementioned helps, feel free to file an issue to PyTorch "
-    "about the short timeout or false positive abort; otherwise, please attempt to debug the hang. "
-)
 
-
-@kind(hangs=False, torch_order=205, min_timeout_s=600)
-def watchdog_stuck(stage: Stage) -> Scenario:
-    """A rank holds Python's lock inside a call of CUDA: its own monitor ends it before the others time out."""
-    stage.open()
-    job, rank, at, torch = stage.job, stage.culprit, stage.at, stage.params.torch_release
-    stage.mark(at, f"rank {rank} hangs in a call of CUDA and holds the GIL")
-    over, tag = at + seconds(HEARTBEAT_S) + stage.draw.child("beat").span(200, 9_000), torch.group_tag(rank)
-    job.say(over, rank, watchdog.cpp(job.job, rank, over, max(torch.received - 260, 1400), tag + STUCK))
-    hint = "Could not acquire GIL within 300 ms on exit, possible GIL induced hang"
-    then = over + 331 * MS
-    job.say(then, rank, watchdog.cpp(job.job, rank, then, max(torch.preparing - 120, 1390), tag + hint))
-    reason = "Terminating the process after attempting to dump debug info, due to ProcessGroupNCCL watchdog hang."
-    last = then + seconds(8.1)
-    job.say(last, rank, watchdog.cpp(job.job, rank, last, max(torch.received - 290, 1380), tag + reason, "F"))
-    job.agents_end([Exit(rank, last + 30 * MS, -6)], last + 30 * MS)
-    also = ("software", "gpu")
-    return stage.close(
-        "A thread frees events of CUDA while the driver waits for another thread, which waits for Python's lock.",
-        (stage.innocent("rank_hang", rank, also=also),),
-    )
-
-
-@kind(reads=True)
-def too_many_files(stage: Stage) -> Scenario:
-    """A rank has as many files open as it may: it can open no connection, and no loader process can reach it."""
-    rank, at, job = stage.culprit, stage.at, stage.job
-    draw = stage.draw.child("files")
-    stage.open()
-    stage.mark(at - seconds(2.2), f"rank {rank} has as many files open as it may")
-    then, raised = at - seconds(1.1), at + draw.span(7_000, 16_000)
-    for attempt in range(4):
-        node = stage.cluster.target(draw.whole(0, 99))
-        cause = no_descriptor_left(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
-        text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, utterance(draw)), cause)
-        wait = round(draw.between(1.0, 2.0**attempt + 0.5), 2)
-        if then < raised - seconds(1):
-            job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectionError", text))
-        then += seconds(wait)
-    site = job.job.build["site"]
-    said = (
-        "RuntimeError: Too many open files. Communication with the workers is no longer possible. Please increase the "
-        "limit using `ulimit -n` in the shell or change the sharing strategy by calling "
-        "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
-    )
-    caller = sdk.main_frames(
-        job.job,
-        stage.step,
-        sdk.Frame(f"{site}/torch/utils/data/dataloader.py", 1283, "_get_data", "success, data = self._try_get_data()"),
-        sdk.Frame(f"{site}/torch/utils/data/dataloader.py", 1165, "_try_get_data", "raise RuntimeError("),
-    )
-    job.raise_on(raised, rank, sdk.traceback(sdk.Raised(caller, said)))
-    stage.hang(at + 340 * MS, rank)
-    also = ("infrastructure", "data_loading_stall")
-    return stage.close(
-        "Every tensor that a loader process hands over costs a descriptor; the limit is that of a login shell.",
-        (stage.innocent("software", rank, also=also),),
-    )
-
-
-@kind(hangs=False, reads=True, lead_s=80.0)
-def transcript_not_utf8(stage: Stage) -> Scenario:
-    """A transcript was written in another encoding; a target has lost a disk minutes before."""
+@kind(hangs=False, lead_s=75.0)
+def nan_on_one_rank(stage: Stage) -> Scenario:
+    """One rank finds a loss that is no number before it is averaged away, and names itself. A disk failed before."""
     beside(stage, mountpath_before)
     stage.open()
-    rank, at, draw = stage.culprit, stage.at, stage.draw.child("transcript")
-    stage.mark(at, f"rank {rank} reads a transcript that is not UTF-8")
-    frame = sdk.Frame(stage.job.job.script, 88, "parse", 'text = sample["txt"].decode("utf-8")', True)
-    where = f"byte 0x{draw.pick(('e9', 'fc', 'e4', 'f1'))} in position {draw.whole(9, 160)}"
-    text = f"'utf-8' codec can't decode {where}: invalid continuation byte"
-    in_worker(stage, at, rank, "UnicodeDecodeError", text, (frame,))
+    job, rank, at = stage.job.job, stage.culprit, stage.at
+    stage.mark(at, f"the loss of rank {rank} is not a number")
+    place = f"Rank {rank}, node {job.hosts[job.node_of(rank)]}, device {job.local_rank(rank)}, iteration {stage.step}"
+    text = f"RuntimeError: {place}: Unexpected result nan (message='found NaN in local forward loss calculation')"
+    raise_and_exit(
+        stage, at, rank, text, "rerun_state_machine.validate_result(result=loss, rejection_func=torch.isnan)"
+    )
+    also = ("data", "gpu")
+    return stage.close("A mask without a true entry.", (stage.innocent("software", rank, also=also),))
+
+
+@kind(hangs=False)
+def kernel_cache_race(stage: Stage) -> Scenario:
+    """Ranks compile the same kernel into one folder on NFS: one of them finds its file gone when it renames it."""
+    stage.open()
+    rank, at, site = stage.culprit, stage.at, stage.job.job.build["site"]
+    draw = stage.draw.child("kernel")
+    stage.mark(at, f"rank {rank} loses a race for a compiled kernel")
+    folder = f"/home/svc-train/.triton/cache/{draw.token(32, '0123456789abcdef')}"
+    name = draw.pick(("_rms_norm_bwd_dx_fused.ttir", "_fused_linear_ce_fwd.cubin", "_rotary_kernel.ptx"))
+    part = f"{folder}/{name}.tmp.pid_{stage.job.job.rank_pids[rank]}_{draw.whole(10_000, 990_000)}"
+    frames = (
+        *loss_frames(stage, "loss = criterion(model(batch), batch)"),
+        sdk.Frame(
+            f"{site}/triton/compiler/compiler.py", 482, "compile", "fn_cache_manager.put(next_module, ir_filename)"
+        ),
+        sdk.Frame(f"{site}/triton/runtime/cache.py", 109, "put", "os.replace(temp_path, filepath)"),
+    )
+    text = f"FileNotFoundError: [Errno 2] No such file or directory: '{part}' -> '{folder}/{name}'"
+    stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
     stage.job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
-    return stage.close("A supplier exports from a spreadsheet.", (stage.innocent("data", rank, also=("software",)),))
-
-
-@kind()
-def gpu_slows_down(stage: Stage) -> Scenario:
-    """A GPU gets hot, runs ever slower and then not at all; a report of stragglers names its rank before."""
-    beside(stage, tenant_rejected)
-    stage.open()
-    job, rank, at = stage.job, stage.culprit, stage.at
-    began = stage.mark(at - seconds(31), f"the GPU of rank {rank} runs at a fraction of its clock")
-    named = f"Affected ranks: {{{rank}}}"
-    for turn, words in enumerate(("Some GPUs performance dropped.", "Some GPUs have worse relative performance.")):
-        for later in (0.4, 15.2):
-            then = began + seconds(later) + turn * 3 * MS
-            text = f"STRAGGLER DETECTION WARNING: {words} {named}"
-            job.note(then, 0, text, "W", 118, "straggler_det_callback")
-    stage.hang(at + 20 * MS, rank)
-    also = ("rank_hang", "infrastructure")
-    return stage.close("A fan has failed.", (stage.innocent("gpu", rank, also=also),))
-
-
-@kind(culprit=0, lead_s=150.0)
-def tracker_waits(stage: Stage) -> Scenario:
-    """Rank 0 waits for an upload to an experiment tracker that does not answer. A target was restarted before."""
-    beside(stage, restart_before)
-    stage.open()
-    job, at, draw = stage.job, stage.at, stage.draw.child("tracker")
-    name = f"model-{job.job.job_id}:v{stage.step // 60}"
-    job.note(at - 30 * MS, 0, f"logging artifact {name} to W&B and waiting for it", "W", 127)
-    stage.mark(at, "the experiment tracker does not answer")
-    for after, error in ((11.2, "ReadTimeout"), (39.8, "ConnectionError"), (104.0, "ReadTimeout")):
-        then = at + seconds(after) + draw.span(1, 900)
-        if after < job.job.timeout_s - 4:
-            job.say(then, 0, f"wandb: Network error ({error}), entering retry loop.")
-    stage.hang(at + 20 * MS, 0)
-    also = ("software", "network")
-    return stage.close("The tracker's server is being upgraded.", (stage.innocent("rank_hang", 0, also=also),))
+    also = ("infrastructure",)
+    return stage.close(
+        "The cache of compiled kernels lies in a home folder.", (stage.innocent("software", rank, also=also),)
+    )
 
 
 @kind(hangs=False, trains=False)
-def gpu_claimed_twice(stage: Stage) -> Scenario:
-    """Two ranks of a host have chosen the same GPU: NCCL refuses the first collective."""
-    job, torch = stage.job, stage.params.torch_release
+def too_few_shards(stage: Stage) -> Scenario:
+    """A run on more GPUs has fewer shards than loader processes: every rank is told so before its first step."""
+    beside(stage, tenant_out_of_space)
+    job, site = stage.job, stage.job.job.build["site"]
     job.start()
-    rank, own = stage.culprit, job.job.ranks_of(job.job.node_of(stage.culprit))
-    other = own[(own.index(rank) + 1) % len(own)]
-    at = stage.mark(job.begin + seconds(0.3), f"ranks {rank} and {other} use one GPU")
-    bus = f"{stage.draw.child('bus').whole(0x10, 0xDB):x}000"
-    for one, two in ((rank, other), (other, rank)):
-        host, pid = job.job.hosts[job.job.node_of(one)], job.job.rank_pids[one]
-        text = f"Duplicate GPU detected : rank {one} and rank {two} both on CUDA device {bus}"
-        then = at + one * 310_000
-        head = f"\n{host}:{pid}:{pid + 51} [{job.job.local_rank(rank)}] init.cc:871 NCCL WARN"
-        job.say(then, one, f"{head} {text}\n")
-        place = f"{torch.source_tree}torch/csrc/distributed/c10d/" + ("NCCLUtils.cpp:77" if torch.order > 206 else "")
-        place += "" if torch.order > 206 else "ProcessGroupNCCL.cpp:1333"
-        known = since(NCCL, torch.order)
-        error = f"NCCL error in: {place}, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version {known}"
-        advice = f"ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n{text}"
-        frames = loss_frames(stage, "dist.broadcast(weights, src=0)")
-        raised = sdk.Raised(frames, f"torch.distributed.DistBackendError: {error}\n{advice}")
-        job.raise_on(then + 4 * MS, one, sdk.traceback(raised))
-    job.agents_end([Exit(rank, at + 800 * MS, 1)], at + 800 * MS)
-    made: Expect = replace(stage.innocent("software", also=("gpu", "infrastructure")), culprit_ranks=None)
-    return stage.close("A script sets CUDA_VISIBLE_DEVICES by hand.", (made,))
+    at = stage.mark(job.begin + seconds(0.2), "every rank counts fewer shards than loader processes")
+    frames = (
+        *loss_frames(stage, "loader = get_wds_dataset(args, preprocess)"),
+        sdk.Frame(
+            f"{site}/open_clip_train/data.py",
+            418,
+            "get_wds_dataset",
+            "assert num_shards >= args.workers * args.world_size, 'number of shards must be >= total workers'",
+        ),
+    )
+    raised = sdk.traceback(sdk.Raised(frames, "AssertionError: number of shards must be >= total workers"))
+    for rank in range(job.job.world):
+        job.raise_on(at + rank * 330_000, rank, raised)
+    exits = [Exit(rank, at + 800 * MS + rank * MS, 1) for rank in range(0, job.job.world, job.job.ranks_per_node)]
+    job.agents_end(exits, at + 900 * MS)
+    made: Expect = replace(stage.innocent("software", also=("data",)), culprit_ranks=None)
+    return stage.close("The number of nodes was doubled, the data set was not.", (made,))
+
+
+@kind(hangs=False, reads=True)
+def duplicate_member(stage: Stage) -> Scenario:
+    """A shard was written by two processes and has a name twice: a loader process does not know which one to take."""
+    beside(stage, tenant_rejected)
+    stage.open()
+    rank, at, site = stage.culprit, stage.at, stage.job.job.build["site"]
+    draw = stage.draw.child("twice")
+    stage.mark(at, f"rank {rank} reads a shard that has a name twice")
+    frames = (
+        sdk.Frame(
+            f"{site}/webdataset/filters.py", 84, "__call__", "for sample in self.f(data, *self.args, **self.kw):"
+        ),
+        sdk.Frame(f"{site}/webdataset/tariterators.py", 251, "group_by_keys", "raise ValueError("),
+    )
+    keys = "dict_keys(['__key__', '__url__', 'flac', 'json'])"
+    text = f"utt-{draw.whole(0, 99_999):05d}.flac: duplicate file name in tar file flac {keys}"
+    in_worker(stage, at, rank, "ValueError", text, frames)
+    stage.job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+    return stage.close(
+        "A step of the preparation was started twice and appended to its own output.",
+        (stage.innocent("data", rank, also=("software",)),),
+    )
+
+
+@kind(reads=True, words_only=True)
+def filter_drops_all(stage: Stage) -> Scenario:
+    """A rank has the longest cuts of all, and a limit drops every one of them: it draws on and on. A tenant is full."""
+    beside(stage, tenant_out_of_space)
+    stage.open()
+    job, rank, at = stage.job, stage.culprit, stage.at
+    draw = stage.draw.child("filter")
+    stage.mark(at, f"rank {rank} drops every cut that it draws")
+    dropped = 0
+    for after in (0.03, 9.8, 31.4, 77.7, 151.2):
+        dropped += draw.whole(21_000, 64_000)
+        if after < job.job.timeout_s - 4:
+            text = f"{dropped} cuts in a row are longer than max_duration=20.0 s and dropped, no batch yet"
+            job.note(at + seconds(after), rank, text, "W", 203, "sampler")
+    stage.hang(at + 60 * MS, rank)
+    also = ("software", "data_loading_stall", "rank_hang")
+    return stage.close(
+        "Recordings of meetings came into a corpus of commands.", (stage.innocent("data", rank, also=also),)
+    )
+
+
+@kind(hangs=False)
+def breakpoint_left(stage: Stage) -> Scenario:
+    """A breakpoint stands behind a condition that few batches meet: without a terminal the debugger ends at once."""
+    stage.open()
+    job, rank, at = stage.job, stage.culprit, stage.at
+    stage.mark(at, f"rank {rank} comes to a breakpoint")
+    script = job.job.script
+    job.say(at - 12 * MS, rank, f"> {script}(166)clip_gradients()\n-> if total_norm > 1e4:\n(Pdb) ")
+    frames = (
+        sdk.Frame(script, 212, "<module>", "main()"),
+        sdk.Frame(script, 194, "main", "norm = clip_gradients(model, 1.0)", True),
+        sdk.Frame(script, 166, "clip_gradients", "if total_norm > 1e4:"),
+        sdk.Frame("/opt/conda/lib/python3.11/bdb.py", 90, "trace_dispatch", "return self.dispatch_line(frame)", True),
+        sdk.Frame("/opt/conda/lib/python3.11/bdb.py", 115, "dispatch_line", "if self.quitting: raise BdbQuit"),
+    )
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, "bdb.BdbQuit")))
+    job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
+    return stage.close("Somebody has looked for a spike last week.", (stage.innocent("software", rank),))
