@@ -41,7 +41,7 @@ every as (
     select failure_id, 4, 'client', 'Give reads a time-out below the collective''s (' || coalesce((timeout_ms // 1000)::varchar || ' s', 'its time-out') || '), so that a stuck read becomes an error with a name instead of a silent hang.',
         'rank ' || culprit_rank::varchar || ' hung without an error of its own'
     from lead
-    where crash_pattern is null and culprit_rank is not null and failure_class in ('data_loading_stall', 'storage_io')
+    where crash_pattern is null and culprit_rank is not null and failure_class in ('data_loading_stall', 'storage_io') and activity is distinct from 'decoding' and activity is distinct from 'batch_preparation'
     union all
     select failure_id, 5, 'client', 'Check that a batch is complete before it is used: a streamed batch that breaks off ends with status 200 and fewer entries.',
         received_count::varchar || ' of ' || coalesce(expected_count::varchar, '?') || ' entries came, without an error'
