@@ -23,6 +23,7 @@ from (
         ('chain_gap_s', 60.0, 'steps of one x-get-batch chain without a common cause lie closer than this'),
         ('chain_adjacent_s', 2.0, 'lines of one work item on one node are written within milliseconds'),
         ('fault_slack_s', 5.0, 'clock error and flush order between two nodes'),
+        ('soft_errors_least', 6.0, 'max_soft_errs of a batch is 8, or 6 in 4.1: more missing entries than that break it'),
         ('stale_effect_s', 900.0, 'streams opened under an old cluster map stay broken until the xaction ends'),
         ('window_margin_s', 120.0, 'what leads to a collective time-out begins up to two minutes before its wait'),
         ('usual_line_s', 1800.0, 'a kind of unknown line that comes three times or more over longer than this is usual, and tells nothing'),

@@ -3,6 +3,7 @@
 -- reads: ais_file, ais_event, node_process, node_status
 -- public: yes
 -- stored: yes
+-- note: A daemon without a log and a status is what the lines of others call it: p[...] is a proxy.
 create or replace view node as
 with file as (
     select
@@ -18,7 +19,7 @@ with file as (
     group by cluster, node_id
 ),
 mentioned as (
-    select cluster, peer_node_id as node_id, count(*) as mention_count
+    select cluster, peer_node_id as node_id, case when bool_or(contains(text, 'p[' || peer_node_id || ']')) then 'proxy' end as role
     from ais_event
     where peer_node_id is not null and node_effect is not null and subject = 'peer'
     group by cluster, peer_node_id
@@ -50,7 +51,7 @@ seen as (
 select
     e.cluster,
     e.node_id,
-    coalesce(f.role, a.role, 'target') as role,
+    coalesce(f.role, a.role, m.role, 'target') as role,
     f.host,
     coalesce(a.pod, f.pod) as pod,
     coalesce(a.version, f.version) as version,
@@ -63,4 +64,5 @@ select
 from every as e
 left join file as f on f.cluster = e.cluster and f.node_id = e.node_id
 left join stated as a on a.cluster = e.cluster and a.node_id = e.node_id
+left join mentioned as m on m.cluster = e.cluster and m.node_id = e.node_id
 left join seen as s on s.cluster = f.cluster and s.node_id = f.node_id

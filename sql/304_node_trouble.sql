@@ -8,7 +8,7 @@ with sign as (
     select
         cluster, node_id, utc_ns, utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns, file_id, line_no, text, effect, pattern = 'other_error' as is_error,
         case
-            when effect = 'out_of_space' then 'out_of_space'
+            when effect = 'out_of_space' or (effect = 'io_error' and contains(text, 'no space left on device')) then 'out_of_space'
             when effect in ('disk_fault', 'mountpath_disabled') then 'disk_fault'
             when effect in ('oom', 'low_memory') then 'memory'
             when effect = 'pressure' and pattern = 'ais_disk_busy' and not regexp_matches(text, '[MGT]i?B/s') then 'disk_slow'

@@ -5,7 +5,7 @@
 -- stored: yes
 -- empty without: rank_request
 -- empty without: get_batch_chain, get_batch_chain_step
--- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count. Of equal ties that of the error goes before that of a retry.
+-- note: lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
 create or replace view chain_rank_match as
 with request as (
     select * from rank_request where outcome in ('error', 'short', 'retry', 'missing', 'chained', 'pending') and cluster is not null
@@ -29,7 +29,7 @@ by_node as (
         case when r.node_id = c.suspect_node_id then 0.92 when r.node_id = c.designated_node_id then 0.8 else 0.7 end as score,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
-    join get_batch_chain as c on c.cluster = r.cluster and r.node_id in (c.suspect_node_id, c.designated_node_id)
+    join get_batch_chain as c on c.cluster = r.cluster and (r.node_id = c.suspect_node_id or (r.node_id = c.designated_node_id and not contains(coalesce(r.url, r.text, ''), '/v1/objects/')))
         and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
 ),
 by_xid as (

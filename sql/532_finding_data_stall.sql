@@ -3,7 +3,7 @@
 -- reads: failure_lead, unanswered_node
 -- stored: yes
 -- empty without: failure_lead
--- note: Requests that one target left unanswered accuse storage, also where its address tells no node.
+-- note: That storage was quiet speaks against a rank that waits for it, not against one that decodes. Requests that one target left unanswered accuse storage, also where its address tells no node.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -34,7 +34,7 @@ select
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
     list_concat(
-        case when is_storage_seen and fault_count = 0 and q.failure_id is null then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
+        case when is_storage_seen and fault_count = 0 and q.failure_id is null and activity not in ('decoding', 'batch_preparation') then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts
 from failure_lead as f

@@ -3,7 +3,7 @@
 -- reads: failure_case, root_cause, get_batch_chain, node_fault, storage_link
 -- stored: yes
 -- empty without: failure_case
--- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's chain, node or rank.
+-- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's chain, node or rank; a fault that was on longer has none of its own here, and an error without a stamp is not put before the moment the rank stopped keeping up.
 create or replace view failure_window as
 with cause as (
     select
@@ -22,10 +22,10 @@ select
     f.failure_id,
     greatest(f.low_ns, least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, f.spoke_ns)) as started_ns,
     greatest(f.ended_ns, f.spoke_ns) as ended_ns,
-    greatest(f.low_ns, least(
-        c.sign_ns,
-        case when f.crash_ns is null then null when f.crash_ns = f.crash_latest_ns then f.crash_ns else least(f.crash_latest_ns, greatest(f.hang_start_ns, f.crash_ns)) end,
+    least(
+        case when c.sign_ns >= f.low_ns then c.sign_ns end,
+        case when f.crash_ns is not null then greatest(f.low_ns, case when f.crash_ns = f.crash_latest_ns then f.crash_ns else least(f.crash_latest_ns, greatest(coalesce(f.hang_start_ns, f.stall_ns), f.crash_ns)) end) end,
         f.spoke_ns
-    )) as first_error_ns
+    ) as first_error_ns
 from failure_case as f
 left join cause as c on c.failure_id = f.failure_id

@@ -7,7 +7,7 @@
 -- note: "to" is storage, client or training. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
 create or replace view recommendation as
 with lead as (
-    select l.*, r.storage_verdict, r.failure_class
+    select l.*, r.storage_verdict, r.failure_class, r.failure_kind
     from failure_lead as l
     join root_cause as r on r.failure_id = l.failure_id and r.place = 1
 ),
@@ -38,10 +38,11 @@ every as (
     join pattern as p on p.pattern = l.alike_pattern and p.format = 'worker'
     where l.culprit_rank is null and p.fix is not null
     union all
+    select failure_id, 2, 'client', 'Compare the names that the batch asked for with what the bucket holds (the manifest, ais ls): entries of it are not there.', 'entries were missing, and no node was in trouble' from lead where failure_kind = 'entries_missing'
+    union all
     select failure_id, 4, 'client', 'Give reads a time-out below the collective''s (' || coalesce((timeout_ms // 1000)::varchar || ' s', 'its time-out') || '), so that a stuck read becomes an error with a name instead of a silent hang.',
         'rank ' || culprit_rank::varchar || ' hung without an error of its own'
-    from lead
-    where crash_pattern is null and culprit_rank is not null and failure_class in ('data_loading_stall', 'storage_io')
+    from lead where crash_pattern is null and culprit_rank is not null and failure_class in ('data_loading_stall', 'storage_io') and activity is distinct from 'decoding' and activity is distinct from 'batch_preparation'
     union all
     select failure_id, 5, 'client', 'Check that a batch is complete before it is used: a streamed batch that breaks off ends with status 200 and fewer entries.',
         received_count::varchar || ' of ' || coalesce(expected_count::varchar, '?') || ' entries came, without an error'
