@@ -1,0 +1,70 @@
+-- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
+-- grain: one row a failure, culprit rank and fault of a node
+-- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, node_fault, node, job_cluster, fault_kind, threshold
+-- stored: yes
+-- empty without: node_fault
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client.
+create or replace view link_by_fault as
+with reach as (
+    select
+        max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as slack_ns,
+        max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
+        max(value) filter (where name = 'fault_bite_s') as bite_s,
+        max(value) filter (where name = 'cluster_sure') as sure,
+        max(value) filter (where name = 'unsaid_refusal_factor') as unsaid_factor
+    from threshold
+),
+asked as (
+    select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
+    from rank_request as r
+    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and (n.role = 'target' or r.outcome = 'retry')
+    where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
+    group by r.failure_id, r.rank, r.node_id, r.outcome = 'pending'
+),
+asking as (
+    select distinct failure_id, rank from asked where is_pending
+),
+faulty as (
+    select
+        f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
+        case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight,
+        (f.stall_ns - n.started_ns) / 1e9 as lag_s,
+        q.node_id is not null as is_asked,
+        coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
+        coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
+        case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
+            * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
+            * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
+            * case when c.certainty >= p.sure then 1.0 else c.certainty end
+            * case when q.node_id is null and o.rank is not null then 0.5 else 1.0 end as fit
+    from failure_case as f
+    join culprit_cause as u on u.failure_id = f.failure_id
+    join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    cross join reach as p
+    join node_fault as n on n.cluster = c.cluster
+        and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns
+        and n.ended_ns >= f.stall_ns - p.slack_ns
+    left join fault_kind as k on k.fault_kind = n.fault_kind
+    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
+        and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
+    left join asking as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
+    left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
+    where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
+)
+select
+    failure_id,
+    rank,
+    node_id,
+    case when is_asked and has_error then 'error_node' when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind,
+    fault_id,
+    fault_kind,
+    fit * case
+        when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
+        when is_asked then greatest(weight, stale_weight) * 0.98
+        when fault_kind = 'stale_membership' then stale_weight
+        else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
+    end as score,
+    lag_s,
+    file_id, line_no, client_file_id, client_line_no
+from faulty

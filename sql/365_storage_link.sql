@@ -1,0 +1,51 @@
+-- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests without an answer, or an error that names both.
+-- grain: one row a failure, culprit rank, node and kind of tie
+-- reads: failure_case, link_by_chain, link_by_fault, unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file, clock, threshold
+-- stored: yes
+-- empty without: failure_case
+-- empty without: link_by_chain, link_by_fault, unanswered_node, named_error
+-- note: Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that no pattern knows and that names what the rank could not read.
+create or replace view storage_link as
+with sureness as (
+    select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
+    from worker_file as w
+    join clock as k on k.file_id = w.file_id
+    join threshold as t on t.name = 'assumed_clock_factor'
+    where w.kind = 'worker_log'
+    group by w.job_id, t.value
+),
+unexplained as (
+    select failure_id, rank, node_id, 'unanswered' as link_kind, 'unanswered' as fault_kind, 0.9 as strength, file_id, line_no, file_id as client_file_id, line_no as client_line_no
+    from unanswered_node
+    where node_id is not null
+    union all
+    select failure_id, rank, node_id, 'error_line', 'unexplained', 1.1, file_id, line_no, client_file_id, client_line_no
+    from named_error
+),
+every as (
+    select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
+    from link_by_chain
+    union all
+    select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
+    from link_by_fault
+    union all
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null, null, q.fault_kind, r.chain_weight * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+    from unexplained as q
+    join fault_kind as k on k.fault_kind = q.fault_kind
+    join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
+    join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
+)
+select
+    t.failure_id,
+    t.rank,
+    t.node_id,
+    t.link_kind,
+    t.chain_id,
+    t.fault_id,
+    t.fault_kind,
+    least(t.score * case when t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end, 0.98)::double as score,
+    round(t.lag_s::double, 3) as lag_s,
+    t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known
+from every as t
+join failure_case as f on f.failure_id = t.failure_id
+left join sureness as s on s.job_id = f.job_id
