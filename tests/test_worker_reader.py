@@ -113,6 +113,23 @@ def test_a_message_that_goes_on_gives_its_address() -> None:
     assert len(events(found)) == 2
 
 
+def test_tracebacks_that_ranks_handed_over() -> None:
+    """Tracebacks of a checkpoint that failed belong to the ranks named behind them, not to the one that prints them."""
+    body = TRACEBACK.partition("\n")[2]
+    text = (
+        TRACEBACK
+        + "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([3, 5])\n"
+        + f"Traceback (most recent call last): (RANK 3)\n{body}OSError: [Errno 122] Disk quota exceeded: '/home/c/__3_0'\n"
+        + f"Traceback (most recent call last): (RANK 5)\n{body}KeyError: 'optimizer'"
+    )
+    found = read_worker("".join(tagged(text, "[rank0]: ")))
+    assert told(found, "exception", "rank", "is_chained") == [
+        ("CheckpointException", 0, True),
+        ("OSError", 3, False),
+        ("KeyError", 5, False),
+    ]
+
+
 def test_a_stamped_line_ends_a_traceback() -> None:
     """A traceback without its exception ends where a stamped line begins, and that line is read."""
     found = read_worker(TRACEBACK + RETRY.format("2026-11-20 22:14:51,102", 1))

@@ -23,7 +23,8 @@ _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
 _CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
 #: One blank may have gone with a collector's prefix.
 _INDENTED = (b"  ", b"\t", b" \t", b' File "')
-_TRACEBACK = b"Traceback (most recent call last):"
+#: A header, with the rank that handed its traceback over to the others (torch.distributed.checkpoint, PyTorch 2.0 to 2.15).
+_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
@@ -52,7 +53,7 @@ _SERVICES = tuple(
         ("log_upload", "wandb|mlflow|neptune|comet_ml|clearml|aim|swanlab|sentry_sdk|opentelemetry"),
         ("hub_wait", "huggingface_hub|modelscope|transformers/utils/hub|timm/models/_hub|gdown|torch/hub"),
         (
-            "other_service",
+            "another_service",
             "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
             "|sqlalchemy|kafka",
         ),
@@ -77,7 +78,7 @@ def key_of(prefix: LinePrefix) -> Key:
 def frame_kind_of(paths: list[str]) -> str:
     """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
     data_loading, collective or other. The innermost known frame decides, but what a client of another
-    service asked for is log_upload, hub_wait or other_service."""
+    service asked for is log_upload, hub_wait or another_service."""
     for kind, regex in _SERVICES:
         if any(regex.search(path) for path in paths):
             return kind
@@ -106,6 +107,7 @@ class TracebackBlock:
     paths: list[str] = field(default_factory=list)
     user_location: str | None = None
     collective: str | None = None
+    of_rank: int | None = None
     rows: list[Row] = field(default_factory=list)
 
     def wants(self, message: bytes) -> str:
@@ -114,8 +116,9 @@ class TracebackBlock:
         text = message.strip()
         if self.line_count > MAX_BLOCK_LINES:
             return "end"
-        if text.endswith(_TRACEBACK):
-            self._chain()
+        header = _TRACEBACK.search(text)
+        if header is not None:
+            self._open(header.group(1))
             return "frame"
         if not text:
             return "frame"
@@ -133,8 +136,14 @@ class TracebackBlock:
             return "frame"
         return "follow"
 
-    def _chain(self) -> None:
-        if self.rows:
+    def _open(self, rank: bytes | None) -> None:
+        """A further traceback: of an exception that this one follows from, or of a rank that handed it over."""
+        is_of_peer = self.of_rank is not None and rank is not None
+        self._chain(is_cause=not is_of_peer)
+        self.of_rank = int(rank) if rank is not None else None
+
+    def _chain(self, *, is_cause: bool = True) -> None:
+        if self.rows and is_cause:
             self.rows[-1]["is_chained"] = True
         self.state = "frames"
         self.paths, self.user_location = [], None
@@ -166,6 +175,8 @@ class TracebackBlock:
         row["frame_kind"] = self.frame_kind()
         row["user_location"] = row.get("user_location") or self.user_location
         row["collective"] = self.collective
+        if self.of_rank is not None:
+            row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
         self.rows.append(row)
         self.state = "named"
 
