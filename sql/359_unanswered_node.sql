@@ -1,22 +1,38 @@
 -- A target that left the requests of a rank without an answer again and again, while the proxies sent the rank there.
 -- grain: one row a failure and rank
--- reads: failure_case, rank_request, node, threshold
+-- reads: failure_case, failed_rank, rank_request, node, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
 create or replace view unanswered_node as
-with failed as (
+with recent as (
     select
-        r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
-        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') and regexp_matches(coalesce(r.url, r.text), '/v1/(objects|ml/moss)/')
-            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
-        contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch
+        r.*, coalesce(i.host, r.file_id::varchar) as host,
+        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') as is_taken,
+        regexp_matches(r.text, '\[Errno 113\]|No route to host|[Cc]onnect timeout|ConnectTimeout|\[Errno 110\]') as is_path
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as t on t.name = 'stall_reach_s'
-    left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
+    left join failed_rank as i on i.job_id = r.job_id and i.attempt = r.attempt and i.rank = r.rank
     where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= f.stall_ns - t.value::bigint * 1000000000
+),
+shut as (
+    select failure_id, endpoint
+    from recent
+    where is_path
+    group by failure_id, endpoint
+    having count(distinct host) > 1
+),
+failed as (
+    select
+        r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
+        (r.is_taken or (r.is_path and s.endpoint is not null)) and regexp_matches(coalesce(r.url, r.text), '/v1/(objects|ml/moss)/')
+            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
+        contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch
+    from recent as r
+    left join shut as s on s.failure_id = r.failure_id and s.endpoint = r.endpoint
+    left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
 )
 select
     failure_id,

@@ -17,9 +17,9 @@ judged as (
         f.crash_pattern like 'fs\_%' escape '\' as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
-        regexp_matches(f.crash_pattern, 'sdk_(backend_failed|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
+        regexp_matches(f.crash_pattern, 'sdk_(backend_failed|keys_unavailable|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
         regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract') as is_cut_answer,
-        f.crash_pattern in ('http_server_error', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed') or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
+        f.crash_pattern in ('http_server_error', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed', 'sdk_keys_unavailable') or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
     left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
@@ -37,7 +37,7 @@ judgement as (
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-            when is_storage_seen and not is_server_word and status_code is null and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed', 'storage_client_error', 'storage_answer_unreadable', 'storage_checksum_mismatch', 'storage_read_failed') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
+            when is_storage_seen and not is_server_word and status_code is null and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed', 'storage_client_error', 'storage_answer_unreadable', 'storage_checksum_mismatch', 'http_checksum_mismatch', 'storage_read_failed') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 then case when open_node_id is not null then 'batch_left_open' when regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
             when covered_count > 0 then 'storage_logs_partial'
             else 'client_side_only'
@@ -46,7 +46,7 @@ judgement as (
 )
 select
     failure_id, 'storage_unlinked' as finding,
-    case when crash_class = 'storage_io' and not is_tied then 'fired' else 'quiet' end as state,
+    case when (crash_class = 'storage_io' or (crash_class = 'network' and is_unanswered)) and not is_tied then 'fired' else 'quiet' end as state,
     case when kind in ('foreign_service', 'storage_logs_quiet') then 'network' when kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
     kind as failure_kind,
     case when kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when kind in ('foreign_service', 'storage_logs_quiet') or (kind = 'file_system' and is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,

@@ -1,25 +1,26 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead
+-- reads: failure_lead, unanswered_node
 -- stored: yes
 -- empty without: failure_lead
 -- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong; a request that found no local port never left the job's host.
 create or replace view finding_exception as
 with told as (
     select
-        *,
+        f.*, q.failure_id is not null as is_unanswered,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
         regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': ', '') as cause_words,
         coalesce(exception, alike_exception) as cause_exception,
         coalesce(crash_file_id, alike_file_id) as cause_file_id,
         coalesce(crash_line_no, alike_line_no) as cause_line_no
-    from failure_lead
+    from failure_lead as f
+    left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 )
 select
     failure_id,
     'exception' as finding,
-    case when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' when class is null then 'quiet' else 'quiet' end as state,
+    case when class = 'network' and is_unanswered then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
     class as failure_class,
     cause_pattern as failure_kind,
     case
