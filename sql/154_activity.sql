@@ -19,6 +19,7 @@ from (
         ('collective', 'inside a collective', 'Compare which collective each rank is in.'),
         ('backward', 'in the backward pass', 'Collectives of DDP run inside it: compare what each rank had enqueued (Flight Recorder), and look at the device of that rank.'),
         ('hub_wait', 'waiting for the Hugging Face hub, not for AIStore', 'Download models and data sets before the job starts (HF_HUB_OFFLINE=1).'),
+        ('another_service', 'waiting for another service, not AIStore', 'Look at that service, and give requests to it a time-out below that of the collective.'),
         ('compute', 'computing on the device', 'Look at the device of that rank: Xid in dmesg, clocks and ECC in nvidia-smi -q, py-spy dump --native.'),
         ('unknown', 'nothing tells', 'Take a stack when it hangs: py-spy dump --pid.'),
         ('step', 'in its training steps', 'Take a stack when it hangs: py-spy dump --pid.'),

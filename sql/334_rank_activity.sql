@@ -3,7 +3,7 @@
 -- reads: stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
+-- note: A rank's last stack counts. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
 create or replace view rank_activity as
 with main as (
     select *
@@ -27,6 +27,8 @@ words as (
     select
         w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank) as rank,
         case
+            when t.activity = 'storage_wait' and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
+                and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') then 'another_service'
             when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/') then 'storage_wait'
             when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
@@ -67,7 +69,7 @@ group by s.job_id, s.attempt, s.rank
 union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
-where c.frame_kind is not null and c.frame_kind not in ('other', 'other_service')
+where c.frame_kind is not null and c.frame_kind not in ('other', 'another_service')
 union all
 select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness, 0.7 as confidence, s.file_id, s.line_no, s.text
 from failure_signal as s

@@ -25,7 +25,7 @@ def raised(exception: str, *frames: str) -> Row:
         (("multiprocessing/connection.py",), "multiprocessing_peer_gone", "other"),
         (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "multiprocessing_peer_gone", "log_upload"),
         (("huggingface_hub/file_download.py", "requests/adapters.py"), "multiprocessing_peer_gone", "hub_wait"),
-        (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "other_service"),
+        (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "another_service"),
     ],
 )
 def test_a_bare_reset(frames: tuple[str, ...], pattern: str, kind: str) -> None:

@@ -55,7 +55,7 @@ FRAME_KINDS = (
     "collective",
     "log_upload",
     "hub_wait",
-    "other_service",
+    "another_service",
     "other",
 )
 MARKS = ("attempt_start", "attempt_end", "job_success")
