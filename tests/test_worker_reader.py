@@ -119,7 +119,7 @@ def test_tracebacks_that_ranks_handed_over() -> None:
     text = (
         TRACEBACK
         + "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([3, 5])\n"
-        + f"Traceback (most recent call last): (RANK 3)\n{body}OSError: [Errno 122] Disk quota exceeded: '/home/c/__3_0'\n"
+        + f"Traceback (most recent call last): (RANK 3)\n{body}OSError: [Errno 122] Disk quota exceeded: '/c/__3_0'\n"
         + f"Traceback (most recent call last): (RANK 5)\n{body}KeyError: 'optimizer'"
     )
     found = read_worker("".join(tagged(text, "[rank0]: ")))

@@ -23,7 +23,7 @@ _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
 _CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
 #: One blank may have gone with a collector's prefix.
 _INDENTED = (b"  ", b"\t", b" \t", b' File "')
-#: A header, with the rank that handed its traceback over to the others (torch.distributed.checkpoint, PyTorch 2.0 to 2.15).
+#: A header, with the rank that handed its traceback over to the others (checkpoints of PyTorch 2.0 to 2.15).
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
