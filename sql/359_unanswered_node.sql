@@ -15,7 +15,7 @@ with recent as (
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as t on t.name = 'stall_reach_s'
     left join failed_rank as i on i.job_id = r.job_id and i.attempt = r.attempt and i.rank = r.rank
-    where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= f.stall_ns - t.value::bigint * 1000000000
+    where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= least(f.stall_ns, f.crash_ns) - t.value::bigint * 1000000000
 ),
 shut as (
     select failure_id, endpoint
