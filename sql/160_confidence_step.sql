@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.7, '5 of 5 such answers were right, and 1 of 3 on incidents nobody had seen'),
-        (true, 0.7, 0.97, '76 of 76 such answers were right, and 41 of 41 on incidents nobody had seen'),
-        (true, 0.8, 0.98, '165 of 165 such answers were right, and 79 of 79 on incidents nobody had seen'),
-        (false, 0.0, 0.63, '82 of 89 such answers were right, and 51 of 87 on incidents nobody had seen'),
-        (false, 0.7, 0.78, '76 of 81 such answers were right, and 58 of 76 on incidents nobody had seen'),
-        (false, 0.8, 0.9, '232 of 236 such answers were right, and 125 of 140 on incidents nobody had seen')
+        (true, 0.0, 0.71, '10 of 10 such answers were right, and 1 of 3 on incidents nobody had seen'),
+        (true, 0.7, 0.93, '85 of 85 such answers were right, and 47 of 50 on incidents nobody had seen'),
+        (true, 0.8, 0.99, '193 of 193 such answers were right, and 105 of 105 on incidents nobody had seen'),
+        (false, 0.0, 0.62, '95 of 108 such answers were right, and 64 of 110 on incidents nobody had seen'),
+        (false, 0.7, 0.77, '83 of 90 such answers were right, and 71 of 94 on incidents nobody had seen'),
+        (false, 0.8, 0.85, '271 of 276 such answers were right, and 145 of 174 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)
