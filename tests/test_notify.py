@@ -70,7 +70,7 @@ def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
     add_target(home, 'kind = "slack"\nurl_file = "url"')
     add_target(home, f'kind = "alertmanager"\nurl = "{receiver.url}"')
     add_target(home, f'kind = "command"\ncommand = ["tee", "{home}/told"]')
-    add_target(home, f'kind = "webhook"\nname = "sure"\nurl = "{receiver.url}"\nconfidence = 0.99')
+    add_target(home, f'kind = "webhook"\nname = "sure"\nurl = "{receiver.url}"\nconfidence = 0.999')
     arrive(home, 1)
     assert work(home).problems == () and work(home).problems == ()
     webhook, slack, alerts = receiver.bodies
