@@ -164,15 +164,15 @@ class TracebackBlock:
         """What the frames so far were doing, or None where there are none."""
         return frame_kind_of(self.paths) if self.paths else None
 
-    def add_exception(self, row: Row, message: bytes) -> None:
-        """The line that names the exception; its row gets what the frames told."""
+    def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:
+        """The line that names the exception; its row gets what the frames told, their kind among it."""
         type_match = _TYPE.match(message.strip())
         if row.get("exception") is None and type_match is not None:
             row["exception"] = last_name(type_match.group(1).decode("utf-8", "replace"))
         row["block_line_no"] = self.first_line_no
         row["is_uncaught"] = True if self.is_tagged else None
         row["is_chained"] = False
-        row["frame_kind"] = self.frame_kind()
+        row["frame_kind"] = frame_kind
         row["user_location"] = row.get("user_location") or self.user_location
         row["collective"] = self.collective
         if self.of_rank is not None:

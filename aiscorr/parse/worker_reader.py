@@ -202,13 +202,14 @@ class WorkerFile:
         if step == "frame":
             return True
         if step == "exception":
-            found = self._classify(segment, line, block.frame_kind()) if segment.candidates else None
+            frame_kind = block.frame_kind()
+            found = self._classify(segment, line, frame_kind) if segment.candidates else None
             pattern, values = found or (self._reader.fallback, {})
             if pattern is None or pattern.opens == "torchrun_table":
                 self._close_traceback(key)
                 return False
             row = self._row(segment, line, prefix, pattern, values)
-            block.add_exception(row, message)
+            block.add_exception(row, message, frame_kind)
             return True
         if step == "follow" and block.is_tagged:
             block.add_follow(message)
