@@ -6,7 +6,7 @@
 -- note: A streamed batch that misses more entries than it may (max_soft_errs) prints the same words as one that a dead sender broke; only the counter err.soft.getbatch.n of the target tells, and of a batch that was not streamed its own line. Where that target missed entries before as well, its count says less (is_usual). While objects are away with a node, or were evicted or lost with a disk before, missing entries are the storage's doing.
 create or replace view soft_broken_chain as
 with bare as (
-    select c.chain_id, c.cluster, c.designated_node_id, c.wids, c.started_ns, c.ended_ns
+    select c.chain_id, c.cluster, c.designated_node_id, c.started_ns, c.ended_ns
     from get_batch_chain as c
     where c.fault_id is null and c.designated_node_id is not null and (c.suspect_node_id is null or c.suspect_node_id = c.designated_node_id)
         and not exists (
