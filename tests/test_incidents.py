@@ -21,7 +21,7 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "untouched"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
@@ -52,7 +52,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -62,7 +62,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -104,14 +104,14 @@ def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> Non
 
 def test_a_proxy_that_is_behind_is_not_the_primary() -> None:
     """Who hears nothing of the primary is another proxy, and the culprit's host is one that uses it."""
-    plans = [plan for plan in (draw_plan(2, number, "untouched") for number in range(900)) if plan.kind.off_primary]
+    plans = [plan for plan in (draw_plan(2, number, "sixth") for number in range(900)) if plan.kind.off_primary]
     assert len(plans) >= 5
     assert all(plan.params.culprit // plan.params.ranks_per_node % plan.params.proxies for plan in plans)
 
 
 def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
     """An error of the device has the words of HIP in the logs and in the line that carries the truth."""
-    plans = (draw_plan(4, number, "untouched") for number in range(20_000))
+    plans = (draw_plan(4, number, "sixth") for number in range(20_000))
     found = next(one for one in plans if one.kind.name == "gpu_ecc_error" and one.params.torch_release.is_rocm)
     truth = read_truth(write_incident(replace(found, taken="nothing", setting=Setting()), tmp_path))
     files = [file for file in (truth.folder / "workers").rglob("*") if file.is_file()]

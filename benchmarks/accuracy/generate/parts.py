@@ -1,8 +1,8 @@
 """The parts incidents are drawn for: which kinds, releases and frameworks each of them may show.
 
 No two parts share a release or a framework. What was held back once is `known`, what was held back next is `second`
-and then `third`, `fourth` and `fifth`: they have been looked at and serve as further tuned parts, drawn as they were
-then. `untouched` is asked once, when the rules are done.
+and then `third`, `fourth`, `fifth` and `sixth`: they have been looked at and serve as further tuned parts, drawn as
+they were then.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _FOURTH_AIS = ("4.1.rc2", "4.3.rc2", "4.7.rc1", "5.2")
 _FOURTH_TORCH = ("2.2-ngc", "2.6-conda", "2.9-glog", "2.13-ngc")
 _FIFTH_AIS = ("4.0.rc1", "4.2.rc3", "4.9.rc1", "5.1.rc2")
 _FIFTH_TORCH = ("2.1-ngc", "2.8-ngc", "2.12-conda", "2.14-glog")
-_NEW_AIS = ("4.1.rc1", "4.5.rc2", "5.0.rc2", "5.3.rc1")
-_NEW_TORCH = ("2.3-ngc", "2.5-conda", "2.11-rocm", "2.16-nightly")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_NEW_AIS)
-_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH, *_NEW_TORCH)
+_SIXTH_AIS = ("4.1.rc1", "4.5.rc2", "5.0.rc2", "5.3.rc1")
+_SIXTH_TORCH = ("2.3-ngc", "2.5-conda", "2.11-rocm", "2.16-nightly")
+_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS)
+_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH, *_SIXTH_TORCH)
 
 PARTS: dict[str, Part] = {
     "tune": Part(
@@ -69,8 +69,8 @@ PARTS: dict[str, Part] = {
     "fifth": Part(
         "held back as the fifth", ("fifth",), 0.7, _FIFTH_AIS, _FIFTH_TORCH, ("wenet", "speechbrain", "axolotl")
     ),
-    "untouched": Part(
-        "held back as the sixth", ("untouched",), 0.7, _NEW_AIS, _NEW_TORCH, ("espnet", "open_clip", "llamafactory")
+    "sixth": Part(
+        "held back as the sixth", ("sixth",), 0.7, _SIXTH_AIS, _SIXTH_TORCH, ("espnet", "open_clip", "llamafactory")
     ),
 }
 

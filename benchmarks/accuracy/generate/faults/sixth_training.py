@@ -1,4 +1,4 @@
-"""Faults of one rank's program, device or samples, of the untouched part; storage is innocent, in some of them loud."""
+"""Faults of one rank's program, device or samples, of the sixth part; storage is innocent, in some of them loud."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "sixth")
 
 
 @kind(hangs=False, lead_s=75.0)

@@ -1,4 +1,4 @@
-"""Faults around a job, of the untouched part: clients, mounts, quotas, limits, services; storage is innocent."""
+"""Faults around a job, of the sixth part: clients, mounts, quotas, limits, services; storage is innocent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "sixth")
 
 
 def _everywhere(stage: Stage, at: int) -> None:

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that are loud: metadata, a controller, properties, keys, a restart, a proxy."""
+"""Storage faults of the sixth part that are loud: metadata, a controller, properties, keys, a restart, a proxy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "sixth")
 
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 

@@ -1,4 +1,4 @@
-"""Storage faults of the untouched part that say little: a port, garbled and lost answers, an eviction, a disk."""
+"""Storage faults of the sixth part that say little: a port, garbled and lost answers, an eviction, a disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "sixth")
 
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
