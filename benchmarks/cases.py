@@ -216,7 +216,7 @@ def process_rows(corpora: Corpora, rounds: int) -> list[Row]:
 
 
 def again_rows(corpora: Corpora, rounds: int) -> list[Row]:
-    """Ingest again: nothing new in 10,000 small files, then one more line in one of them."""
+    """Ingest again: nothing new in 10,000 small files, then one more line in a large one."""
     with tempfile.TemporaryDirectory() as folder:
         logs, database = Path(folder) / "logs", _new_database(folder)
         for number in range(_SMALL_FILES):
@@ -235,12 +235,17 @@ def again_rows(corpora: Corpora, rounds: int) -> list[Row]:
         copy = Path(folder) / "one.out"
         copy.write_bytes(sorted(corpora.worker.iterdir())[0].read_bytes())
         task("ingest", folder, database)
-        runs = []
-        for number in range(rounds):
-            with copy.open("ab") as file:
-                file.write(f"2026-11-21 01:00:0{number},000 ERROR [rank 0] Stale file handle: '/x'\n".encode())
-            runs.append(task("ingest", folder, database))
-        rows.append(_row("ingest again, one more line", copy, sorted(runs, key=lambda one: one.seconds)[rounds // 2]))
+        for what, words in (
+            ("line of progress", "INFO [rank 0] saved"),
+            ("error of a rank", "ERROR [rank 0] Stale file handle:"),
+        ):
+            runs = []
+            for number in range(rounds):
+                with copy.open("ab") as file:
+                    file.write(f"2026-11-21 01:00:0{number},000 {words} '/x'\n".encode())
+                runs.append(task("ingest", folder, database))
+            middle = sorted(runs, key=lambda one: one.seconds)[rounds // 2]
+            rows.append(_row(f"ingest again, one more line, {what}", copy, middle))
     return rows
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 _POLL_S = 0.02
+#: Where Python keeps compiled modules, as an installed program has them beside its own.
+_BYTECODE = Path(tempfile.gettempdir()) / "aiscorr-benchmark-bytecode"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ def run(command: Sequence[str], cores: Sequence[int], *, may_fail: bool = False,
     """Runs a command and its children on these cores only; another program is not shown aiscorr's modules."""
     started, cpu_before = time.perf_counter(), _children_cpu()
     environment = {**os.environ, "PYTHONPATH": os.environ.get("BENCH_AISCORR", str(REPO)) if is_own else ""}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_BYTECODE)}
     pinned = ["taskset", "-c", ",".join(map(str, cores)), *command]
     process = subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=REPO)
     peaks: dict[int, int] = {}
