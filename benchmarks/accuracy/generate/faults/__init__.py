@@ -23,6 +23,10 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    untouched_samples,
+    untouched_settings,
+    untouched_surroundings,
+    untouched_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -50,4 +54,8 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "untouched_samples",
+    "untouched_settings",
+    "untouched_surroundings",
+    "untouched_training",
 ]
