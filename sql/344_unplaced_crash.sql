@@ -3,13 +3,12 @@
 -- reads: failure_signal, failed_attempt, rank_crash
 -- stored: yes
 -- empty without: failed_attempt
--- note: alike_count is how many of its pattern there are. Errors of storage, of data and of the network only: whatever else ends a process needs no rank to be told.
+-- note: Errors of storage, of data and of the network only: whatever else ends a process needs no rank to be told.
 create or replace view unplaced_crash as
 select
     s.job_id, s.attempt, null::integer as rank, s.signal, s.pattern, s.tier, s.failure_class, s.exception, s.frame_kind, s.exit_code,
     s.status_code, s.object, s.bucket, s.wid, s.node_id, s.endpoint, s.received_count, s.expected_count, s.user_location,
-    s.utc_ns, s.latest_ns, s.file_id, s.line_no, s.message, s.text,
-    count(*) over (partition by s.job_id, s.attempt, s.pattern) as alike_count
+    s.utc_ns, s.latest_ns, s.file_id, s.line_no, s.message, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
 where s.rank is null and s.signal = 'crash' and s.exception is not null and s.exception <> 'ChildFailedError'

@@ -34,7 +34,7 @@ crash as (
         received_count, expected_count, user_location, utc_ns, latest_ns, file_id, line_no, message, text
     from rank_crash where pattern <> 'torchrun_failure_entry'
     union all
-    select * exclude (alike_count) from unplaced_crash
+    from unplaced_crash
 ),
 met as (
     select
