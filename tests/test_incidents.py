@@ -24,6 +24,7 @@ from fixtures.generator.trainend import JobRun
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
+GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -128,6 +129,7 @@ def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
         ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
         ("fourth", "port_taken mismatch_detected nobody_finishes graph_recompiles rate_limited"),
         ("fifth", "driver_mismatch rebalance_at_noon healthy_run too_many_files healthy_run"),
+        ("sixth", "nan_on_one_rank duplicate_member mountpath_faulted quota_exceeded public_port_closed"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
@@ -155,6 +157,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("espnet", r"\[[^ :]+:3/8\] 2026-09-14 10:20:00,000 \(loop:7\) WARNING: late"),
         ("open_clip", r"2026-09-14,10:20:00 \| WARNING \| late"),
         ("llamafactory", r"\[WARNING\|2026-09-14 10:20:00\] loop:7 >> late"),
+        ("torchtune", r"WARNING:loop:late"),
+        ("mmengine", r"2026/09/14 10:20:00 - mmengine - WARNING - late"),
+        ("dinov2", r"W20260914 10:20:00 \d+ loop loop\.py:7\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
