@@ -23,6 +23,9 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    untouched_damage,
+    untouched_stalls,
+    untouched_storage,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -50,4 +53,7 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "untouched_damage",
+    "untouched_stalls",
+    "untouched_storage",
 ]
