@@ -21,7 +21,7 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth", "untouched"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
@@ -53,7 +53,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -63,7 +63,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -108,6 +108,27 @@ def test_a_proxy_that_is_behind_is_not_the_primary() -> None:
     plans = [plan for plan in (draw_plan(2, number, "sixth") for number in range(900)) if plan.kind.off_primary]
     assert len(plans) >= 5
     assert all(plan.params.culprit // plan.params.ranks_per_node % plan.params.proxies for plan in plans)
+
+
+def test_a_target_that_is_upgraded_says_so(tmp_path: Path) -> None:
+    """Where one target comes back with the next release, its new log has another version than all other logs."""
+    plan = replace(plan_of("upgrade_half_way"), setting=Setting())
+    truth = read_truth(write_incident(plan, tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    versions: dict[str, set[str]] = {}
+    for file in (truth.folder / "ais").rglob("ais*.INFO.*"):
+        versions.setdefault(file.parent.name, set()).update(re.findall(r"Version (\S+),", file.read_text("utf-8")))
+    own = versions.pop(victim)
+    assert len(own) == 2 and all(len(said) == 1 and said < own for said in versions.values())
+
+
+def test_two_halves_have_two_primaries(tmp_path: Path) -> None:
+    """Where a cluster falls apart, each half gives the other up: two maps of one version name different primaries."""
+    truth = read_truth(write_incident(replace(plan_of("split_in_halves"), setting=Setting()), tmp_path))
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "ais").rglob("ais*.INFO.*"))
+    maps = re.findall(r"new Smap v(\d+)\[\S+ p\[(\S+)\], t=(\d+)", text)
+    last = max(int(version) for version, _, _ in maps)
+    assert len({primary for version, primary, _ in maps if int(version) == last}) == 2
 
 
 def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
