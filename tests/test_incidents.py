@@ -21,9 +21,10 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth"))
+HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth", "untouched"))
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
+GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -52,7 +53,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -62,7 +63,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -109,6 +110,27 @@ def test_a_proxy_that_is_behind_is_not_the_primary() -> None:
     assert all(plan.params.culprit // plan.params.ranks_per_node % plan.params.proxies for plan in plans)
 
 
+def test_a_target_that_is_upgraded_says_so(tmp_path: Path) -> None:
+    """Where one target comes back with the next release, its new log has another version than all other logs."""
+    plan = replace(plan_of("upgrade_half_way"), setting=Setting())
+    truth = read_truth(write_incident(plan, tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    versions: dict[str, set[str]] = {}
+    for file in (truth.folder / "ais").rglob("ais*.INFO.*"):
+        versions.setdefault(file.parent.name, set()).update(re.findall(r"Version (\S+),", file.read_text("utf-8")))
+    own = versions.pop(victim)
+    assert len(own) == 2 and all(len(said) == 1 and said < own for said in versions.values())
+
+
+def test_two_halves_have_two_primaries(tmp_path: Path) -> None:
+    """Where a cluster falls apart, each half gives the other up: two maps of one version name different primaries."""
+    truth = read_truth(write_incident(replace(plan_of("split_in_halves"), setting=Setting()), tmp_path))
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "ais").rglob("ais*.INFO.*"))
+    maps = re.findall(r"new Smap v(\d+)\[\S+ p\[(\S+)\], t=(\d+)", text)
+    last = max(int(version) for version, _, _ in maps)
+    assert len({primary for version, primary, _ in maps if int(version) == last}) == 2
+
+
 def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
     """An error of the device has the words of HIP in the logs and in the line that carries the truth."""
     plans = (draw_plan(4, number, "sixth") for number in range(20_000))
@@ -128,6 +150,7 @@ def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
         ("third", "cancelled killed_plain_get decoder_crashes designated_hung backend_refuses"),
         ("fourth", "port_taken mismatch_detected nobody_finishes graph_recompiles rate_limited"),
         ("fifth", "driver_mismatch rebalance_at_noon healthy_run too_many_files healthy_run"),
+        ("sixth", "nan_on_one_rank duplicate_member mountpath_faulted quota_exceeded public_port_closed"),
     ],
 )
 def test_parts_that_were_looked_at_stay(part: str, names: str) -> None:
@@ -155,6 +178,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("espnet", r"\[[^ :]+:3/8\] 2026-09-14 10:20:00,000 \(loop:7\) WARNING: late"),
         ("open_clip", r"2026-09-14,10:20:00 \| WARNING \| late"),
         ("llamafactory", r"\[WARNING\|2026-09-14 10:20:00\] loop:7 >> late"),
+        ("torchtune", r"WARNING:loop:late"),
+        ("mmengine", r"2026/09/14 10:20:00 - mmengine - WARNING - late"),
+        ("dinov2", r"W20260914 10:20:00 \d+ loop loop\.py:7\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -2,7 +2,7 @@
 
 No two parts share a release or a framework. What was held back once is `known`, what was held back next is `second`
 and then `third`, `fourth`, `fifth` and `sixth`: they have been looked at and serve as further tuned parts, drawn as
-they were then.
+they were then. `untouched` is asked once, when the rules are done.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Part:
         """The framework of large worlds, where only one rank prints progress."""
         return next(
             name
-            for name in ("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory")
+            for name in ("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine")
             if name in self.styles
         )
 
@@ -46,8 +46,13 @@ _FIFTH_AIS = ("4.0.rc1", "4.2.rc3", "4.9.rc1", "5.1.rc2")
 _FIFTH_TORCH = ("2.1-ngc", "2.8-ngc", "2.12-conda", "2.14-glog")
 _SIXTH_AIS = ("4.1.rc1", "4.5.rc2", "5.0.rc2", "5.3.rc1")
 _SIXTH_TORCH = ("2.3-ngc", "2.5-conda", "2.11-rocm", "2.16-nightly")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS)
-_HELD_TORCH = (*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH, *_SIXTH_TORCH)
+_NEW_AIS = ("4.3.rc1", "4.6.rc1", "4.8.rc1", "5.3")
+_NEW_TORCH = ("2.4-conda", "2.6-rocm", "2.9-ngc", "2.13-glog")
+_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS, *_NEW_AIS)
+_HELD_TORCH = (
+    *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
+    *(*_SIXTH_TORCH, *_NEW_TORCH),
+)
 
 PARTS: dict[str, Part] = {
     "tune": Part(
@@ -71,6 +76,9 @@ PARTS: dict[str, Part] = {
     ),
     "sixth": Part(
         "held back as the sixth", ("sixth",), 0.7, _SIXTH_AIS, _SIXTH_TORCH, ("espnet", "open_clip", "llamafactory")
+    ),
+    "untouched": Part(
+        "held back as the seventh", ("untouched",), 0.8, _NEW_AIS, _NEW_TORCH, ("torchtune", "mmengine", "dinov2")
     ),
 }
 

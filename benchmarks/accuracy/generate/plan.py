@@ -39,6 +39,9 @@ NAMELESS = (
     "speechbrain",
     "open_clip",
     "llamafactory",
+    "torchtune",
+    "mmengine",
+    "dinov2",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet")

@@ -23,8 +23,11 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    untouched_damage,
     untouched_samples,
     untouched_settings,
+    untouched_stalls,
+    untouched_storage,
     untouched_surroundings,
     untouched_training,
 )
@@ -54,8 +57,11 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "untouched_damage",
     "untouched_samples",
     "untouched_settings",
+    "untouched_stalls",
+    "untouched_storage",
     "untouched_surroundings",
     "untouched_training",
 ]
