@@ -29,7 +29,7 @@ broken as (
     from ais_event as e
     left join node_endpoint as n on n.cluster = e.cluster and n.endpoint = e.endpoint
     where e.node_effect is null and e.chain_step in ('stream_break', 'reconnect', 'client_error', 'abort_notice') and e.severity in ('W', 'E')
-        and e.role in ('symptom', 'consequence', 'retry', 'cause')
+        and e.role in ('symptom', 'consequence', 'retry', 'cause') and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) is distinct from e.peer_node_id
 ),
 strange as (
     select
