@@ -1,51 +1,65 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node
+-- reads: failure_lead, unanswered_node, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong; a request that found no local port never left the job's host.
+-- note: Where AIStore begins to demand tokens of all in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); a request that found no local port never left the job's host.
 create or replace view finding_exception as
-with told as (
+with turned as (
+    select f.failure_id, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
+    from failure_lead as f
+    join ais_event as e on e.cluster = f.cluster and e.severity = 'E' and e.utc_ns <= f.crash_latest_ns + 60000000000 and contains(e.text, 'token required')
+    where contains(f.crash_message, 'token required')
+    group by f.failure_id, f.started_ns, f.progress_ns
+    having count(distinct regexp_extract(e.text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1)) > 1 and min(e.utc_ns) > coalesce(f.progress_ns, f.started_ns + 60000000000)
+),
+told as (
     select
-        f.*, q.failure_id is not null as is_unanswered,
+        f.*, q.failure_id is not null as is_unanswered, t.file_id as turned_file_id, t.line_no as turned_line_no,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
         regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': ', '') as cause_words,
-        coalesce(exception, alike_exception) as cause_exception,
+        coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(crash_file_id, alike_file_id) as cause_file_id,
         coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join turned as t on t.failure_id = f.failure_id
 )
 select
     failure_id,
     'exception' as finding,
     case when class = 'network' and is_unanswered then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
-    class as failure_class,
-    cause_pattern as failure_kind,
+    case when turned_file_id is not null then 'storage_io' else class end as failure_class,
+    case when turned_file_id is not null then 'tokens_demanded' else cause_pattern end as failure_kind,
     case
+        when turned_file_id is not null then 'guilty'
         when cause_pattern = 'http_no_local_port' then 'innocent'
         when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
         when class = 'network' then 'undetermined'
-        when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^(s3_request_rejected|data_pipe_misused)$') then 'undetermined'
+        when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
+        when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^s3_request_rejected$|misused$') then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
     case
+        when turned_file_id is not null then 0.78
         when cause_pattern = 'python_exception' then 0.7
         when class = 'network' then 0.75
+        when is_beyond_end then 0.7
         else 0.85
     end as score,
     culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
-        || ' failed by ' || case class
+        || ' failed by ' || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
             when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
-            else 'an error of the program: ' end
-        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end as statement,
+            else 'an error of the program: ' end end
+        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; since the job began AIStore demands tokens, of others too' else '' end as statement,
     [
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')}
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')},
+        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': 'the first request that AIStore refused for want of a token'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
 from told
