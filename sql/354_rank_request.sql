@@ -8,7 +8,7 @@ create or replace view rank_request as
 with line as (
     select
         f.failure_id, f.job_id, f.attempt, coalesce(w.rank, x.rank) as rank, w.pattern, w.tier, w.role, w.failure_class, w.severity,
-        w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id as named_id, w.bucket, w.object, w.status_code, w.retry_no, w.retry_limit, w.wait_s,
+        w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id as named_id, w.bucket, coalesce(w.object, case when starts_with(w.pattern, 'fs_') then nullif(regexp_extract(json_extract_string(w.capture, '$.path'), '[^/]+/[^/]+$'), '') end) as object, w.status_code, w.retry_no, w.retry_limit, w.wait_s,
         w.received_count, w.expected_count, w.is_chained,
         w.utc_ns as from_ns,
         case

@@ -1,23 +1,25 @@
--- An error of an AIStore node that no exact pattern knows, and that names the very request, object or peer that the error of a rank names.
+-- An error of an AIStore node that names the very request, object or peer that the error of a rank names.
 -- grain: one row a failure, rank and node
 -- reads: failure_case, rank_request, ais_event, node_witness, threshold
 -- stored: yes
--- note: What the line says is not understood, but node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- empty without: failure_case
+-- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed'); ais_event where pattern = 'ais_http_error'
+-- note: Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with said as (
-    select w.cluster, w.node_id, e.peer_node_id as peer_id, w.utc_ns, w.file_id, w.line_no, w.text
+    select w.cluster, w.node_id, e.peer_node_id as peer_id, case w.effect when 'io_error' then 'disk_errors' when 'backend_failed' then 'backend' when 'unknown_error' then 'unexplained' else w.effect end as fault_kind, w.utc_ns, w.file_id, w.line_no, w.text
     from node_witness as w
     left join ais_event as e on e.file_id = w.file_id and e.line_no = w.line_no
-    where w.effect = 'unknown_error' and w.pattern = 'other_error'
+    where (w.effect = 'unknown_error' and w.pattern = 'other_error') or w.effect in ('io_error', 'corrupt', 'files_exhausted', 'backend_failed')
     union all
-    select cluster, node_id, null as peer_id, utc_ns, file_id, line_no, text
+    select cluster, node_id, null as peer_id, 'unexplained' as fault_kind, utc_ns, file_id, line_no, text
     from ais_event
     where pattern = 'ais_http_error' and severity = 'E' and node_id is not null and regexp_extract(text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> node_id
         and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict')
 ),
 met as (
     select
-        r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.file_id, w.line_no,
+        r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, w.file_id, w.line_no,
         case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
@@ -32,6 +34,7 @@ select
     failure_id,
     rank,
     node_id,
+    arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
     arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
     arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id,

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: link_by_chain, link_by_fault, unanswered_node, named_error
--- note: Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that no pattern knows and that names what the rank could not read.
+-- note: Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -19,7 +19,7 @@ unexplained as (
     from unanswered_node
     where node_id is not null
     union all
-    select failure_id, rank, node_id, 'error_line', 'unexplained', 1.1, file_id, line_no, client_file_id, client_line_no
+    select failure_id, rank, node_id, 'error_line', fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
     from named_error
 ),
 every as (
@@ -29,7 +29,7 @@ every as (
     select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
     from link_by_fault
     union all
-    select q.failure_id, q.rank, q.node_id, q.link_kind, null, null, q.fault_kind, r.chain_weight * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null, null, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and starts_with(u.crash_pattern, 'fs_') then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
     from unexplained as q
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
