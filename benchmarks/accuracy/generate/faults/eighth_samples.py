@@ -56,7 +56,7 @@ def _everywhere(stage: Stage, at: int, away: int = -1) -> None:
 @kind(hangs=False, trains=False)
 def tokenizer_is_pointer(stage: Stage) -> Scenario:
     """What somebody has uploaded as a tokenizer is a pointer of Git LFS: ranks get it whole and cannot use it."""
-    beside(stage, unrest.buckets_change)
+    beside(stage, unrest.buckets_change_early)
     job, draw, site = stage.job, stage.draw.child("pointer"), stage.job.job.build["site"]
     job.start()
     at = stage.mark(job.begin + seconds(0.5), "every rank reads a tokenizer that is a pointer")
@@ -88,8 +88,8 @@ def shard_replaced(stage: Stage) -> Scenario:
     then = stage.mark(at - draw.span(14_000, 30_000), "somebody begins to upload shards anew")
     while then < at + seconds(30):
         for node in cluster.up(then):
-            count = draw.whole(0, 3)
-            cluster.count(node, then, put_n=count, put_size=count * draw.whole(190, 420) << 20)
+            count, size = draw.whole(0, 2), draw.whole(190, 420) << 20
+            cluster.count(node, then, put_n=count, put_ns_total=count * draw.span(310, 900), put_size=count * size)
         then += SEC
     for other in readers(stage)[: draw.whole(1, 3)]:
         said = f"shards/train-{draw.whole(0, 4095):06d}.tar is newer than this epoch's list, starting it from its head"
@@ -152,7 +152,10 @@ def _loader_process(stage: Stage, where: tuple[str, str, int]) -> Thread:
             ("fetch", f"{site}/torch/utils/data/_utils/fetch.py", 33),
             ("_worker_loop", f"{site}/torch/utils/data/_utils/worker.py", 351),
             ("run", f"{PYTHON}/multiprocessing/process.py", 108),
+            ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
             ("_main", f"{PYTHON}/multiprocessing/spawn.py", 135),
+            ("spawn_main", f"{PYTHON}/multiprocessing/spawn.py", 122),
+            ("<module>", "<string>", 1),
         ),
         "active+gil",
     )

@@ -36,10 +36,11 @@ def py_spy(stage: Stage, after: float, threads: tuple[Thread, ...], pid: int = 0
     job, rank, at = stage.job, stage.culprit, stage.at + seconds(after)
     site, folder = job.job.build["site"], job.job.script.rsplit("/", 1)[0]
     own = pid or job.job.rank_pids[rank]
-    command = "multiprocessing-fork" if pid else job.job.script.rsplit("/", 1)[1]
+    spawned = "-c from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=11, pipe_handle=47)"
+    command = f"{spawned} --multiprocessing-fork" if pid else f"-u {job.job.script}"
     rows = [f"hang-watcher: rank {rank} has made no step for {after:.0f} s, py-spy dump --pid {own}"]
     rows += [
-        f"Process {own}: {job.job.build['python']} -u {command}",
+        f"Process {own}: {job.job.build['python']} {command}",
         f"Python v3.11.9 ({job.job.build['bin']}/python3.11)",
     ]
     for number, thread in enumerate(threads):

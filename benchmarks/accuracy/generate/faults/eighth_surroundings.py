@@ -40,7 +40,8 @@ def pod_evicted(stage: Stage) -> Scenario:
     why += f"Container trainer was using {used}Mi, request is 0, has larger consumption of ephemeral-storage."
     say = 'kubelet[2114]: "Eviction manager: must evict pod(s) to reclaim" resourceName="ephemeral-storage"'
     _watched(stage, at + 40 * MS, node, say)
-    _watched(stage, at + 90 * MS, node, f'kubelet[2114]: Evicted pod="ml-train/{pod}" message="{why}"')
+    event = f'Event(v1.ObjectReference{{Kind:"Pod", Namespace:"ml-train", Name:"{pod}"}})'
+    _watched(stage, at + 90 * MS, node, f"kubelet[2114]: {event}: type: 'Warning' reason: 'Evicted' {why}")
     job.agent_signalled(at + 300 * MS, node)
     job.slurm(at + seconds(1.9), 0, f"srun: error: Node failure on {host}")
     then = at + seconds(2.4)
@@ -136,7 +137,7 @@ def launch_refused(stage: Stage) -> Scenario:
 @kind(hangs=False, trains=False, hosts=2)
 def fabric_not_allowed(stage: Stage) -> Scenario:
     """A host came up in another security group: what libfabric sends over EFA is dropped, TCP passes."""
-    beside(stage, unrest.buckets_change)
+    beside(stage, unrest.buckets_change_early)
     job, torch, draw = stage.job, stage.params.torch_release, stage.draw.child("fabric")
     job.start()
     node = job.job.node_of(stage.culprit) or len(job.job.hosts) - 1

@@ -59,13 +59,19 @@ def eviction_runs(scene: Scene) -> None:
 
 
 def buckets_change(scene: Scene) -> None:
-    """Another tenant makes buckets and destroys them, some seconds before the fault."""
+    """Another tenant makes a bucket, changes or destroys it, some seconds before the fault."""
+    _change_buckets(scene, scene.at - scene.draw.child("buckets change").span(3_000, 17_000))
+
+
+def buckets_change_early(scene: Scene) -> None:
+    """The same some seconds before the job begins."""
+    _change_buckets(scene, scene.job.begin - scene.draw.child("buckets change").span(400, 5_000))
+
+
+def _change_buckets(scene: Scene, at: int) -> None:
     draw = scene.draw.child("buckets")
-    at = scene.at - draw.span(9_000, 17_000)
-    for _ in range(draw.whole(1, 2)):
-        action = draw.pick(("destroy-bck", "create-bck", "set-bprops"))
-        aismishaps.change_buckets(scene.cluster, at, action, scene.draw.child("buckets", action))
-        at += draw.span(2_000, 4_000)
+    action = draw.pick(("destroy-bck", "destroy-bck", "create-bck", "set-bprops"))
+    aismishaps.change_buckets(scene.cluster, at, action, draw)
 
 
 def memory_is_low(scene: Scene) -> None:
