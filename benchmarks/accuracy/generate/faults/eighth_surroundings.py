@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults import eighth_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.fifth_training import NCCL
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
@@ -17,6 +16,10 @@ from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit, since
 
 kind = kinds_of("training", "eighth")
+
+#: NCCL that a PyTorch release brings, by the first one.
+NCCL = {113: "2.14.3", 200: "2.14.3", 201: "2.18.1", 203: "2.20.5", 205: "2.21.5", 207: "2.26.2", 209: "2.27.5"}
+NCCL |= {212: "2.28.9", 214: "2.29.3"}
 
 
 def _watched(stage: Stage, at: int, node: int, text: str) -> None:
