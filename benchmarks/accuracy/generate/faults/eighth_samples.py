@@ -231,7 +231,8 @@ def index_built_first(stage: Stage) -> Scenario:
         job.greet(at - seconds(1.2) + rank * 170_000, rank)
     size, lines = draw.between(2.1, 9.4), draw.between(38, 95)
     speed = lines * draw.between(0.4, 0.7) / stage.params.timeout_s
-    source = f"ais://{stage.bucket}/manifests/cuts.jsonl.gz"
+    source, node = f"ais://{stage.bucket}/manifests/cuts.jsonl.gz", stage.cluster.target(draw.whole(0, 99))
+    stage.cluster.count(node, at + seconds(5.2), get_n=1, get_ns_total=seconds(size / 2.7), get_size=int(size * 1e9))
     for after in (5.9, 33.9, 93.9, 213.9, 453.9):
         if after < stage.params.timeout_s - 3:
             parsed = f"{(after - 4) * speed:.1f} of {lines:.1f} M lines"

@@ -223,10 +223,10 @@ def stopped_by_tracer(stage: Stage) -> Scenario:
     state = draw.pick(
         ("t (tracing stop), TracerPid {0} (gdb)", "t (tracing stop), TracerPid {0} (strace)", "T (stopped)")
     )
-    after = min(draw.between(14, 40), job.job.timeout_s - 9)
+    after, who = min(draw.between(14, 40), job.job.timeout_s - 9), draw.pick((f", rank {rank}", ""))
     for turn in (1, 2, 3):
         if after * turn < job.job.timeout_s - 4:
-            said = f"check[881]: pid {pid} (python3, rank {rank}) is in state {state.format(pid + 40_117)}, "
+            said = f"check[881]: pid {pid} (python3{who}) is in state {state.format(pid + 40_117)}, "
             _watched(stage, at + seconds(after * turn), node, f"{said}GPU {job.job.local_rank(rank)} idle")
     stage.hang(at + 20 * MS, rank)
     also = ("software", "infrastructure")
