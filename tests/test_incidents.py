@@ -25,6 +25,7 @@ HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fo
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
+GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -181,6 +182,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("torchtune", r"WARNING:loop:late"),
         ("mmengine", r"2026/09/14 10:20:00 - mmengine - WARNING - late"),
         ("dinov2", r"W20260914 10:20:00 \d+ loop loop\.py:7\] late"),
+        ("detectron2", r"\[09/14 10:20:00\] loop WARNING: late"),
+        ("lingua", r"3: WARNING 26-09-14 10:20:00\.000000 - 0:00:07 - late"),
+        ("litgpt", "late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
