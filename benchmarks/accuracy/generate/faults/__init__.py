@@ -1,6 +1,9 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    eighth_losses,
+    eighth_stalls,
+    eighth_storage,
     fifth_stalls,
     fifth_storage,
     fifth_surroundings,
@@ -35,6 +38,9 @@ from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "eighth_losses",
+    "eighth_stalls",
+    "eighth_storage",
     "fifth_stalls",
     "fifth_storage",
     "fifth_surroundings",
