@@ -21,10 +21,13 @@ from fixtures.generator.moment import utc
 from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
-HELD = sorted(kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth", "untouched"))
+HELD = sorted(
+    kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth", "untouched", "eighth")
+)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
+GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -53,7 +56,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched", "eighth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -63,7 +66,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "untouched", "eighth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -131,6 +134,26 @@ def test_two_halves_have_two_primaries(tmp_path: Path) -> None:
     assert len({primary for version, primary, _ in maps if int(version) == last}) == 2
 
 
+def test_a_target_that_does_not_start_says_why(tmp_path: Path) -> None:
+    """Where a target ends itself at every start, each of its later logs ends with the same fatal error."""
+    truth = read_truth(write_incident(replace(plan_of("comes_not_back"), setting=Setting()), tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    texts = [file.read_text("utf-8") for file in sorted((truth.folder / "ais" / victim).glob("ais*.INFO.*"))]
+    found = [re.search(r"(FATAL ERROR: .+)\n+$", text) for text in texts]
+    assert len(found) >= 3 and found[0] is None and len({one and one[1] for one in found[1:]}) == 1 and found[1]
+
+
+def test_clients_that_know_targets_by_name_print_no_address(tmp_path: Path) -> None:
+    """Where clients know targets by name, no line of theirs has the address of one; the lost name is the victim's."""
+    plan = plan_of("name_of_target_lost")
+    truth = read_truth(write_incident(replace(plan, setting=Setting()), tmp_path))
+    files = [file for file in (truth.folder / "workers").rglob("*") if file.is_file()]
+    text = "".join(file.read_text("utf-8") for file in files)
+    (victim,) = truth.expected[0].nodes or ()
+    (log, *_) = (truth.folder / "ais" / victim).glob("aistarget.*.INFO.*")
+    assert f"{log.name.split('.')[1]}." in text and not re.search(r"\b10(\.\d+){3}(:|', port=)51081", text)
+
+
 def test_a_build_for_rocm_speaks_of_hip(tmp_path: Path) -> None:
     """An error of the device has the words of HIP in the logs and in the line that carries the truth."""
     plans = (draw_plan(4, number, "sixth") for number in range(20_000))
@@ -181,6 +204,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("torchtune", r"WARNING:loop:late"),
         ("mmengine", r"2026/09/14 10:20:00 - mmengine - WARNING - late"),
         ("dinov2", r"W20260914 10:20:00 \d+ loop loop\.py:7\] late"),
+        ("detectron2", r"\[09/14 10:20:00\] loop WARNING: late"),
+        ("lingua", r"3: WARNING 26-09-14 10:20:00\.000000 - 0:00:07 - late"),
+        ("litgpt", "late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

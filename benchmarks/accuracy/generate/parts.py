@@ -29,7 +29,10 @@ class Part:
         """The framework of large worlds, where only one rank prints progress."""
         return next(
             name
-            for name in ("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine")
+            for name in (
+                *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
+                *("detectron2",),
+            )
             if name in self.styles
         )
 
@@ -48,10 +51,12 @@ _SIXTH_AIS = ("4.1.rc1", "4.5.rc2", "5.0.rc2", "5.3.rc1")
 _SIXTH_TORCH = ("2.3-ngc", "2.5-conda", "2.11-rocm", "2.16-nightly")
 _NEW_AIS = ("4.3.rc1", "4.6.rc1", "4.8.rc1", "5.3")
 _NEW_TORCH = ("2.4-conda", "2.6-rocm", "2.9-ngc", "2.13-glog")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS, *_NEW_AIS)
+_EIGHTH_AIS = ("4.2.rc2", "4.4.rc2", "4.9.rc2", "5.2.rc1")
+_EIGHTH_TORCH = ("2.3-conda", "2.7-rocm", "2.10-ngc", "2.14-conda")
+_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS, *_NEW_AIS, *_EIGHTH_AIS)
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
-    *(*_SIXTH_TORCH, *_NEW_TORCH),
+    *(*_SIXTH_TORCH, *_NEW_TORCH, *_EIGHTH_TORCH),
 )
 
 PARTS: dict[str, Part] = {
@@ -79,6 +84,9 @@ PARTS: dict[str, Part] = {
     ),
     "untouched": Part(
         "held back as the seventh", ("untouched",), 0.8, _NEW_AIS, _NEW_TORCH, ("torchtune", "mmengine", "dinov2")
+    ),
+    "eighth": Part(
+        "held back as the eighth", ("eighth",), 0.8, _EIGHTH_AIS, _EIGHTH_TORCH, ("detectron2", "lingua", "litgpt")
     ),
 }
 

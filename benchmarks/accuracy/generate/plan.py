@@ -42,9 +42,11 @@ NAMELESS = (
     "torchtune",
     "mmengine",
     "dinov2",
+    "detectron2",
+    "litgpt",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet")
+TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 

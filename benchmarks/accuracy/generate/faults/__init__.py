@@ -1,7 +1,10 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    eighth_losses,
     eighth_samples,
+    eighth_stalls,
+    eighth_storage,
     eighth_surroundings,
     eighth_training,
     fifth_stalls,
@@ -38,7 +41,10 @@ from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "eighth_losses",
     "eighth_samples",
+    "eighth_stalls",
+    "eighth_storage",
     "eighth_surroundings",
     "eighth_training",
     "fifth_stalls",
