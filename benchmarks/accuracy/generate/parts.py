@@ -1,8 +1,8 @@
 """The parts incidents are drawn for: which kinds, releases and frameworks each of them may show.
 
-No two parts share a release or a framework. What was held back once is `known`, what was held back next is `second`
-and then `third`, `fourth`, `fifth` and `sixth`: they have been looked at and serve as further tuned parts, drawn as
-they were then. `untouched` is asked once, when the rules are done.
+No two parts share a release or a framework. Each but `tune` was held back once and asked when the rules were done;
+what has been looked at since (`known`, `second` and so on) serves as a further tuned part, drawn as it was then. The
+part of the highest number is the last that was asked.
 """
 
 from __future__ import annotations
@@ -49,14 +49,23 @@ _FIFTH_AIS = ("4.0.rc1", "4.2.rc3", "4.9.rc1", "5.1.rc2")
 _FIFTH_TORCH = ("2.1-ngc", "2.8-ngc", "2.12-conda", "2.14-glog")
 _SIXTH_AIS = ("4.1.rc1", "4.5.rc2", "5.0.rc2", "5.3.rc1")
 _SIXTH_TORCH = ("2.3-ngc", "2.5-conda", "2.11-rocm", "2.16-nightly")
-_NEW_AIS = ("4.3.rc1", "4.6.rc1", "4.8.rc1", "5.3")
-_NEW_TORCH = ("2.4-conda", "2.6-rocm", "2.9-ngc", "2.13-glog")
+_SEVENTH_AIS = ("4.3.rc1", "4.6.rc1", "4.8.rc1", "5.3")
+_SEVENTH_TORCH = ("2.4-conda", "2.6-rocm", "2.9-ngc", "2.13-glog")
 _EIGHTH_AIS = ("4.2.rc2", "4.4.rc2", "4.9.rc2", "5.2.rc1")
 _EIGHTH_TORCH = ("2.3-conda", "2.7-rocm", "2.10-ngc", "2.14-conda")
-_HELD_AIS = (*_KNOWN_AIS, *_SECOND_AIS, *_THIRD_AIS, *_FOURTH_AIS, *_FIFTH_AIS, *_SIXTH_AIS, *_NEW_AIS, *_EIGHTH_AIS)
+_HELD_AIS = (
+    *_KNOWN_AIS,
+    *_SECOND_AIS,
+    *_THIRD_AIS,
+    *_FOURTH_AIS,
+    *_FIFTH_AIS,
+    *_SIXTH_AIS,
+    *_SEVENTH_AIS,
+    *_EIGHTH_AIS,
+)
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
-    *(*_SIXTH_TORCH, *_NEW_TORCH, *_EIGHTH_TORCH),
+    *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH),
 )
 
 PARTS: dict[str, Part] = {
@@ -82,8 +91,8 @@ PARTS: dict[str, Part] = {
     "sixth": Part(
         "held back as the sixth", ("sixth",), 0.7, _SIXTH_AIS, _SIXTH_TORCH, ("espnet", "open_clip", "llamafactory")
     ),
-    "untouched": Part(
-        "held back as the seventh", ("untouched",), 0.8, _NEW_AIS, _NEW_TORCH, ("torchtune", "mmengine", "dinov2")
+    "seventh": Part(
+        "held back as the seventh", ("seventh",), 0.8, _SEVENTH_AIS, _SEVENTH_TORCH, ("torchtune", "mmengine", "dinov2")
     ),
     "eighth": Part(
         "held back as the eighth", ("eighth",), 0.8, _EIGHTH_AIS, _EIGHTH_TORCH, ("detectron2", "lingua", "litgpt")

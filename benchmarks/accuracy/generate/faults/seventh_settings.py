@@ -1,4 +1,4 @@
-"""Settings of a job or its hosts that send its reads astray, of the held-back part; storage is innocent."""
+"""Settings of a job or its hosts that send its reads astray, of the seventh part; storage is innocent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "seventh")
 
 
 def _everywhere(stage: Stage, at: int) -> None:

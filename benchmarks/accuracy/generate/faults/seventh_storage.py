@@ -19,7 +19,7 @@ from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "seventh")
 
 
 @kind(reads=True, may_be_undetermined=True)

@@ -24,7 +24,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "seventh")
 
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 

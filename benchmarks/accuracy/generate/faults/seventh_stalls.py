@@ -18,7 +18,7 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("storage", "untouched")
+kind = kinds_of("storage", "seventh")
 
 HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 FETCH = "content = self.bucket.object(name).get_reader().read_all()"

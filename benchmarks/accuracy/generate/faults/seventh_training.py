@@ -1,4 +1,4 @@
-"""Faults of the program or its device, of the held-back part; storage is innocent."""
+"""Faults of the program or its device, of the seventh part; storage is innocent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit, since
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "seventh")
 
 #: NCCL that comes with a PyTorch release.
 NCCL = {113: "2.14.3", 201: "2.18.1", 202: "2.19.3", 203: "2.20.5", 205: "2.21.5", 207: "2.26.2", 208: "2.27.3"}

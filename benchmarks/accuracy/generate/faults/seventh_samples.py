@@ -1,4 +1,4 @@
-"""Faults of samples, their lists and the code that reads them, of the held-back part; storage is innocent."""
+"""Faults of samples, their lists and the code that reads them, of the seventh part; storage is innocent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "seventh")
 
 
 def _exits(stage: Stage, at: int, rank: int) -> None:

@@ -1,4 +1,4 @@
-"""Faults around a job, of the held-back part: hosts, disks, mounts, scheduler; storage is innocent."""
+"""Faults around a job, of the seventh part: hosts, disks, mounts, scheduler; storage is innocent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.generator.moment import MS, local, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
-kind = kinds_of("training", "untouched")
+kind = kinds_of("training", "seventh")
 
 
 def _kernel(stage: Stage, at: int, node: int, text: str) -> None:
