@@ -22,7 +22,7 @@ line as (
 ),
 own as (
     select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns,
-        min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns, max(e.utc_ns) as end_ns,
+        min(e.utc_ns) filter (where e.utc_ns > s.last_ns + 30000000000) as resumed_ns, min(e.utc_ns) filter (where e.utc_ns > s.first_ns) as next_ns, max(e.utc_ns) as end_ns,
         arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) filter (where e.utc_ns > s.seen_ns) as after_line_no
     from outage_span as s
     left join line as e on e.cluster = s.cluster and e.node_id = s.node_id
@@ -55,7 +55,7 @@ span as (
         end as started_ns,
         greatest(coalesce(
             e.back_ns,
-            case when not list_contains(s.effects, 'killed') then o.after_ns end,
+            case when list_contains(s.effects, 'removed') and list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) then o.resumed_ns when not list_contains(s.effects, 'killed') then o.after_ns end,
             case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
             case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) and o.end_ns <= s.last_ns + 30000000000 then s.last_ns + (select value::bigint * 1000000000 from threshold where name = 'stopped_open_s') end,
             s.last_ns
