@@ -1,0 +1,47 @@
+-- What had taken objects from AIStore before a rank was told that its object does not exist.
+-- grain: one row a failure, rank, node and kind of loss
+-- reads: rank_request, node_fault, node_witness, ais_event
+-- stored: yes
+-- empty without: rank_request
+-- empty without: node_fault; ais_event where pattern = 'ais_xaction_finished_with_error'
+-- note: A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+create or replace view object_loss as
+with asked as (
+    select failure_id, rank, cluster, node_id, object, from_ns, to_ns, coalesce(nullif(regexp_extract(text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(bucket, '^ais://(.+)$', 1)) as bucket
+    from rank_request
+    where outcome in ('missing', 'retry', 'error') and object is not null and regexp_matches(text, '(?i)does not exist|not found|\b404\b')
+        and (starts_with(coalesce(bucket, ''), 'ais://') or (bucket is null and contains(coalesce(url, ''), 'provider=ais')))
+),
+taken as (
+    select
+        cluster, node_id, started_ns, file_id, line_no, null as bucket,
+        case when fault_kind = 'evicting' then 'evicted' when fault_kind = 'misplaced_removed' then fault_kind when regexp_matches(text, '(?i)disabl|detach') then 'disk_detached' else 'disk_lost' end as loss
+    from node_fault as n
+    where fault_kind in ('evicting', 'disk_fault')
+        or (fault_kind = 'misplaced_removed' and exists (select 1 from node_witness as w where w.cluster = n.cluster and w.effect = 'rebalance_aborted' and w.utc_ns <= n.started_ns))
+    union all
+    select cluster, node_id, utc_ns, file_id, line_no, regexp_extract(text, '=>ais://(.+?)-\d\d:\d\d:\d\d', 1), 'copy_aborted'
+    from ais_event
+    where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
+),
+wanted as (
+    select failure_id, cluster, bucket, max(to_ns) as to_ns from asked group by failure_id, cluster, bucket
+),
+absent as (
+    select w.failure_id, t.node_id, t.loss, w.bucket, count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) as object_count, bool_and(e.node_id = t.node_id) as is_alone
+    from wanted as w
+    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached') and coalesce(t.bucket, w.bucket) = w.bucket
+    join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between t.started_ns and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
+    group by w.failure_id, t.node_id, t.loss, w.bucket
+)
+select
+    a.failure_id, a.rank, t.node_id, t.loss,
+    greatest(count(distinct a.object), max(coalesce(o.object_count, 0))) as object_count,
+    arg_min(t.file_id, (t.started_ns, t.file_id, t.line_no)) as file_id,
+    arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
+from asked as a
+join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
+    and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss = 'disk_detached' then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
+left join absent as o on o.failure_id = a.failure_id and o.node_id = t.node_id and o.loss = t.loss and o.bucket = a.bucket
+where t.loss <> 'disk_detached' or coalesce(o.is_alone, false)
+group by a.failure_id, a.rank, t.node_id, t.loss
