@@ -17,9 +17,9 @@ judged as (
         f.crash_pattern like 'fs\_%' escape '\' as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
-        regexp_matches(f.crash_pattern, 'sdk_(backend_failed|keys_unavailable|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
+        regexp_matches(f.crash_pattern, 'sdk_(backend_failed|cold_get_disabled|keys_unavailable|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_slow_down|s3_server_error') as is_server_word,
         regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract') as is_cut_answer,
-        f.crash_pattern in ('http_server_error', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed', 'sdk_keys_unavailable') or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
+        f.crash_pattern in ('http_server_error', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed', 'sdk_cold_get_disabled', 'sdk_keys_unavailable') or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
     left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
@@ -33,7 +33,7 @@ judgement as (
             when is_foreign then 'foreign_service' when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
-            when crash_pattern = 'http_certificate_expired' and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
+            when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch') and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
