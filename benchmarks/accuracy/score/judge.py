@@ -111,6 +111,9 @@ class Opinion:
     cited_real: int
 
 
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
 def judge(truth: Truth, failures: Sequence[Json]) -> Opinion:
     """Pairs the failures of the truth with those reported, the best fitting first."""
     left, judged = list(failures), []
@@ -150,7 +153,7 @@ def citations(failure: Json) -> list[tuple[str, int, str]]:
 
 
 def stands(path: str, line_no: int, text: str, files: dict[str, list[str]]) -> bool:
-    """The quoted text stands in that line of that file, read again; it may be cut, spaced otherwise, lack secrets."""
+    """The quoted text stands in that line of that file, read again: cut, spaced otherwise, no secrets or colours."""
     if path not in files:
         try:
             files[path] = Path(path).read_bytes().decode("utf-8", "replace").split("\n")
@@ -159,6 +162,6 @@ def stands(path: str, line_no: int, text: str, files: dict[str, list[str]]) -> b
     if not 1 <= line_no <= len(files[path]):
         return False
     quoted = " ".join(text.split("\n")[0].split("…")[0].split())
-    line = " ".join(files[path][line_no - 1].split())
+    line = " ".join(_COLOUR.sub("", files[path][line_no - 1]).split())
     pattern = ".+".join(re.escape(part) for part in quoted.split("<redacted>"))
     return bool(quoted) and re.search(pattern, line) is not None
