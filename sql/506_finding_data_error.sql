@@ -1,13 +1,20 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, object_loss
+-- reads: failure_lead, object_loss, ais_event
 -- stored: yes
 -- empty without: failure_lead
 -- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
-with judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'disk_lost' then 0 else 1 end, false) as is_gone, coalesce(regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null, false) as is_taken
+with served as (
+    select distinct f.failure_id
     from failure_lead as f
+    join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns and not contains(e.text, 'does not exist') and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
+    where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
+),
+judged as (
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'disk_lost' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
+    from failure_lead as f
+    left join served as s on s.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
@@ -40,7 +47,7 @@ select
                 when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
                 else 'a disk of target ' || gone_node_id || ' had been detached'
             end || case when is_gone then ', and ' || object_count::varchar || ' objects of the bucket are gone' else ', so it may have been there' end
-            when is_taken then '; the job had made steps before, so somebody has renamed or removed the bucket since' else '' end as statement,
+            when is_taken then '; AIStore had served that bucket before, so somebody has renamed or removed it since' else '' end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
