@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.71, '10 of 10 such answers were right, and 1 of 3 on incidents nobody had seen'),
-        (true, 0.7, 0.93, '85 of 85 such answers were right, and 47 of 50 on incidents nobody had seen'),
-        (true, 0.8, 0.99, '193 of 193 such answers were right, and 105 of 105 on incidents nobody had seen'),
-        (false, 0.0, 0.62, '95 of 108 such answers were right, and 64 of 110 on incidents nobody had seen'),
-        (false, 0.7, 0.77, '83 of 90 such answers were right, and 71 of 94 on incidents nobody had seen'),
-        (false, 0.8, 0.85, '271 of 276 such answers were right, and 145 of 174 on incidents nobody had seen')
+        (true, 0.0, 0.69, '10 of 10 such answers were right, and 0 of 2 on incidents nobody had seen'),
+        (true, 0.7, 0.93, '128 of 128 such answers were right, and 65 of 69 on incidents nobody had seen'),
+        (true, 0.8, 0.96, '241 of 241 such answers were right, and 96 of 99 on incidents nobody had seen'),
+        (false, 0.0, 0.56, '130 of 166 such answers were right, and 71 of 139 on incidents nobody had seen'),
+        (false, 0.7, 0.76, '134 of 148 such answers were right, and 91 of 124 on incidents nobody had seen'),
+        (false, 0.8, 0.79, '336 of 352 such answers were right, and 133 of 176 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)
