@@ -42,8 +42,8 @@ def test_a_bare_reset(frames: tuple[str, ...], pattern: str, kind: str) -> None:
         ("requests.exceptions.JSONDecodeError: Expecting value: line 1 column 1 (char 0)", "storage_answer_unreadable"),
         ("TypeError: get() got an unexpected keyword argument 'x'", "python_exception"),
         ("ValueError: bucket name is empty", "python_exception"),
-        ("requests.exceptions.ProxyError: Cannot connect to proxy.", "python_exception"),
-        ("RuntimeError: cannot schedule new futures after shutdown", "python_exception"),
+        ("requests.exceptions.ProxyError: Cannot connect to proxy.", "http_proxy_failed"),
+        ("RuntimeError: cannot schedule new futures after shutdown", "http_client_misused"),
         ("PermissionError: Access Denied", "storage_access_denied"),
     ],
 )
