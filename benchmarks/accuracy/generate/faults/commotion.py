@@ -16,7 +16,6 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import utterance
 
 ABANDONED = "('Connection aborted.', RemoteDisconnected('Remote end closed connection without response'))"
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 ABORTED = "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
 
 

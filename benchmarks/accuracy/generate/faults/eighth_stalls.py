@@ -7,7 +7,15 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.faults.clients import pipe_failed, resumed, resumed_too_often
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.requests import batch_unanswered, exhausted, object_path, retries, unanswered
+from benchmarks.accuracy.generate.faults.requests import (
+    HANDLES,
+    batch_unanswered,
+    exhausted,
+    object_path,
+    one_object,
+    retries,
+    unanswered,
+)
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import Scene, readers
 from fixtures.generator import aisdisk as disk
@@ -19,13 +27,6 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "eighth")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
-
-
-def _one_object(stage: Stage) -> tuple[sdk.Frame, ...]:
-    return (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),)
 
 
 @kind(reads=True, hosts=2)
@@ -53,7 +54,7 @@ def second_address_dead(stage: Stage) -> Scenario:
     text = sdk.pool_error(address, port, object_path(stage, rank, utterance(draw)), cause)
     limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(draw.pick((31, 46))))
     then = retries(stage, at, rank, draw, spent, text, limit, name)
-    exhausted(stage, then, rank, text, name, _one_object(stage))
+    exhausted(stage, then, rank, text, name, one_object(stage))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "Storage hosts have two cards for clients; the proxies give out both addresses and ask neither.",
@@ -149,7 +150,7 @@ def name_of_target_lost(stage: Stage) -> Scenario:
         text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), lost())
         limit = min(at + seconds(stage.params.timeout_s - 8), at + seconds(draw.pick((24, 38))))
         then = retries(stage, at, rank, draw, 0.03, text, limit)
-        exhausted(stage, then, rank, text, "ConnectionError", _one_object(stage))
+        exhausted(stage, then, rank, text, "ConnectionError", one_object(stage))
     stage.hang(at + 340 * MS, rank)
     also = ("data_loading_stall", "network", "infrastructure")
     made = stage.close(

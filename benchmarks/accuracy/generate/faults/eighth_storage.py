@@ -9,7 +9,7 @@ from benchmarks.accuracy.generate.faults.doorways import s3fs_failed
 from benchmarks.accuracy.generate.faults.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker, over_tls
 from benchmarks.accuracy.generate.faults.outlets import bucket_job_refused, shards_not_saved
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries
+from benchmarks.accuracy.generate.faults.requests import FETCH, HANDLES, exhausted, object_path, refused_get, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisdisk as disk
@@ -25,9 +25,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "eighth")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
 
 
 @kind(hangs=False, lead_s=60.0)

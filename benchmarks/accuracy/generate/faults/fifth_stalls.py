@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, unanswered
+from benchmarks.accuracy.generate.faults.requests import FETCH, HANDLES, exhausted, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisevents as ev
@@ -17,9 +17,6 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "fifth")
-
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 @kind(reads=True)

@@ -12,7 +12,7 @@ from benchmarks.accuracy.generate.faults.loaders import (
     over_tls,
     put_refused,
 )
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries
+from benchmarks.accuracy.generate.faults.requests import FETCH, exhausted, object_path, refused_get, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
@@ -24,8 +24,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "fifth")
-
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
 
 
 @kind(reads=True, uptime=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get
+from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, object_path, refused_get
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_out_of_space
@@ -18,8 +18,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("training", "fifth")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 @kind(hangs=False, trains=False, hosts=2)

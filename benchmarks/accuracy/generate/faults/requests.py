@@ -8,6 +8,15 @@ from fixtures.generator.model import Node
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
+#: Addresses of objects as Python prints them, from the least to the greatest.
+HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
+FETCH = "content = self.bucket.object(name).get_reader().read_all()"
+
+
+def one_object(stage: Stage) -> tuple[sdk.Frame, ...]:
+    """The frame of the program that reads an object as a whole."""
+    return (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),)
+
 
 def exhausted(
     stage: Stage, at: int, rank: int, text: str, kind: str = "ConnectionError", inner: tuple[sdk.Frame, ...] = ()

@@ -11,7 +11,7 @@ from benchmarks.accuracy.generate.faults.doorways import (
     mount_failed,
     part_refused,
 )
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, retries, unanswered
+from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, object_path, retries, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisdisk as disk
@@ -25,8 +25,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "seventh")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 @kind(culprit=0, hangs=False, lead_s=60.0)

@@ -7,6 +7,7 @@ from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
 from benchmarks.accuracy.generate.faults.gateways import batch_refused
 from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.requests import HANDLES
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisevents as ev
@@ -131,7 +132,7 @@ def session_closed(stage: Stage) -> Scenario:
     job, rank, at, site = stage.job, stage.culprit, stage.at, stage.job.job.build["site"]
     draw = stage.draw.child("session")
     stage.mark(at, f"rank {rank} reads with a session that was closed")
-    handle = f"{draw.whole(*commotion.HANDLES):#x}"
+    handle = f"{draw.whole(*HANDLES):#x}"
     job.say(at - 90 * MS, rank, f"Unclosed connector\nconnector: <aiohttp.connector.TCPConnector object at {handle}>")
     text, file, line, function = draw.pick(
         (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults import commotion
 from benchmarks.accuracy.generate.faults.clients import fetch_frames
 from benchmarks.accuracy.generate.faults.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.loaders import over_tls
-from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk
 from fixtures.generator.model import Expect, Scenario
@@ -40,7 +39,7 @@ def proxy_of_the_site(stage: Stage) -> Scenario:
         own, url = draw.child("rank", rank), sdk.moss_url(stage.proxy_of(rank).url(0), stage.bucket)
         then = at + own.span(20, 900)
         if is_refused:
-            cause = f"ProxyError('Unable to connect to proxy', {sdk.refused(own.whole(*commotion.HANDLES))})"
+            cause = f"ProxyError('Unable to connect to proxy', {sdk.refused(own.whole(*HANDLES))})"
             text = sdk.pool_error(*web, url, cause)
             then = retries(stage, then, rank, own, 0.004, text, at + seconds(31), "ProxyError")
             exhausted(stage, then, rank, text, "ProxyError")
@@ -134,7 +133,7 @@ def old_cluster_named(stage: Stage) -> Scenario:
     path, last = f"/v1/ml/moss/{stage.bucket}?provider=ais", []
     for rank in range(job.job.world):
         own = draw.child("rank", rank)
-        handle = own.whole(*commotion.HANDLES)
+        handle = own.whole(*HANDLES)
         cause = sdk.refused(handle) if how == "refused" else sdk.connect_timeout(host, handle)
         if how == "name":
             failed = f"Failed to resolve '{host}' ([Errno -2] Name or service not known)"

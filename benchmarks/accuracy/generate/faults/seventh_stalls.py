@@ -7,7 +7,14 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.faults.clients import pipe_failed
 from benchmarks.accuracy.generate.faults.doorways import ingress_refused, job_timed_out, waits_on_job
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, retries, unanswered
+from benchmarks.accuracy.generate.faults.requests import (
+    HANDLES,
+    exhausted,
+    object_path,
+    one_object,
+    retries,
+    unanswered,
+)
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisobjects, sdk
@@ -19,13 +26,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "seventh")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
-FETCH = "content = self.bucket.object(name).get_reader().read_all()"
-
-
-def _one_object(stage: Stage) -> tuple[sdk.Frame, ...]:
-    return (sdk.Frame(stage.job.job.script, 77, "fetch", FETCH, True),)
 
 
 @kind(reads=True, hosts=2)
@@ -52,7 +52,7 @@ def table_of_connections_full(stage: Stage) -> Scenario:
         text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), cause)
         limit = min(over - seconds(8), at + seconds(draw.pick((31, 44, 52))))
         then = retries(stage, at, rank, draw, 3.01, text, limit, "ConnectTimeout")
-        exhausted(stage, then, rank, text, "ConnectTimeout", _one_object(stage))
+        exhausted(stage, then, rank, text, "ConnectTimeout", one_object(stage))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "A service on the storage host opens a connection for each line it logs. Keepalives have theirs.",
@@ -110,7 +110,7 @@ def address_taken(stage: Stage) -> Scenario:
     if draw.chance(0.5):
         in_worker(stage, then, rank, "requests.exceptions.ConnectionError", text, dataset_frames(stage))
     else:
-        exhausted(stage, then, rank, text, "ConnectionError", _one_object(stage))
+        exhausted(stage, then, rank, text, "ConnectionError", one_object(stage))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "Somebody has typed an address twice. The target runs on and answers whom it hears.",

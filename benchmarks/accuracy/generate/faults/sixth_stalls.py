@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.faults.clients import fetch_frames
 from benchmarks.accuracy.generate.faults.gateways import s3_upload_unanswered, stream_stopped, stream_warning
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
-from benchmarks.accuracy.generate.faults.requests import object_path, unanswered
+from benchmarks.accuracy.generate.faults.requests import HANDLES, object_path, unanswered
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aismishaps as mishaps
@@ -18,8 +18,6 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "sixth")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 def _far_and_near(stage: Stage, how_many: int) -> list[int]:

@@ -12,7 +12,7 @@ from benchmarks.accuracy.generate.faults.gateways import (
     put_denied,
     s3_refused,
 )
-from benchmarks.accuracy.generate.faults.requests import retries
+from benchmarks.accuracy.generate.faults.requests import HANDLES, retries
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisevents as ev
@@ -25,8 +25,6 @@ from fixtures.generator.stage import Stage, utterance
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("storage", "sixth")
-
-HANDLES = (0x7F0000000000, 0x7FFFFFFFFFFF)
 
 
 @kind(reads=True, uptime=True)
