@@ -44,8 +44,8 @@ def samples() -> Iterator[tuple[Pattern, Sample]]:
 #: Lines that a reader takes by itself, as headers, titles, panics, prefixes of a record or parts of a table.
 TAKEN_OTHERWISE = {
     "ais_debug_panic", "ais_go_panic", "ais_line_before_flag", "ais_line_while_stopping", "ais_log_rotated",
-    "ais_node_title", "ais_process_started", "ais_software_version", "python_traceback", "torchrun_table_failures",
-    "torchrun_table_root",
+    "ais_node_title", "ais_process_started", "ais_software_version", "python_traceback", "threads_of_process",
+    "torchrun_table_failures", "torchrun_table_root",
 }  # fmt: skip
 #: A file whose frame is of a kind.
 LABELLED = {"storage": "/opt/venv/lib/python3.11/site-packages/aistore/sdk/request_client.py"}

@@ -45,6 +45,10 @@ class Detected:
     is_tentative: bool = False
 
 
+#: A text with more lines of a log than this share is a log in which stacks stand.
+_LOG_SHARE = 0.05
+
+
 def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str, ...] = ()) -> Detected:
     """The kind of a file whose first bytes (64 KiB are enough) are given."""
     if forced is not None:
@@ -173,6 +177,8 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
             continue
         is_loose = form.kind == "unknown" and form.order >= _LOOSE_ORDER and form.name != "file_torchfrtrace"
         if is_loose and (is_labelled or share(worker.name) + share(dated.name) >= 0.6):
+            continue
+        if form.name == "file_py_spy" and share(worker.name) + share(dated.name) > _LOG_SHARE:
             continue
         if not _is_plausible(form, lines):
             continue

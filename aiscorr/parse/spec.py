@@ -45,7 +45,7 @@ TIERS = (
     "other",
 )
 FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
-BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill")
+BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill", "threads")
 #: What the frames of a traceback can tell that it was doing.
 FRAME_KINDS = (
     "storage",

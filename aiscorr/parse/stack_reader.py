@@ -23,14 +23,22 @@ _MOMENT = re.compile(r"(?<!\d)(20\d{6})[T_-]?([0-2]\d[0-5]\d[0-5]\d)(?!\d)")
 def read_text_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
     """The rows of a dump in text: py-spy, faulthandler, or a page or file of the debug server."""
     found = StackText().read(text)
-    _add_processes(summary, sink, found.processes)
+    add_processes(summary, sink, found.processes)
     for line_no, offset, words in found.failures:
         reject(summary, sink, "a stack could not be had", words, (line_no, offset))
 
 
-def _add_processes(summary: FileSummary, sink: PartSink, processes: list[ProcessStack]) -> None:
-    taken_ns = taken_at(summary.ref.path)
-    for dump_no, process in enumerate(processes):
+def add_processes(
+    summary: FileSummary,
+    sink: PartSink,
+    processes: list[ProcessStack],
+    *,
+    first_no: int = 0,
+    moment: dict[str, Value] | None = None,
+) -> None:
+    """The rows of processes; `moment` is the attempt and time of the log they stand in, None in a file of stacks."""
+    taken_ns = taken_at(summary.ref.path) if moment is None else None
+    for dump_no, process in enumerate(processes, first_no):
         main = process.main_thread()
         about: dict[str, Value] = {
             "file_id": summary.file_id,
@@ -42,6 +50,7 @@ def _add_processes(summary: FileSummary, sink: PartSink, processes: list[Process
             "host": process.host,
             "task_no": process.task_no,
             "taken_ns": taken_ns,
+            **(moment or {}),
         }
         for thread in process.threads:
             for row in _frame_rows(thread):
@@ -106,7 +115,7 @@ def read_json_stacks(summary: FileSummary, text: str, sink: PartSink) -> None:
         )
         found.frames += [_json_frame(frame, next(lines, (None, None))) for frame in _frames_of(thread)]
         process.threads.append(found)
-    _add_processes(summary, sink, list(processes.values()))
+    add_processes(summary, sink, list(processes.values()))
 
 
 def _json_items(text: str) -> Iterator[tuple[int, Any]]:

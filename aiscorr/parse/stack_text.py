@@ -18,6 +18,7 @@ _THREAD = re.compile(r"^Thread (?:0x)?([0-9A-Fa-f]+) \((active|idle)(\+gil)?[^)]
 _FAULT_THREAD = re.compile(r"^(Current thread|Thread) 0x([0-9a-f]+)(?: \[(.*)\])? \(most recent call first\)")
 _FRAME = re.compile(r"^    (\S.*?) \(([^()]*?)(?::(\d{1,9}))?\)\s*$")
 _BARE_FRAME = re.compile(r"^    ([\w.<>]+)\s*$")
+_TIMEOUT = re.compile(r"^Timeout \(\d{1,6}:\d\d:\d\d(?:\.\d+)?\)!\s*$")
 _FAULT_FRAME = re.compile(r'^  File "([^"]*)", line (\d{1,9}|\?\?\?) in (.+?)\s*$')
 _VARIABLE = re.compile(r"^ {12}(\w+): (.*)$")
 _SECTION = re.compile(r"^\s*(?:===|<h2>) ?Rank (\d{1,6}): (?:https?://)?(\[[^\]]*\]|[^/:\s]+)?\S*(?: ===|</h2>)")
@@ -103,7 +104,7 @@ class StackText:
             line, label = raw.rstrip("\r"), ""
             if is_labelled and (match := _LABEL.match(line)) is not None:
                 label, line = match.group(1) or match.group(2), match.group(3) or ""
-            self._take(self._stream(label), line, (line_no, offset, raw.strip("\r")))
+            self.take(line, (line_no, offset, raw.strip("\r")), label)
             offset += len(raw.encode("utf-8", "replace")) + 1
         return self
 
@@ -113,7 +114,9 @@ class StackText:
             self.streams[label] = _Stream(None if is_task else label or None, int(label) if is_task else None)
         return self.streams[label]
 
-    def _take(self, stream: _Stream, line: str, place: tuple[int, int, str]) -> None:
+    def take(self, line: str, place: tuple[int, int, str], label: str = "") -> None:
+        """A line without its label; `place` is its number, the bytes before it and the line as written."""
+        stream = self._stream(label)
         if "<pre>" in line or "</pre>" in line:
             line = re.sub(r"^\s*<pre>|</pre>.*$", "", line)
         if _take_heading(stream, line):
@@ -151,6 +154,8 @@ def _take_heading(stream: _Stream, line: str) -> bool:
         name = listed.group(1)
         stream.rank = worker_hints("/" + name).rank
         stream.host = name if _SIMPLE_HOST.fullmatch(name) and stream.rank is None else None
+    elif _TIMEOUT.match(line):
+        pass  # faulthandler's timer of a process: what follows is that process's
     elif stream.is_ruled and _SIMPLE_HOST.fullmatch(line.strip()):
         stream.rank, stream.host, stream.is_ruled = None, line.strip(), False
     else:
@@ -191,6 +196,13 @@ def _is_labelled(text: str) -> bool:
         bare += _is_known(line)
         stripped += match is not None and _is_known(match.group(3) or "")
     return stripped > bare
+
+
+def is_stack_line(line: str) -> bool:
+    """Whether a line without its label may be part of a dump that has begun."""
+    if not line.strip() or line.startswith((" " * 8, "Python v")):
+        return True
+    return _TIMEOUT.match(line) is not None or _is_known(line)
 
 
 def _is_known(line: str) -> bool:

@@ -22,6 +22,7 @@ from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
+from aiscorr.parse.thread_blocks import ThreadBlocks
 from aiscorr.parse.values import Value, add_values, character_count, strip_ansi
 from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
 from aiscorr.parse.worker_state import WorkerState
@@ -76,6 +77,7 @@ class WorkerFile:
         self._tables: dict[Key, TableBlock] = {}
         self._stacks: list[StackBlock] = []
         self._messages: dict[Key, MessageBlock] = {}
+        self._threads = ThreadBlocks(reader.sink, summary, state)
         self._fed: dict[Key, int] = {}
         self._behind = LookBack(reader.prefixes, state, self._years)
         self._is_told = False
@@ -84,7 +86,7 @@ class WorkerFile:
     @property
     def is_between_records(self) -> bool:
         """Whether reading may go on from here later without losing part of a block."""
-        return not (self._tracebacks or self._tables or self._stacks or self._messages)
+        return not (self._tracebacks or self._tables or self._stacks or self._messages or self._threads.keys)
 
     @property
     def is_recognised(self) -> bool:
@@ -113,6 +115,7 @@ class WorkerFile:
         self._stacks = []
         for key in list(self._messages):
             self._close_message(key)
+        self._threads.close(*self._threads.keys)
         if not self.state.is_tail_taken:
             self._take_tail(self._behind.lines_at_end(self._walker.line_no))
         self._behind.find_last_stamp(self._walker.line_no)
@@ -142,6 +145,13 @@ class WorkerFile:
             return
         pattern, values = found
         self._note_wrapper(segment, prefix, line)
+        if pattern.opens == "threads":
+            if prefix.stamp is None:
+                self._behind.find_stamp(segment.start)
+            before = (tail.text for tail in self._behind.lines_before(segment.start))
+            self._threads.open(key, prefix, before, self._stored)
+            self._threads.feed(key, line, line[prefix.body_start :], segment)
+            return
         if pattern.opens == "traceback":
             block = self._tracebacks.get(key)
             if block is None:
@@ -164,11 +174,13 @@ class WorkerFile:
         """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
         if self.is_between_records:
             return
-        for key in [k for k in (*self._tracebacks, *self._messages, *self._tables) if line_no - self._fed[k] > _STALE]:
+        open_keys = (*self._tracebacks, *self._messages, *self._tables, *self._threads.keys)
+        for key in [k for k in open_keys if line_no - self._fed[k] > _STALE]:
             if key in self._tracebacks:
                 self._close_traceback(key)
             if key in self._messages:
                 self._close_message(key)
+            self._threads.close(key)
             self._tables.pop(key, None)
 
     def _feed_blocks(self, segment: Segment, line: bytes, prefix: LinePrefix, key: Key) -> bool:
@@ -189,6 +201,8 @@ class WorkerFile:
         held = self._messages.get(key)
         if held is not None and (prefix.stamp_source is not None or segment.candidates or not held.feed(message)):
             self._close_message(key)
+        if self._threads.feed(key, line, message, segment):
+            return True
         block = self._tracebacks.get(key)
         return block is not None and self._feed_traceback(block, segment, line, message, prefix, key)
 

@@ -28,6 +28,7 @@ class WorkerState:
     first_ns: int | None = None
     last_ns: int | None = None
     is_utc: bool = False
+    dump_count: int = 0
     step_first_count: int = 0
     step_next_offset: int = 0
     step_literals: list[str] = field(default_factory=list)

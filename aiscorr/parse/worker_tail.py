@@ -14,7 +14,10 @@ from aiscorr.parse.word_bits import WordBits
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
-_NOISE = re.compile(rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback")
+_NOISE = re.compile(
+    rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback"
+    rb"|(?:Current t|T)hread (?:0x)?[0-9a-f]+ \(|Process \d+: |Python v\d|Timeout \(\d+:\d\d:"
+)
 _STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 

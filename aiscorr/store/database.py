@@ -24,7 +24,7 @@ from aiscorr.tables import TABLES
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1

@@ -1,0 +1,114 @@
+"""Stacks that stand in a log: of faulthandler's timer or signal, or of py-spy called by something that watches the job.
+
+What a dying process prints of itself (`Fatal Python error: …`) tells where it was killed, not what it waited for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from aiscorr.model import FileSummary
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.prefixes import LinePrefix
+from aiscorr.parse.scan import Segment
+from aiscorr.parse.stack_reader import add_processes
+from aiscorr.parse.stack_text import StackText, is_stack_line
+from aiscorr.parse.values import Value
+from aiscorr.parse.worker_blocks import Key
+from aiscorr.parse.worker_state import WorkerState
+
+#: A moment and its zone as the file's clock stores them.
+Stored = Callable[[Value, Value], int | None]
+
+#: Lines of something else, one behind the other, after which the stacks are over.
+_OTHERS = 3
+_MOST_LINES = 5000
+_FATAL = (b"Fatal Python error: ", b"Windows fatal exception: ")
+_LINES_ABOVE = 4
+_RANK = re.compile(rb"\brank[ =:#]{0,2}(\d{1,6})\b", re.IGNORECASE)
+
+
+@dataclass
+class _ThreadBlock:
+    """The stacks behind one prefix of a log; `moment` is the attempt and the time they are given."""
+
+    prefix: LinePrefix
+    moment: dict[str, Value]
+    is_of_dying: bool
+    heading: bytes
+    text: StackText = field(default_factory=StackText)
+    line_count: int = 0
+    other_count: int = 0
+
+
+class ThreadBlocks:
+    """The stacks of one log that are being read, each behind a prefix of its own."""
+
+    def __init__(self, sink: PartSink, summary: FileSummary, state: WorkerState) -> None:
+        self._sink = sink
+        self._summary = summary
+        self._state = state
+        self._blocks: dict[Key, _ThreadBlock] = {}
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Whose stacks are being read."""
+        return tuple(self._blocks)
+
+    def open(self, key: Key, prefix: LinePrefix, before: Iterable[bytes], stored: Stored) -> None:
+        """Stacks begin behind `before`, the lines above, latest first."""
+        zone = prefix.stamp.zone_offset_s if prefix.stamp else self._state.stamp_zone_s
+        local_ns = prefix.stamp.local_ns if prefix.stamp else self._state.stamp_ns
+        moment: dict[str, Value] = {
+            "attempt_no": self._state.attempt_no,
+            "local_ns": stored(local_ns, zone),
+            "zone_offset_s": zone,
+        }
+        above = list(islice(before, _LINES_ABOVE))
+        is_of_dying = any(word in line for line in above for word in _FATAL)
+        self._blocks[key] = _ThreadBlock(prefix, moment, is_of_dying, next(iter(above), b""))
+
+    def feed(self, key: Key, line: bytes, body: bytes, segment: Segment) -> bool:
+        """Whether the line belongs to stacks being read; `body` is the line behind its labels."""
+        block = self._blocks.get(key)
+        if block is None:
+            return False
+        bare = body.decode("utf-8", "replace").rstrip("\r")
+        block.line_count += 1
+        if is_stack_line(bare):
+            block.other_count = 0
+            count = len(block.text.processes)
+            block.text.take(bare, (segment.line_no, segment.line_offset, line.decode("utf-8", "replace")))
+            for process in block.text.processes[count:]:
+                process.rank = _rank_told(block.heading, process.pid)
+            return True
+        block.heading = line
+        block.other_count += 1
+        if block.other_count >= _OTHERS or block.line_count >= _MOST_LINES:
+            self.close(key)
+        return False
+
+    def close(self, *keys: Key) -> None:
+        """Writes what was read; a process that a watcher names by its number need not be the rank of the file."""
+        for block in [self._blocks.pop(key) for key in keys if key in self._blocks]:
+            if block.is_of_dying:
+                continue
+            own_rank = block.prefix.rank if block.prefix.rank is not None else self._summary.path_rank
+            found = [process for process in block.text.processes if any(thread.frames for thread in process.threads)]
+            for process in found:
+                process.host, process.task_no = block.prefix.host, block.prefix.task
+                if process.rank is None:
+                    process.rank = block.prefix.rank if process.pid is not None else own_rank
+            add_processes(self._summary, self._sink, found, first_no=self._state.dump_count, moment=block.moment)
+            self._state.dump_count += len(found)
+
+
+def _rank_told(heading: bytes, pid: int | None) -> int | None:
+    """The rank in the line above a process, where that line tells the process by its number."""
+    if pid is None or not re.search(rb"\b%d\b" % pid, heading):
+        return None
+    match = _RANK.search(heading)
+    return int(match.group(1)) if match is not None else None
