@@ -1,7 +1,7 @@
 -- What a call of a stack tells of what its process does; of several that fit a call the first counts.
 -- grain: one row a rule
 -- reads: nothing
--- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
+-- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
 create or replace view frame_rule as
 select
     position,
@@ -28,8 +28,9 @@ from (
         (14, 'batch_preparation', 'telling', '', '(?i)collate|tokeni[sz]e|prepare_batch|next_batch', '^$'),
         (15, 'data_loading', 'telling', 'torch/utils/data/|lhotse/|webdataset/', '', '^$'),
         (16, 'compute', 'telling', 'torch/nn/|torch/cuda/|torch/_dynamo', '', '^$'),
-        (17, 'lock', 'faint', '(^|/)(threading|multiprocessing/synchronize)\.py$', '', '^$'),
+        (17, 'lock', 'faint', '(^|/)(threading|queue|multiprocessing/(synchronize|connection|queues))\.py$', '', '^$'),
         (18, 'lock', 'faint', '', '^(pthread_mutex_lock|__lll_lock_wait|flock)$', '^$'),
         (19, 'sleep', 'faint', '', '^(clock_nanosleep|nanosleep|time_sleep)$', '^$'),
+        (21, 'storage_wait', 'passage', '^$|^<|(^|/)(aistore|urllib3|requests|botocore|aiobotocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open|tenacity|backoff|retrying|anyio|sniffio|h11|h2|trio|gevent|eventlet|uvloop|wrapt|opentelemetry|ddtrace|sentry_sdk|newrelic|certifi|idna|multidict|yarl|aiohappyeyeballs|async_timeout|pydantic(_core)?|http|email|asyncio|concurrent|json|encodings|multiprocessing)/|(^|/)(socket|ssl|selectors|threading|queue|contextlib|functools|typing|logging/__init__|weakref|abc|_?pyio|codecs|shutil|tempfile|pathlib|os|io|random|time|uuid|zlib|_compression|webdataset/gopen|lhotse/ais/.*|lhotse/serialization|lhotse/utils)\.py', '', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)

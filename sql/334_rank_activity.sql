@@ -9,19 +9,19 @@ with main as (
     select *
     from stack_process
     where kind = 'trainer' and moment_no = 1
-    qualify row_number() over (partition by job_id, rank order by (activity is null), certainty desc, is_json, file_id, dump_no) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (activity is null), certainty desc, is_json, file_id, dump_no) = 1
 ),
 child as (
     select *
     from stack_process
     where kind = 'worker' and moment_no = 1 and activity is not null
-    qualify row_number() over (partition by job_id, rank order by (activity <> 'storage_wait'), certainty desc, is_json, file_id, dump_no) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'), certainty desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
-    select m.job_id, m.rank, coalesce(c.activity, m.activity) as activity, coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
+    select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity, coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
         case when c.file_id is not null then c.line_no else m.line_no end as line_no, coalesce(c.text, m.text) as text
     from main as m
-    left join child as c on c.job_id = m.job_id and c.rank = m.rank and m.activity = 'worker_wait'
+    left join child as c on c.job_id = m.job_id and c.attempt is not distinct from m.attempt and c.rank = m.rank and m.activity = 'worker_wait'
 ),
 words as (
     select
@@ -52,7 +52,8 @@ trained as (
 )
 select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is null then 0.5 else s.confidence end as confidence, s.file_id, s.line_no, s.text
 from failed_attempt as f
-join stack as s on s.job_id = f.job_id
+join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
+qualify row_number() over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null), s.confidence desc, s.file_id) = 1
 union all
 select w.job_id, w.attempt, w.rank, case when w.activity = 'initialisation' and r.job_id is not null then 'unknown' else w.activity end as activity, 'last_words' as witness, 0.6 as confidence, w.file_id, w.line_no, w.text
 from words as w
