@@ -1,7 +1,7 @@
-"""A database without rows in which every view is made, kept to begin new databases with.
+"""A database that knows the patterns and has every view made, without other rows, kept to begin new databases with.
 
 To make all views takes longer than to read a few logs; where they are there, only those are computed whose inputs have
-rows. The file is kept with its checksum, for each state of the SQL and each DuckDB.
+rows. The file is kept with its checksum, for each state of the SQL and of the patterns and each DuckDB.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from aiscorr import cache
 from aiscorr.errors import AiscorrError
+from aiscorr.known_patterns import pattern_rows, patterns_key
 from aiscorr.refresh import definitions_key, refresh_views
+from aiscorr.store import load
 from aiscorr.store.database import SCHEMA_VERSION, writing
 from aiscorr.tables import TABLES
 
@@ -21,7 +23,8 @@ _DIGEST_BYTES = 32
 
 def blank_database() -> bytes | None:
     """The bytes of the file; none where no file can be written."""
-    key = cache.key_of((SCHEMA_VERSION, definitions_key(), *(table.create_statement() for table in TABLES)))
+    tables = (table.create_statement() for table in TABLES)
+    key = cache.key_of((SCHEMA_VERSION, definitions_key(), patterns_key(), *tables))
     name = f"blank-{key}.duckdb"
     for _ in range(2):
         try:
@@ -39,6 +42,7 @@ def _make() -> bytes:
         path = Path(folder) / "blank.duckdb"
         with writing(str(path)) as connection:
             connection.execute("begin")
+            load.replace_patterns(connection, pattern_rows(), patterns_key())
             refresh_views(connection)
             connection.execute("commit")
         data = path.read_bytes()

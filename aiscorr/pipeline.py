@@ -7,17 +7,14 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
 from aiscorr.blank import blank_database
-from aiscorr.cache import key_of
 from aiscorr.findings import changed_failures, keep_conclusions, name_failures
+from aiscorr.known_patterns import pattern_rows, patterns_key
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
-from aiscorr.parse.spec import FORMAT_TABLES, pattern_set
-from aiscorr.parse.spec_files import folder_key
 from aiscorr.refresh import are_views_current, refresh_views, stale_views
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
@@ -259,9 +256,9 @@ def _store(
     load.upsert_files(connection, merged.summaries, run_id)
     load.touch_files(connection, merged.touched)
     load.note_archives(connection, merged.archives, options_key(options), PARSER_VERSION)
-    key = key_of(folder_key(Path(folder)) for folder in _pattern_folders(options))
+    key = patterns_key(options.pattern_folders)
     if load.patterns_key(connection) != key:
-        load.replace_patterns(connection, pattern_rows(options), key)
+        load.replace_patterns(connection, pattern_rows(options.pattern_folders), key)
     problems = [*plan.unreadable, *merged.unreadable]
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
@@ -274,22 +271,6 @@ def _store(
     keep_conclusions(connection, run_id, now)
     connection.execute("commit")
     return run_id
-
-
-def _pattern_folders(options: IngestOptions) -> tuple[str, ...]:
-    """Where `pattern_rows` is from, in the order in which a later file replaces an earlier one."""
-    return (str(Path(__file__).parent / "patterns"), *options.pattern_folders)
-
-
-def pattern_rows(options: IngestOptions) -> list[dict[str, object]]:
-    """Every pattern as a row of the table `pattern`."""
-    rows: list[dict[str, object]] = []
-    for kind in FORMAT_TABLES:
-        for pattern in pattern_set(kind, options.pattern_folders):
-            names = ("title", "means", "look_at", "fix", "fix_by", "source", "severity", "tier", "role", "activity",
-                     "failure_class", "chain_step", "node_effect", "subject", "rank_effect", "marks")  # fmt: skip
-            rows.append({"pattern": pattern.name, "format": kind, **{name: getattr(pattern, name) for name in names}})
-    return rows
 
 
 def _outcome(plan: _Plan, merged: _Merged) -> str:

@@ -104,7 +104,6 @@ def scan_and_load(folder: str, database: str) -> Result:
     for name in ("refresh_views", "stale_views", "name_failures", "keep_conclusions"):
         setattr(pipeline, name, lambda *given: None)
     setattr(pipeline, "changed_failures", lambda *given: ())  # noqa: B010 (a name that is not the module's own)
-    setattr(pipeline, "blank_database", lambda: None)  # noqa: B010 (as above)
     return ingest(folder, database)
 
 
