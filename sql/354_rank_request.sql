@@ -1,9 +1,9 @@
 -- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer, or none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
--- reads: failure_case, worker_event, rank_crash, stack_request, job_cluster, node_endpoint, node
+-- reads: failure_case, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. pending: a stack shows the request in flight, at some moment of the hang.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
 create or replace view rank_request as
 with line as (
     select
@@ -28,6 +28,14 @@ with line as (
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
     from stack_request as s
     join failure_case as f on f.job_id = s.job_id
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, t.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(t.text, 'aiting on job ''([\w-]+)''', 1) as xid,
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, t.file_id, t.line_no, t.text, t.text as message
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
+    where t.rank is not null and contains(t.text, 'aiting on job ''')
+    qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id

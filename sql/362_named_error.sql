@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed'); ais_event where pattern = 'ais_http_error'
--- note: Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- note: A job of AIStore that the rank's last words wait for counts as its request. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with said as (
     select w.cluster, w.node_id, e.peer_node_id as peer_id, case w.effect when 'io_error' then 'disk_errors' when 'backend_failed' then 'backend' when 'unknown_error' then 'unexplained' else w.effect end as fault_kind, w.utc_ns, w.file_id, w.line_no, w.text
@@ -20,14 +20,14 @@ with said as (
 met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, w.file_id, w.line_no,
-        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
+        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (r.outcome = 'pending' and contains(w.text, r.xid)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as p on p.name = 'stall_reach_s'
     join threshold as b on b.name = 'felt_before_s'
     join threshold as a on a.name = 'felt_after_s'
     join said as w on w.cluster = r.cluster and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
-    where r.outcome in ('error', 'retry', 'short', 'missing', 'chained') and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
+    where (r.outcome in ('error', 'retry', 'short', 'missing', 'chained') or (r.outcome = 'pending' and r.xid is not null)) and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
         and not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false)
 )
 select
