@@ -7,7 +7,7 @@ create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service
     from culprit_cause as u
-    where u.crash_pattern is not null and not (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:'))
+    where u.crash_pattern is not null and not (u.crash_pattern = 's3_ais_failed' or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
 ),
 foreigner as (
     select n.failure_id, n.witness_rank
