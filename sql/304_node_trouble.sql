@@ -16,7 +16,7 @@ with sign as (
             when effect in ('disk_stuck', 'rejecting', 'cpu_high', 'low_space') then effect
             when effect in ('rebalance_started', 'rebalance_aborted') then 'rebalance'
             when effect = 'resilver' then 'resilver'
-            when effect in ('batches_aborted', 'batch_stuck', 'corrupt', 'evicting', 'files_exhausted', 'misplaced_removed', 'mover_closed') then effect
+            when effect in ('batches_aborted', 'jobs_refused', 'batch_stuck', 'corrupt', 'evicting', 'files_exhausted', 'misplaced_removed', 'mover_closed', 'restore_failed') then effect
             when effect = 'io_error' then 'disk_errors'
             when effect = 'backend_failed' then 'backend'
             when effect = 'certificate_expired' then 'certificate'

@@ -14,7 +14,7 @@ with told as (
 block as (
     select
         t.job_id, t.attempt, t.file_id, t.ranks, f.world_size, count(*) over (partition by t.job_id, t.attempt) as log_count,
-        f.world_size // log_count as size, list_min(t.ranks) // size * size as first_rank
+        nullif(f.world_size // log_count, 0) as size, list_min(t.ranks) // size * size as first_rank
     from told as t
     join failed_attempt as f on f.job_id = t.job_id and f.attempt = t.attempt
 )

@@ -3,7 +3,7 @@
 -- reads: failure_case, rank_request, ais_event, node_witness, threshold
 -- stored: yes
 -- empty without: failure_case
--- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write')
+-- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write')
 -- note: A job of AIStore that the rank's last words wait for counts as its request. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with damaging as (
@@ -17,7 +17,7 @@ said as (
     select w.cluster, w.node_id, e.peer_node_id as peer_id, case w.effect when 'io_error' then 'disk_errors' when 'backend_failed' then 'backend' when 'unknown_error' then 'unexplained' else w.effect end as fault_kind, w.utc_ns, w.file_id, w.line_no, w.text
     from node_witness as w
     left join ais_event as e on e.file_id = w.file_id and e.line_no = w.line_no
-    where (w.effect = 'unknown_error' and w.pattern = 'other_error') or w.effect in ('io_error', 'corrupt', 'files_exhausted', 'backend_failed')
+    where (w.effect = 'unknown_error' and w.pattern = 'other_error') or w.effect in ('io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed')
     union all
     select cluster, node_id, null as peer_id, 'unexplained' as fault_kind, utc_ns, file_id, line_no, text
     from ais_event

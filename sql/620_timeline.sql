@@ -14,7 +14,7 @@ with used as (
 ),
 fault as (
     select u.failure_id, n.started_ns as utc_ns, n.moment_words is null as is_exact, 'ais' as source, n.node_id, null::integer as rank,
-        case when n.weight >= 0.5 and n.fault_kind <> 'batches_aborted' then 1 when n.weight >= 0.2 then 2 else 3 end as weight, n.role || ' ' || n.node_id || ' ' || k.broke_words || coalesce(' ' || n.moment_words, '') as text, n.file_id, n.line_no
+        case when n.weight >= 0.5 and n.fault_kind not in ('batches_aborted', 'jobs_refused') then 1 when n.weight >= 0.2 then 2 else 3 end as weight, n.role || ' ' || n.node_id || ' ' || k.broke_words || coalesce(' ' || n.moment_words, '') as text, n.file_id, n.line_no
     from used as u
     join node_fault as n on n.cluster = u.cluster and n.started_ns <= u.ended_ns + 60000000000 and n.ended_ns >= u.started_ns - 300000000000
     join fault_kind as k on k.fault_kind = n.fault_kind

@@ -28,7 +28,7 @@ met as (
         n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns and not f.is_other_error and not f.is_other_work and n.weight >= 0.3 and f.storage_verdict = 'undetermined' as is_open
     from case_span as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2 and n.fault_kind <> 'batches_aborted' and n.started_ns <= f.ended_ns and n.ended_ns >= f.started_ns
+    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2 and n.fault_kind not in ('batches_aborted', 'jobs_refused') and n.started_ns <= f.ended_ns and n.ended_ns >= f.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
     where not exists (select 1 from failure_node as g where g.failure_id = f.failure_id and g.node_id = n.node_id)
         and not (f.storage_verdict = 'guilty' and n.fault_kind in ('rebalance', 'resilver', 'primary_change'))
