@@ -33,7 +33,7 @@ judgement as (
             when is_foreign then 'foreign_service' when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
-            when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch') and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
+            when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch', 'http_target_certificate_untrusted') and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
