@@ -26,6 +26,7 @@ from (
         ('soft_errors_least', 6.0, 'max_soft_errs of a batch is 8, or 6 in 4.1: more missing entries than that break it'),
         ('stale_effect_s', 900.0, 'streams opened under an old cluster map stay broken until the xaction ends'),
         ('window_margin_s', 120.0, 'what leads to a collective time-out begins up to two minutes before its wait'),
+        ('renewal_count', 3.0, 'a daemon that was moved registers anew once or twice; one that does so more often is two'),
         ('usual_line_s', 1800.0, 'a kind of unknown line that comes three times or more over longer than this is usual, and tells nothing'),
         ('hang_gap_s', 120.0, 'a job that writes nothing for longer than this and five steps has stopped'),
         ('dump_wait_s', 5.0, 'a dump written within seconds of the last call is of a job that runs; time-outs are longer'),

@@ -1,10 +1,10 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
--- reads: rank_request, node_fault, node_witness, ais_event
+-- reads: rank_request, node_fault, node_witness, ais_event, threshold
 -- stored: yes
 -- empty without: rank_request
--- empty without: node_fault; ais_event where pattern = 'ais_xaction_finished_with_error'
--- note: A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- empty without: node_fault; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed')
+-- note: registered_twice: two daemons under one id took its place by turns, each with objects of its own. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select failure_id, rank, cluster, node_id, object, from_ns, to_ns, coalesce(nullif(regexp_extract(text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(bucket, '^ais://(.+)$', 1)) as bucket
@@ -23,6 +23,12 @@ taken as (
     select cluster, node_id, utc_ns, file_id, line_no, regexp_extract(text, '=>ais://(.+?)-\d\d:\d\d:\d\d', 1), 'copy_aborted'
     from ais_event
     where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
+    union all
+    select cluster, peer_node_id, min(utc_ns), arg_min(file_id, (utc_ns, line_no)), arg_min(line_no, (utc_ns, file_id)), null, 'registered_twice'
+    from ais_event
+    where pattern = 'ais_registration_renewed' and peer_node_id is not null
+    group by cluster, peer_node_id
+    having count(*) >= (select value from threshold where name = 'renewal_count')
 ),
 wanted as (
     select failure_id, cluster, bucket, max(to_ns) as to_ns from asked group by failure_id, cluster, bucket
@@ -41,7 +47,7 @@ select
     arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
 from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
-    and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss = 'disk_detached' then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
+    and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
 left join absent as o on o.failure_id = a.failure_id and o.node_id = t.node_id and o.loss = t.loss and o.bucket = a.bucket
 where t.loss <> 'disk_detached' or coalesce(o.is_alone, false)
 group by a.failure_id, a.rank, t.node_id, t.loss

@@ -12,7 +12,7 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'disk_lost' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
@@ -40,6 +40,7 @@ select
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
+            when is_gone and loss = 'registered_twice' then '; two daemons took turns as target ' || gone_node_id || ', so that the object may lie with the other'
             when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that the rank asked it for are gone'
             when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
