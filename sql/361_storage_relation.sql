@@ -2,10 +2,10 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service raised (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; an unknown error of a client that names nothing is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service, or of a model hub, Google's or Azure's store, raised (not every daemon's address need be in the logs); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's; an unknown error of a client that names nothing is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
 with named as (
-    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service
+    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service, u.crash_pattern in ('cloud_store_failed', 'tf_request_failed') or starts_with(u.crash_pattern, 'hf_') or regexp_matches(u.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.') or (starts_with(u.crash_pattern, 'tensorstore_') and contains(u.crash_text, 'gs://')) as is_other_store
     from culprit_cause as u
     where u.crash_pattern is not null
 ),
@@ -16,7 +16,7 @@ foreigner as (
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     left join node_endpoint as e on e.cluster = c.cluster
     group by n.failure_id, n.witness_rank, n.host, n.words, n.is_service
-    having (n.is_service and not contains(n.words, '/v1/')) or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
+    having (n.is_service and not contains(n.words, '/v1/')) or bool_or(n.is_other_store) or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
         or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(n.host, '^[0-9]+\.[0-9]+\.')))
 ),
 judged as (
@@ -25,7 +25,7 @@ judged as (
         u.request_outcome is not null as has_request,
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
-        u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ib_|process_group|http_no_local_port)') as is_path_error,
+        u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket') as is_lack,
         regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|request_rejected|misused|proxy_failed|bucket_not_found)$') or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem')) as is_own,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
