@@ -29,7 +29,7 @@ line as (
 told as (
     select
         f.*, l.pattern as trouble, l.file_id as trouble_file_id, l.line_no as trouble_line_no, l.message as trouble_words,
-        l.pattern = 'kernel_network_trouble' as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_disk_error') as is_mount,
+        l.pattern = 'kernel_network_trouble' as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
         f.activity in ('checkpoint', 'file_write', 'file_read', 'log_upload', 'evaluation') as is_at_files
     from failure_lead as f
     left join line as l on l.failure_id = f.failure_id
