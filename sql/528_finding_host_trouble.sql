@@ -3,7 +3,6 @@
 -- reads: failure_lead, failed_rank, worker_event, threshold
 -- stored: yes
 -- empty without: failure_lead
--- empty without: worker_event where role = 'symptom' and pattern like 'kernel\_%' escape '\'
 -- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host. What a rank waits for at the storage no mount or disk of its host explains; a port may. A process that hangs in the kernel says less than what it waits for.
 create or replace view finding_host_trouble as
 with home as (
