@@ -1,8 +1,8 @@
 -- A worker line that says how a rank fared when its job attempt went wrong.
 -- grain: one row a line
--- reads: worker_event
+-- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -17,9 +17,11 @@ part as (
     having bool_or(is_other)
 ),
 event as (
-    select w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+    select g.step_ns is not null as is_outlived, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
     from worker_event as w
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
+    left join file_progress as g on g.job_id = w.job_id and g.attempt = w.attempt and g.file_id = w.file_id and g.line_no > w.line_no
+        and g.step_ns > w.latest_ns + (select value::bigint * 1000000000 from threshold where name = 'outlived_s')
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 )
 select
@@ -41,6 +43,7 @@ select
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when role = 'retry' then 'retry'
+        when role = 'cause' and is_outlived and not coalesce(is_uncaught, false) and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause' and (block_line_no is not null or coalesce(is_uncaught, false) or tier in ('process', 'gpu', 'launcher')) then 'crash'

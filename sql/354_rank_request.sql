@@ -3,7 +3,7 @@
 -- reads: failure_case, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
 create or replace view rank_request as
 with line as (
     select
@@ -21,8 +21,8 @@ with line as (
     join failure_case as f on f.job_id = w.job_id and f.attempt = w.attempt
     left join rank_crash as x on x.job_id = w.job_id and x.attempt = w.attempt and x.file_id = w.file_id and x.line_no = w.line_no and w.rank is null
     where w.role in ('cause', 'retry', 'context', 'recovery') and (
-        w.tier in ('data_io', 'network') or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
-    ) and coalesce(w.rank, x.rank) is not null
+        w.tier = 'data_io' or (w.tier = 'network' and not regexp_matches(w.pattern, '^(nccl|ucx|kernel)_')) or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
+    ) and not starts_with(w.pattern, 'hf_') and coalesce(w.rank, x.rank) is not null
     union all by name
     select f.failure_id, f.job_id, f.attempt, s.rank, 'stack' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, s.endpoint, s.url, s.wid, s.bucket, s.object,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message

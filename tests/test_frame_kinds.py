@@ -22,7 +22,8 @@ def raised(exception: str, *frames: str) -> Row:
     [
         (("aistore/sdk/obj/object_reader.py", "urllib3/response.py"), "storage_connection_lost", "storage"),
         (("torch/utils/data/_utils/fetch.py", "aiobotocore/response.py"), "storage_connection_lost", "storage"),
-        (("multiprocessing/connection.py",), "multiprocessing_peer_gone", "other"),
+        (("multiprocessing/connection.py",), "multiprocessing_other_end_gone", "other"),
+        (("torch/multiprocessing/spawn.py",), "multiprocessing_peer_gone", "other"),
         (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "multiprocessing_peer_gone", "log_upload"),
         (("huggingface_hub/file_download.py", "requests/adapters.py"), "multiprocessing_peer_gone", "hub_wait"),
         (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "another_service"),
@@ -65,3 +66,13 @@ def test_an_exception_that_nobody_knows(exception: str, pattern: str) -> None:
 def test_the_object_of_an_address(text: str, found: str | None) -> None:
     """An address of AIStore's own API or of its S3 API names the object; a path of a file system does not."""
     assert client_ids(text).get("object") == found
+
+
+@pytest.mark.parametrize("exception", ["EOFError", "ConnectionRefusedError: [Errno 111] Connection refused"])
+def test_the_other_end_of_a_pipe(exception: str) -> None:
+    """Where the last call talks to another process of the program, its end is no error of this one; elsewhere it is."""
+    row = raised(exception, "torch/utils/data/_utils/pin_memory.py", "multiprocessing/connection.py")
+    assert (row["pattern"], row["frame_kind"]) == ("multiprocessing_other_end_gone", "data_loading")
+    assert (
+        raised(exception, "multiprocessing/connection.py", "numpy/a.py", "numpy/b.py")["pattern"] == "python_exception"
+    )

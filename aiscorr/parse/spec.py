@@ -58,6 +58,8 @@ FRAME_KINDS = (
     "another_service",
     "other",
 )
+#: What a pattern may ask of the traceback its line ends: a kind, or that the last call talked to a process beside.
+INSIDES = (*FRAME_KINDS, "helper_process")
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
 FAILURE_CLASSES = (
@@ -308,7 +310,7 @@ def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
         node_effect=raw.get("node_effect"),
         subject=_one_of(raw, "subject", ("self", "peer"), path),
         opens=_one_of(raw, "opens", BLOCKS, path),
-        inside=_one_of(raw, "inside", FRAME_KINDS, path),
+        inside=_one_of(raw, "inside", INSIDES, path),
         marks=_one_of(raw, "marks", MARKS, path),
         rank_effect=_one_of(raw, "rank_effect", RANK_EFFECTS, path),
         prefilter=raw.get("prefilter"),

@@ -59,6 +59,8 @@ _SERVICES = tuple(
         ),
     )
 )
+#: A pipe or socket of Python's own to another process of the same program: a loader's, a pool's, a manager's.
+_HELPER = re.compile(r"/multiprocess(?:ing)?/connection\.py$")
 _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
 )
@@ -163,6 +165,11 @@ class TracebackBlock:
     def frame_kind(self) -> str | None:
         """What the frames so far were doing, or None where there are none."""
         return frame_kind_of(self.paths) if self.paths else None
+
+    def insides(self) -> tuple[str | None, ...]:
+        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process."""
+        is_helper = any(_HELPER.search(path) for path in self.paths[-2:])
+        return (None, self.frame_kind(), "helper_process" if is_helper else None)
 
     def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:
         """The line that names the exception; its row gets what the frames told, their kind among it."""

@@ -217,7 +217,7 @@ class WorkerFile:
             return True
         if step == "exception":
             frame_kind = block.frame_kind()
-            found = self._classify(segment, line, frame_kind) if segment.candidates else None
+            found = self._classify(segment, line, block.insides()) if segment.candidates else None
             pattern, values = found or (self._reader.fallback, {})
             if pattern is None or pattern.opens == "torchrun_table":
                 self._close_traceback(key)
@@ -235,12 +235,12 @@ class WorkerFile:
         return False
 
     def _classify(
-        self, segment: Segment, line: bytes, frame_kind: str | None = None
+        self, segment: Segment, line: bytes, insides: tuple[str | None, ...] = (None,)
     ) -> tuple[Pattern, dict[str, Value]] | None:
-        """The first pattern that fits a line; `frame_kind` is that of the traceback whose exception the line is."""
+        """The first pattern that fits a line; `insides` is what the traceback tells whose exception the line is."""
         for number in segment.candidates:
             pattern = self._reader.patterns[number]
-            if pattern.inside not in (None, frame_kind):
+            if pattern.inside not in insides:
                 continue
             match = pattern.regex.search(line)
             if match is not None:

@@ -1,0 +1,57 @@
+-- A rank hung, and the kernel of its host says what was wrong there: a mounted file system, a disk, a processor, a port.
+-- grain: one row a failure
+-- reads: failure_lead, failed_rank, worker_event, threshold
+-- stored: yes
+-- empty without: failure_lead
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host. What a rank waits for at the storage no mount or disk of its host explains; a port may. A process that hangs in the kernel says less than what it waits for.
+create or replace view finding_host_trouble as
+with home as (
+    select w.job_id, w.attempt, w.file_id, min(r.host) as host, list(distinct w.rank) as ranks
+    from worker_event as w
+    join failed_rank as r on r.job_id = w.job_id and r.attempt = w.attempt and r.rank = w.rank
+    group by w.job_id, w.attempt, w.file_id
+    having count(r.host) = count(*) and min(r.host) = max(r.host)
+),
+line as (
+    select
+        f.failure_id, w.pattern, w.utc_ns, w.file_id, w.line_no, w.message,
+        case w.pattern when 'kernel_task_blocked' then 2 else 1 end as place
+    from failure_lead as f
+    join threshold as p on p.name = 'stall_reach_s'
+    join failed_rank as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank = f.culprit_rank
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.role = 'symptom' and starts_with(w.pattern, 'kernel_')
+        and w.stamp_source in ('own', 'wrapper') and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
+    left join home as h on h.job_id = w.job_id and h.attempt = w.attempt and h.file_id = w.file_id
+    where case when w.host is not null and r.host is not null then split_part(w.host, '.', 1) = split_part(r.host, '.', 1) else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) end
+    qualify row_number() over (partition by f.failure_id order by place, w.utc_ns, w.file_id, w.line_no) = 1
+),
+told as (
+    select
+        f.*, l.pattern as trouble, l.file_id as trouble_file_id, l.line_no as trouble_line_no, l.message as trouble_words,
+        l.pattern = 'kernel_network_trouble' as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
+        f.activity in ('checkpoint', 'file_write', 'file_read', 'log_upload', 'evaluation') as is_at_files
+    from failure_lead as f
+    left join line as l on l.failure_id = f.failure_id
+)
+select
+    failure_id,
+    'host_trouble' as finding,
+    case
+        when trouble is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'ahead', 'order', 'killed') then 'quiet'
+        when activity = 'storage_wait' and not is_port then 'quiet'
+        else 'fired'
+    end as state,
+    case when coalesce(is_port, false) then 'network' else 'infrastructure' end as failure_class,
+    trouble as failure_kind,
+    case when link_score >= 0.3 or is_port or not is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
+    null::varchar as node_id,
+    culprit_rank as rank,
+    null::varchar as chain_id,
+    case when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
+    'rank ' || culprit_rank::varchar || ' kept the others waiting, and the kernel of its host said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) as statement,
+    [
+        {'file_id': trouble_file_id, 'line_no': trouble_line_no, 'why': 'what the kernel of its host said'},
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+    ] as supports,
+    case when link_score >= 0.3 and trouble is not null then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
+from told
