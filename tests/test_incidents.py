@@ -28,6 +28,7 @@ GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
 GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
+GREETING += "|Distributed init: |Sampling by language|torch_dtype"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -207,6 +208,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("detectron2", r"\[09/14 10:20:00\] loop WARNING: late"),
         ("lingua", r"3: WARNING 26-09-14 10:20:00\.000000 - 0:00:07 - late"),
         ("litgpt", "late"),
+        ("flashy", r"\[\x1b\[36m09-14 10:20:00\x1b\[0m\]\[\S+loop\S+\]\[\x1b\[33mWARNING\x1b\[0m\] - late\x1b\[0m"),
+        ("coqui", r" \[!\] late"),
+        ("swift", r"\[WARNING:swift\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
