@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import TRIES_S, status_repeated
 from benchmarks.accuracy.generate.faults.doorways import mount_failed, s3fs_failed
+from benchmarks.accuracy.generate.faults.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker, msc_failed
 from benchmarks.accuracy.generate.faults.requests import object_path, refused_get
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -70,7 +71,7 @@ def bill_not_paid(stage: Stage) -> Scenario:
     name = utterance(draw)
     behind.cold_failed(cluster, victim, at, name, error, 403, "", by_s3)
     if by_s3:
-        code = error.split("[")[1].split(":")[0] if error.startswith("aws") else "AccessDenied"
+        code = error.split("[")[1].split(":")[0] if error.startswith("aws") else "InternalError"
         s3fs_failed(stage, at + 6 * MS, rank, name, code, error)
     elif draw.chance(0.5):
         in_worker(
@@ -100,8 +101,9 @@ def backend_down(stage: Stage) -> Scenario:
     host, status, name = draw.pick(("minio.ml.corp.example", "rgw.storage.corp.example")), 500, utterance(draw)
     address = f"10.{draw.whole(64, 99)}.{draw.whole(0, 250)}.{draw.whole(2, 250)}:9000"
     why = draw.pick(("connection refused", "no route to host", ""))
+    way = draw.pick(("sdk", "msc", "mount"))
     if not why:
-        status = 503
+        status, way = 503, "sdk"
 
     def failed(node: Node, then: int, one: str, by_s3: bool = False) -> str:
         error = "aws-error[XMinioServerNotInitialized: Server not initialized yet, please try again.]"
@@ -114,13 +116,12 @@ def backend_down(stage: Stage) -> Scenario:
     while then < at + seconds(96):
         failed(cluster.target(draw.whole(0, 99)), then, utterance(draw, "other"))
         then += draw.span(2_400, 9_000)
-    way = draw.pick(("sdk", "msc", "mount"))
     error = ""
     for after in QUICK_S if way == "mount" else TRIES_S:
         error = failed(victim, at + seconds(after) + draw.span(5, 60), name, way == "mount")
     if way == "mount":
         mount_failed(stage, at + seconds(4.8), rank, name, error)
-    elif way == "msc" and status == 500:
+    elif way == "msc":
         over = at + seconds(TRIES_S[-1]) + draw.span(70, 190)
         msc_failed(stage, over, rank, name, victim, object_path(stage, rank, name))
     else:
@@ -144,16 +145,17 @@ def backend_repointed(stage: Stage) -> Scenario:
     began = stage.mark(at - draw.span(5_000, 23_000), f"an operator puts {new} behind the bucket")
     aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 1.0, 60, 310, draw)
     mishaps.change_buckets(cluster, began, "set-bprops", draw)
+    by_s3 = draw.chance(0.4)
     for other, after in zip(readers(stage), (-3.9, -1.7, 0.8, 2.2), strict=False):
         name, then = utterance(draw), at + seconds(after) + draw.span(1, 700)
         error = f"aws-error[NoSuchKey: {new}/{name}]"
-        behind.cold_failed(cluster, cluster.target(draw.whole(0, 99)), then, name, error, 404)
+        behind.cold_failed(cluster, cluster.target(draw.whole(0, 99)), then, name, error, 404, "", by_s3)
         stage.job.note(then + 5 * MS, other, f"{name}: STATUS:404 {error}, using the next one", "W", 86)
-    name, by_s3 = utterance(draw), draw.chance(0.4)
+    name = utterance(draw)
     error = f"aws-error[NoSuchKey: {new}/{name}]"
     behind.cold_failed(cluster, victim, at, name, error, 404, "", by_s3)
     if by_s3:
-        s3fs_failed(stage, at + 6 * MS, rank, name, "NoSuchKey", error)
+        s3_refused(stage, at + 6 * MS, rank, "NoSuchKey", "GetObject", error)
     else:
         stage.job.raise_on(at + 6 * MS, rank, refused_get(stage, at, rank, victim, name, (404, "Not Found"), error))
     stage.hang(at + 340 * MS, rank)
@@ -179,12 +181,12 @@ def ports_used_up(stage: Stage) -> Scenario:
         behind.cold_failed(cluster, victim, then, one, error, 500, "", by_s3)
         return error
 
+    by_sdk = stage.params.timeout_s >= 120 and draw.chance(0.6)
     for other, after in zip(readers(stage), (-2.2, 1.1, 2.9), strict=False):
         name, then = utterance(draw), at + seconds(after) + draw.span(1, 600)
-        failed(then, name, False)
+        failed(then, name, not by_sdk)
         stage.job.note(then + 5 * MS, other, f"{name}: STATUS:500 from {victim.url(0)}, once more", "W", 86)
-    name, by_sdk = utterance(draw), stage.params.timeout_s >= 120 and draw.chance(0.6)
-    error = ""
+    name, error = utterance(draw), ""
     for after in TRIES_S if by_sdk else QUICK_S:
         error = failed(at + seconds(after) + draw.span(5, 60), name, not by_sdk)
     if by_sdk:

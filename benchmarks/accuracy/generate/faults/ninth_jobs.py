@@ -36,7 +36,7 @@ def sort_aborted(stage: Stage) -> Scenario:
     for turn in range(int((over - at) / seconds(5)) + 1):
         sort_note(stage, at + seconds(0.2 + 5.02 * turn), f"Waiting on dsort job '{sort}'...")
     stage.mark(over, f"a disk is attached to {victim.name}, which gives up the sort of rank 0")
-    tasks.sort_aborted(cluster, over, sort, to, victim, f"nvme{len(victim.disks)}n1", draw)
+    tasks.sort_aborted(cluster, at, over, sort, to, victim, f"nvme{len(victim.disks)}n1", draw)
     failings.resilver_at_length(cluster, victim, over + 30 * MS, over + seconds(160), draw)
     told = over + draw.span(200, 4_900)
     sort_note(stage, told, f"DSort job '{sort}' aborted")

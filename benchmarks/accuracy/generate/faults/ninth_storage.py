@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import TRIES_S, status_repeated
-from benchmarks.accuracy.generate.faults.doorways import assembly_failed, mount_failed
+from benchmarks.accuracy.generate.faults.doorways import assembly_failed, s3fs_failed
 from benchmarks.accuracy.generate.faults.errands import completion_failed
 from benchmarks.accuracy.generate.faults.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.loaders import over_tls
@@ -49,19 +49,19 @@ def files_not_permitted(stage: Stage) -> Scenario:
         began = stage.mark(
             at - draw.span(4_000, 15_000), f"files of {victim.disks[disk]} of {victim.name} are relabelled"
         )
-    why, by_s3 = draw.pick(("permission denied", "operation not permitted")), draw.chance(0.5)
+    why = draw.pick(("permission denied", "operation not permitted"))
+    by_sdk = stage.params.timeout_s >= 120 and draw.chance(0.6)
     for other, after in zip(readers(stage), (-3.4, -1.3, 1.2), strict=False):
         name, then = utterance(draw), max(began + SEC, at + seconds(after)) + draw.span(1, 700)
-        text = lapses.not_opened(cluster, victim, then, name, why, disk, by_s3)
+        text = lapses.not_opened(cluster, victim, then, name, why, disk, not by_sdk)
         stage.job.note(then + 5 * MS, other, f"{name}: STATUS:500 {text}", "W", 86)
     name, text = utterance(draw), ""
-    by_sdk = stage.params.timeout_s >= 120 and not by_s3
     for after in TRIES_S if by_sdk else (0.0, 0.2, 0.8, 1.9, 3.7):
         text = lapses.not_opened(cluster, victim, at + seconds(after) + draw.span(2, 30), name, why, disk, not by_sdk)
     if by_sdk:
         status_repeated(stage, rank, victim, name, 500)
     elif draw.chance(0.5):
-        mount_failed(stage, at + seconds(3.8), rank, name, text)
+        s3fs_failed(stage, at + seconds(3.8), rank, name, "ErrFailedTo", text)
     else:
         s3_refused(stage, at + seconds(3.8), rank, "ErrFailedTo", "GetObject", text, 4)
     stage.hang(at + 340 * MS, rank)
@@ -79,16 +79,14 @@ def volume_stale(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(3_000, 14_000), f"a volume of {victim.name} is stale")
     why = draw.pick(("stale file handle", "transport endpoint is not connected", "no such device or address"))
-    for _ in range(draw.whole(3, 7)):
-        then = began + int((at - began) * draw.between(0, 1))
+    for _ in range(draw.whole(7, 15)):
+        then = began + int((at + 20 * SEC - began) * draw.between(0, 1))
         lapses.not_opened(cluster, victim, then, utterance(draw, "other"), why, -1)
 
     def failed(then: int, who: int) -> tuple[str, str]:
         node, xact, wid = stage.other_target(victim, draw.whole(0, 99)), cluster.xact, cluster.wid(proxy, draw)
         if xact is None:
             return "", ""
-        for turn in range(9):
-            lapses.not_opened(cluster, victim, then - (9 - turn) * draw.span(2, 9), utterance(draw), why, -1)
         cluster.count(node, then, err_soft_getbatch_n=9)
         text = ev.soft_limit(xact, wid)
         troubles.item_failed(cluster, node, then, wid, text, draw.whole(2, 30), draw.span(60, 390))
@@ -180,9 +178,11 @@ def new_target_empty(stage: Stage) -> Scenario:
     stage.mark(up, f"{victim.name} is added, nothing is moved to it")
     joined = lapses.joins_empty(cluster, victim, up, draw)
     stage.open()
+    lapses.takes_part(cluster, victim, joined + draw.span(2_300, 2_900))
     for count, (other, after) in enumerate(zip(readers(stage), (-6.1, -3.2, -1.4, 1.7, 3.5), strict=False), 1):
         name, then = utterance(draw), max(joined + 3 * SEC, at + seconds(after)) + draw.span(1, 700)
         text = aisobjects.not_there(cluster, victim, then, name)
+        cluster.count(stage.other_target(victim, count), then, err_soft_getbatch_n=draw.whole(1, 5))
         stage.job.note(then + 5 * MS, other, f"{name} left out ({count} of 32): {text}", "W", 86)
     name = utterance(draw)
     text = aisobjects.not_there(cluster, victim, at, name)
