@@ -116,7 +116,6 @@ def client_certificates_wanted(stage: Stage) -> Scenario:
         (
             ("TLSV13_ALERT_CERTIFICATE_REQUIRED", "tlsv13 alert certificate required", 2580),
             ("SSLV3_ALERT_BAD_CERTIFICATE", "sslv3 alert bad certificate", 1006),
-            ("SSLV3_ALERT_CERTIFICATE_UNKNOWN", "sslv3 alert certificate unknown", 2580),
         )
     )
     cause = f"SSLError(SSLError(1, '[SSL: {code}] {words} (_ssl.c:{line})'))"
