@@ -22,7 +22,9 @@ from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
 HELD = sorted(
-    kind.name for kind in KINDS.values() if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    kind.name
+    for kind in KINDS.values()
+    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 )
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -57,7 +59,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -67,7 +69,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
