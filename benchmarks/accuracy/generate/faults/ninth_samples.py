@@ -34,8 +34,8 @@ def _silence(stage: Stage, firsts: list[tuple[int, int]]) -> None:
 
 @kind(hangs=False, reads=True)
 def client_certificate_old(stage: Stage) -> Scenario:
-    """The cluster asks clients for certificates, and that of the job has run out or is not mounted: nobody may read."""
-    beside(stage, unrest.settings_change)
+    """The cluster asks clients for certificates, and that of the job has run out or was revoked: nobody may read."""
+    beside(stage, unrest.keepalives_late)
     stage.open()
     job, at, draw = stage.job, stage.at, stage.draw.child("own certificate")
     stage.mark(at - draw.span(60, 900), "the job's own certificate is not valid any more")
@@ -43,12 +43,12 @@ def client_certificate_old(stage: Stage) -> Scenario:
         (
             "[SSL: SSLV3_ALERT_CERTIFICATE_EXPIRED] ssl/tls alert certificate expired (_ssl.c:2580)",
             "[SSL: SSLV3_ALERT_CERTIFICATE_EXPIRED] sslv3 alert certificate expired (_ssl.c:2580)",
-            "[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required (_ssl.c:2580)",
+            "[SSL: SSLV3_ALERT_CERTIFICATE_REVOKED] ssl/tls alert certificate revoked (_ssl.c:2580)",
         )
     )
     if draw.chance(0.5):
-        text = "/var/run/ais-client/tls.crt (CN=asr-train) has not been renewed" if "EXPIRED" in why else "no tls.crt"
-        job.note(job.begin + seconds(1.9), 0, f"client certificate: {text}", "W", 40, "credentials")
+        text = "client certificate /var/run/ais-client/tls.crt (CN=asr-train) was made by hand and is not renewed"
+        job.note(job.begin + seconds(1.9), 0, text, "W", 40, "credentials")
     cause, last = f"SSLError(SSLError(1, '{why}'))", []
     speakers = range(0, job.job.world, 1 if job.job.world <= 64 else job.job.ranks_per_node)
     for rank in speakers:
