@@ -6,7 +6,7 @@ from benchmarks.accuracy.generate.faults import commotion
 from benchmarks.accuracy.generate.faults import ninth_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.ninth_training import of_all
-from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, object_path, one_object
+from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, one_object
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -72,11 +72,12 @@ def peers_blocked(stage: Stage) -> Scenario:
     node = job.job.node_of(stage.culprit)
     at = stage.mark(job.begin + seconds(0.8), f"devices of {job.job.hosts[node]} cannot reach each other")
     driver = "amdgpu" if job.job.torch.is_rocm else "nvidia"
+    is_intel = driver == "nvidia" and draw.chance(0.5)
     for _ in range(draw.whole(1, 4)):
         pci, address = f"{draw.whole(16, 220):02x}:00.0", f"0x{draw.token(10, HEX)}00"
         text = f"{driver} 0000:{pci}: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x{draw.whole(10, 99):04x} address="
         text += f"{address} flags=0x{draw.pick(('0020', '0030', '0070'))}]"
-        if driver == "nvidia" and draw.chance(0.5):
+        if is_intel:
             text = f"DMAR: [DMA Write NO_PASID] Request device [{pci}] fault addr {address} "
             text += "[fault reason 0x05] PTE Write access is not set"
         _kernel(stage, at + draw.span(5, 900), node, text)
@@ -161,13 +162,13 @@ def sidecar_gone(stage: Stage) -> Scenario:
     """All traffic of a pod goes through a proxy beside it, which is killed: whatever it asks, it is refused."""
     stage.open()
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("sidecar")
-    node, cluster = job.job.node_of(rank), stage.cluster
+    node = job.job.node_of(rank)
     began = stage.mark(at - draw.span(800, 2_600), f"the mesh proxy of {job.job.hosts[node]} is gone")
 
     def refused(who: int) -> str:
-        target = cluster.target(draw.whole(0, 99))
+        proxy, name = stage.proxy_of(who), utterance(draw.child("name", who))
         cause = sdk.refused(draw.whole(*HANDLES))
-        return sdk.pool_error(target.address, target.ports[0], object_path(stage, who, utterance(draw)), cause)
+        return sdk.pool_error(proxy.address, proxy.ports[0], f"/v1/objects/{stage.bucket}/{name}?provider=ais", cause)
 
     if draw.chance(0.6):
         memory = f"total-vm:{draw.whole(1_500_000, 2_900_000)}kB, anon-rss:{draw.whole(1_010_000, 1_048_000)}kB"
