@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2",),
+                *("detectron2", "swift"),
             )
             if name in self.styles
         )
@@ -53,6 +53,8 @@ _SEVENTH_AIS = ("4.3.rc1", "4.6.rc1", "4.8.rc1", "5.3")
 _SEVENTH_TORCH = ("2.4-conda", "2.6-rocm", "2.9-ngc", "2.13-glog")
 _EIGHTH_AIS = ("4.2.rc2", "4.4.rc2", "4.9.rc2", "5.2.rc1")
 _EIGHTH_TORCH = ("2.3-conda", "2.7-rocm", "2.10-ngc", "2.14-conda")
+_NINTH_AIS = ("4.1.rc3", "4.5.rc1", "4.7.rc2", "5.2.rc2")
+_NINTH_TORCH = ("2.2-conda", "2.8-rocm", "2.11-glog", "2.15-conda")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -62,10 +64,11 @@ _HELD_AIS = (
     *_SIXTH_AIS,
     *_SEVENTH_AIS,
     *_EIGHTH_AIS,
+    *_NINTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
-    *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH),
+    *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH),
 )
 
 PARTS: dict[str, Part] = {
@@ -97,6 +100,7 @@ PARTS: dict[str, Part] = {
     "eighth": Part(
         "held back as the eighth", ("eighth",), 0.8, _EIGHTH_AIS, _EIGHTH_TORCH, ("detectron2", "lingua", "litgpt")
     ),
+    "ninth": Part("held back as the ninth", ("ninth",), 0.8, _NINTH_AIS, _NINTH_TORCH, ("flashy", "coqui", "swift")),
 }
 
 

@@ -44,9 +44,12 @@ NAMELESS = (
     "dinov2",
     "detectron2",
     "litgpt",
+    "flashy",
+    "coqui",
+    "swift",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua")
+TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy")
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 
