@@ -66,7 +66,7 @@ def memory_not_locked(stage: Stage) -> Scenario:
 @kind(hangs=False, trains=False)
 def peers_blocked(stage: Stage) -> Scenario:
     """A board maps what devices send to each other: the first collective of all begins, and never ends for anybody."""
-    beside(stage, unrest.keepalives_late)
+    beside(stage, unrest.keepalives_early)
     job, draw, order = stage.job, stage.draw.child("peers"), stage.params.torch_release.order
     job.start()
     node = job.job.node_of(stage.culprit)

@@ -173,7 +173,7 @@ def receive_without_send(stage: Stage) -> Scenario:
 @kind(hangs=False, trains=False)
 def loader_state_misfit(stage: Stage) -> Scenario:
     """A job goes on with another number of loader processes: the saved state of the loader is not for them."""
-    beside(stage, unrest.keepalives_late)
+    beside(stage, unrest.keepalives_early)
     job, site, draw = stage.job, stage.job.job.build["site"], stage.draw.child("state")
     job.start()
     at = stage.mark(job.begin + seconds(0.6), "every rank meets a state of another loader")

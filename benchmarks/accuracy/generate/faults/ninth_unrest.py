@@ -25,9 +25,19 @@ def settings_change_early(scene: Scene) -> None:
 
 def keepalives_late(scene: Scene) -> None:
     """The primary finds one target slow to answer again and again, and never removes it; reads of it are fine."""
-    cluster, draw, node = scene.cluster, scene.draw.child("keepalives"), scene.bystander()
-    for _ in range(draw.whole(2, 5)):
-        at = scene.at - draw.span(-6_000, 34_000)
+    draw = scene.draw.child("keepalives")
+    _keepalives(scene, [scene.at - seconds(8.0 * turn - 6) - draw.span(0, 6_000) for turn in range(draw.whole(2, 5))])
+
+
+def keepalives_early(scene: Scene) -> None:
+    """The same while the job begins."""
+    draw = scene.draw.child("keepalives")
+    _keepalives(scene, [scene.job.begin - seconds(1.7 * turn) + draw.span(0, 600) for turn in range(draw.whole(1, 3))])
+
+
+def _keepalives(scene: Scene, moments: list[int]) -> None:
+    cluster, node = scene.cluster, scene.bystander()
+    for at in moments:
         if cluster.process(node, at) is not None:
             primary = cluster.primary(at)
             cluster.say(primary, at, aisnode.fast_kalive(primary, node, ev.DEADLINE))
