@@ -48,5 +48,6 @@ from (
         ('rebalance', 0.2, false, false, false, 'was rebalancing', 'was rebalancing', 'Housekeeping; no action.'),
         ('goroutines', 0.2, false, false, false, 'had very many goroutines', 'had very many goroutines', 'Watch it; it precedes overload.'),
         ('low_space', 0.1, false, false, false, 'was low on space', 'was low on space', 'Free space before the node runs out.'),
+        ('busy', 0.1, false, false, false, 'was busy', 'was busy', 'Watch it; a line or two of load explain little.'),
         ('cpu_high', 0.05, false, false, false, 'had a high CPU load', 'had a high CPU load', 'Watch it; alone it explains little.')
 ) as t(fault_kind, weight, takes_away, is_refusing, is_loud, broke_words, stalled_words, advice)

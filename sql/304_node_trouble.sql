@@ -2,7 +2,7 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines are load. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing. A stuck batch has been so for the time its line says. Warnings that no pattern knows are something only if they are as many.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is not critical, tell of a busy node and accuse none. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing. A stuck batch has been so for the time its line says. Warnings that no pattern knows are something only if they are as many.
 create or replace view node_trouble as
 with sign as (
     select
@@ -50,7 +50,7 @@ numbered as (
 span as (
     select
         cluster, node_id, fault_kind, span_no,
-        min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count, bool_or(is_error) as has_error,
+        min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count, bool_or(is_error) as has_error, coalesce(bool_or(regexp_matches(text, '(?i)critical|extreme')), false) as is_critical,
         arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
@@ -58,7 +58,11 @@ span as (
 select
     s.cluster,
     s.node_id,
-    case when s.fault_kind = 'disk_slow' or (s.fault_kind = 'disk_stuck' and s.sign_count < k.value) then 'pressure' else s.fault_kind end as fault_kind,
+    case
+        when s.fault_kind in ('disk_stuck', 'pressure') and s.sign_count < k.value and not s.is_critical then 'busy'
+        when s.fault_kind = 'disk_slow' then 'pressure'
+        else s.fault_kind
+    end as fault_kind,
     case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000 else s.started_ns end as started_ns,
     coalesce(
         (

@@ -1,9 +1,9 @@
 -- Ties a culprit to a node of AIStore by a chain that reached one of its requests.
 -- grain: one row a failure, culprit rank and match of a chain
--- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, job_cluster, fault_kind, threshold
+-- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, job_cluster, fault_kind, node, threshold
 -- stored: yes
 -- empty without: chain_rank_match
--- note: A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's.
+-- note: A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, or for another target than the one that the error names.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -17,7 +17,7 @@ weighed as (
         m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
         case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as cause_factor,
         case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end as cluster_factor,
-        case when m.match_kind = 'time' and (contains(u.crash_text, '/v1/objects/') or (c.fault_kind = 'out_of_space' and not r.is_write)) then 0.5 else 1.0 end as request_factor
+        case when m.match_kind = 'time' and (contains(u.crash_text, '/v1/objects/') or (c.fault_kind = 'out_of_space' and not r.is_write)) then 0.5 when m.match_kind = 'time' and (c.fault_kind = 'pressure' or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id)) then 0.7 else 1.0 end as request_factor
     from chain_rank_match as m
     join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank and (u.crash_pattern is not null or u.request_outcome is not null)
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
@@ -25,6 +25,7 @@ weighed as (
     join get_batch_chain as c on c.chain_id = m.chain_id
     left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt and j.cluster = c.cluster
     left join fault_kind as k on k.fault_kind = c.fault_kind
+    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     cross join reach as p
     where c.started_ns <= f.stall_ns + p.slack_ns
         and (c.ended_ns >= f.stall_ns - p.reach_ns or m.match_kind = 'wid')

@@ -1,9 +1,9 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
--- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, node_fault, node, job_cluster, fault_kind, threshold
+-- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
 -- stored: yes
 -- empty without: node_fault
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -36,7 +36,8 @@ faulty as (
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
             * case when c.certainty >= p.sure then 1.0 else c.certainty end
-            * case when q.node_id is null and o.rank is not null then 0.5 else 1.0 end as fit
+            * case when n.fault_kind = 'backend' and q.node_id is null and not contains(coalesce(j.data_source, b.name) || ' ' || coalesce(u.crash_text, b.name), b.name) then 0.6 else 1.0 end
+            * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null and t.node_id <> n.node_id then 0.7 else 1.0 end as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
@@ -46,9 +47,12 @@ faulty as (
         and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns
         and n.ended_ns >= f.stall_ns - p.slack_ns
     left join fault_kind as k on k.fault_kind = n.fault_kind
+    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
     left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join asking as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
+    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
 )
