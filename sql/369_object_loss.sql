@@ -1,10 +1,10 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
--- reads: rank_request, node_fault, node_witness, ais_event, threshold
+-- reads: rank_request, node_fault, node_witness, node_process, ais_event, threshold
 -- stored: yes
 -- empty without: rank_request
--- empty without: node_fault; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed')
--- note: registered_twice: two daemons under one id took its place by turns, each with objects of its own. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed')
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select failure_id, rank, cluster, node_id, object, from_ns, to_ns, coalesce(nullif(regexp_extract(text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(bucket, '^ais://(.+)$', 1)) as bucket
@@ -29,6 +29,12 @@ taken as (
     where pattern = 'ais_registration_renewed' and peer_node_id is not null
     group by cluster, peer_node_id
     having count(*) >= (select value from threshold where name = 'renewal_count')
+    union all
+    select p.cluster, p.node_id, p.started_ns, any_value(p.file_id), any_value(p.line_no), null, 'joined_empty'
+    from node_process as p
+    join ais_event as e on e.cluster = p.cluster and e.pattern = 'ais_smap_received' and contains(e.text, 'join-target]') and e.utc_ns between p.started_ns and p.started_ns + 60000000000
+    where p.process_seq = 1
+    group by p.cluster, p.node_id, p.started_ns
 ),
 wanted as (
     select failure_id, cluster, bucket, max(to_ns) as to_ns from asked group by failure_id, cluster, bucket
@@ -36,7 +42,7 @@ wanted as (
 absent as (
     select w.failure_id, t.node_id, t.loss, w.bucket, count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) as object_count, bool_and(e.node_id = t.node_id) as is_alone
     from wanted as w
-    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached') and coalesce(t.bucket, w.bucket) = w.bucket
+    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty') and coalesce(t.bucket, w.bucket) = w.bucket
     join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between t.started_ns and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
@@ -47,7 +53,7 @@ select
     arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
 from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
-    and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
+    and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'joined_empty', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
 left join absent as o on o.failure_id = a.failure_id and o.node_id = t.node_id and o.loss = t.loss and o.bucket = a.bucket
-where t.loss <> 'disk_detached' or coalesce(o.is_alone, false)
+where t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)
 group by a.failure_id, a.rank, t.node_id, t.loss

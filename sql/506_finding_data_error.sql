@@ -12,7 +12,7 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'joined_empty' then 2 when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
@@ -45,6 +45,7 @@ select
             when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
+                when 'joined_empty' then 'target ' || gone_node_id || ' had joined the cluster and had no objects yet'
                 when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
                 else 'a disk of target ' || gone_node_id || ' had been detached'
             end || case when is_gone then ', and ' || object_count::varchar || ' objects of the bucket are gone' else ', so it may have been there' end
