@@ -29,12 +29,12 @@ with line as (
     from stack_request as s
     join failure_case as f on f.job_id = s.job_id
     union all by name
-    select f.failure_id, f.job_id, f.attempt, t.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(t.text, 'aiting on job ''([\w-]+)''', 1) as xid,
+    select f.failure_id, f.job_id, f.attempt, t.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(t.text, 'aiting on (?:\w+ )?job ''([\w-]+)''', 1) as xid,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, t.file_id, t.line_no, t.text, t.text as message
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
     join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
-    where t.rank is not null and contains(t.text, 'aiting on job ''')
+    where t.rank is not null and regexp_matches(t.text, 'aiting on (\w+ )?job ''')
     qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
 ),
 host as (
