@@ -58,11 +58,7 @@ span as (
 select
     s.cluster,
     s.node_id,
-    case
-        when s.fault_kind in ('disk_stuck', 'pressure') and s.sign_count < k.value and not s.is_critical then 'busy'
-        when s.fault_kind = 'disk_slow' then 'pressure'
-        else s.fault_kind
-    end as fault_kind,
+    case when s.fault_kind in ('disk_stuck', 'pressure') and s.sign_count < k.value and not s.is_critical then 'busy' when s.fault_kind = 'disk_slow' then 'pressure' else s.fault_kind end as fault_kind,
     case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000 else s.started_ns end as started_ns,
     coalesce(
         (

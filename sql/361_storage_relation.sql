@@ -7,7 +7,7 @@ create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service, u.crash_pattern in ('cloud_store_failed', 'tf_request_failed') or starts_with(u.crash_pattern, 'hf_') or regexp_matches(u.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error') or (starts_with(u.crash_pattern, 'tensorstore_') and contains(u.crash_text, 'gs://')) as is_other_store
     from culprit_cause as u
-    where u.crash_pattern is not null and not (u.crash_pattern = 's3_ais_failed' or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
+    where u.crash_pattern is not null and not (u.crash_pattern in ('s3_ais_failed', 'sdk_backend_failed') or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
 ),
 foreigner as (
     select n.failure_id, n.witness_rank
@@ -27,8 +27,8 @@ judged as (
         u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket') as is_lack,
-        regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|request_rejected|misused|proxy_failed|bucket_not_found)$') or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem')) as is_own,
-        u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage'
+        regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|request_rejected|misused|proxy_failed|bucket_not_found)$') or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem|ALERT_CERTIFICATE_(EXPIRED|REVOKED)|alert certificate (expired|revoked)')) as is_own,
+        u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage' or coalesce(u.request_pattern = 'last_words', false)
             or (u.crash_class = 'data' and u.object is not null) as is_named,
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,

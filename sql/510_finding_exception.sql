@@ -35,8 +35,9 @@ select
     case
         when turned_file_id is not null then 'guilty'
         when cause_pattern = 'http_no_local_port' then 'innocent'
-        when class = 'network' and is_storage_cleared and gone_count = 0 and soon_count = 0 and (coalesce(stray_count, 0) = 0 or cause_pattern like 'nccl%') then 'innocent'
+        when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and coalesce(stray_count, 0) = 0)) then 'innocent'
         when class = 'network' then 'undetermined'
+        when cause_pattern = 'http_tls_failed' and regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
         when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^s3_request_rejected$|misused$') then 'undetermined'
         else 'innocent'
