@@ -91,10 +91,10 @@ def mount_failed(stage: Stage, at: int, rank: int, name: str, text: str) -> None
     stage.job.raise_on(at + 2_300_000, rank, sdk.traceback(raised))
 
 
-def part_refused(stage: Stage, at: int, rank: int, key: str, text: str) -> None:
-    """boto3 has repeated a part of an upload as often as it may."""
+def part_refused(stage: Stage, at: int, rank: int, key: str, text: str, operation: str = "UploadPart") -> None:
+    """boto3 has repeated a part of an upload, or its end, as often as it may."""
     site, script = stage.job.job.build["site"], stage.job.job.script
-    cause = "An error occurred (InternalError) when calling the UploadPart operation (reached max retries: 4)"
+    cause = f"An error occurred (InternalError) when calling the {operation} operation (reached max retries: 4)"
     frames = (
         sdk.Frame(script, 212, "<module>", "main()"),
         sdk.Frame(script, 203, "main", "save_checkpoint(model, optimizer, step)", True),

@@ -1,4 +1,4 @@
-"""What clients print when AIStore cannot do what they want of it: a sort, a promotion, an ETL, an upload's end."""
+"""What clients print when AIStore cannot do what they want of it: a sort, a promotion, an ETL."""
 
 from __future__ import annotations
 
@@ -7,22 +7,6 @@ from fixtures.generator import sdk
 from fixtures.generator.model import Node
 from fixtures.generator.moment import comma_stamp
 from fixtures.generator.stage import Stage
-
-
-def completion_failed(stage: Stage, at: int, rank: int, key: str, text: str) -> None:
-    """boto3 has sent all parts of an upload, and its end is refused as often as it is asked for."""
-    site, script = stage.job.job.build["site"], stage.job.job.script
-    cause = "An error occurred (InternalError) when calling the CompleteMultipartUpload operation"
-    frames = (
-        sdk.Frame(script, 212, "<module>", "main()"),
-        sdk.Frame(script, 203, "main", "save_checkpoint(model, optimizer, step)", True),
-        sdk.Frame(script, 118, "save_checkpoint", "s3.upload_file(path, bucket, key)"),
-        sdk.Frame(f"{site}/boto3/s3/inject.py", 145, "upload_file", "return transfer.upload_file(", True),
-        sdk.Frame(f"{site}/boto3/s3/transfer.py", 378, "upload_file", "raise S3UploadFailedError("),
-    )
-    where = f"/dev/shm/{key.rsplit('/', 1)[-1]} to checkpoints/{key}"
-    failed = f"boto3.exceptions.S3UploadFailedError: Failed to upload {where}: {cause} (reached max retries: 4): {text}"
-    stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, failed)))
 
 
 def promotion_refused(stage: Stage, at: int, node: Node, folder: str, text: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import TRIES_S, status_repeated
-from benchmarks.accuracy.generate.faults.doorways import assembly_failed, s3fs_failed
-from benchmarks.accuracy.generate.faults.errands import completion_failed
+from benchmarks.accuracy.generate.faults.doorways import assembly_failed, part_refused, s3fs_failed
 from benchmarks.accuracy.generate.faults.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.loaders import over_tls
 from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, one_object, refused_get, retries
@@ -218,7 +217,7 @@ def too_few_for_parity(stage: Stage) -> Scenario:
         owner = stage.other_target(victim, 3)
         text = lapses.too_few_targets(cluster, owner, then, key, many, many - 1)
         then += draw.span(80, 900 << attempt) if attempt < 4 else 0
-    completion_failed(stage, then + 7 * MS, rank, key, text)
+    part_refused(stage, then + 7 * MS, rank, key, text, "CompleteMultipartUpload")
     ended = stage.job.agents_end([Exit(rank, then + 900 * MS, 1)], then + 900 * MS)
     return stage.close(
         "A pod of storage has no place to run since its host was drained; nobody has counted slices.",
