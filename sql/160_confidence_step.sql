@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.69, '10 of 10 such answers were right, and 0 of 2 on incidents nobody had seen'),
-        (true, 0.7, 0.93, '128 of 128 such answers were right, and 65 of 69 on incidents nobody had seen'),
-        (true, 0.8, 0.96, '241 of 241 such answers were right, and 96 of 99 on incidents nobody had seen'),
-        (false, 0.0, 0.56, '130 of 166 such answers were right, and 71 of 139 on incidents nobody had seen'),
-        (false, 0.7, 0.76, '134 of 148 such answers were right, and 91 of 124 on incidents nobody had seen'),
-        (false, 0.8, 0.79, '336 of 352 such answers were right, and 133 of 176 on incidents nobody had seen')
+        (true, 0.0, 0.8, '1 of 1 such answers were right, and 0 of 0 on incidents nobody had seen'),
+        (true, 0.7, 0.87, '60 of 60 such answers were right, and 67 of 77 on incidents nobody had seen'),
+        (true, 0.8, 0.96, '145 of 145 such answers were right, and 104 of 107 on incidents nobody had seen'),
+        (false, 0.0, 0.56, '73 of 77 such answers were right, and 67 of 130 on incidents nobody had seen'),
+        (false, 0.7, 0.73, '55 of 60 such answers were right, and 96 of 135 on incidents nobody had seen'),
+        (false, 0.8, 0.74, '195 of 198 such answers were right, and 136 of 191 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)
