@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from lines import Reading, read_text
+from lines import Reading, events, read_text
 
 from aiscorr.parse.stamps import iso_ns
 
@@ -122,3 +122,12 @@ def test_words_that_only_look_alike(line: str) -> None:
     found = read_text(STEP.format(second=7) + f"{line}\n" + STEP.format(second=9) * 4, "/job/rank5.log")
     assert found.stack_frame == []
     assert found.rejected_line == []
+
+
+def test_lines_that_all_begin_like_a_process() -> None:
+    """A program that puts its process before every line loses none of them."""
+    error = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    words = "".join(f"Process {number}: {error}\n" for number in range(3))
+    found = read_text(STEP.format(second=7) * 4 + "Process 9: ready\n" + words, "/job/rank5.log")
+    assert found.stack_frame == []
+    assert [row["line_no"] for row in events(found) if "out of memory" in row["text"]] == [6, 7, 8]

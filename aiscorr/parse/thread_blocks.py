@@ -78,7 +78,7 @@ class ThreadBlocks:
             return False
         bare = body.decode("utf-8", "replace").rstrip("\r")
         block.line_count += 1
-        if is_stack_line(bare):
+        if is_stack_line(bare) and not (bare.startswith("Process ") and _awaits_threads(block.text)):
             block.other_count = 0
             count = len(block.text.processes)
             block.text.take(bare, (segment.line_no, segment.line_offset, line.decode("utf-8", "replace")))
@@ -104,6 +104,11 @@ class ThreadBlocks:
                     process.rank = block.prefix.rank if process.pid is not None else own_rank
             add_processes(self._summary, self._sink, found, first_no=self._state.dump_count, moment=block.moment)
             self._state.dump_count += len(found)
+
+
+def _awaits_threads(text: StackText) -> bool:
+    """Whether a process was named last: lines that all begin like one are a program's own words, not a dump."""
+    return bool(text.processes) and not text.processes[-1].threads
 
 
 def _rank_told(heading: bytes, pid: int | None) -> int | None:
