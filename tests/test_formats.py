@@ -12,6 +12,7 @@ from aiscorr.errors import SpecError
 from aiscorr.parse.detect import detect
 from aiscorr.parse.formats import KINDS, ROLES, LineFormat, load_formats
 from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.regex_facts import words_needed
 from aiscorr.parse.spec import Sample
 from aiscorr.parse.stamps import YearContext, format_values
 
@@ -57,6 +58,12 @@ def test_near_misses(form: LineFormat) -> None:
     """A format's near misses give nothing."""
     assert form.near_misses
     assert [line for line in form.near_misses if values_of(form, line) is not None] == []
+
+
+@pytest.mark.parametrize("form", [form for form in ALL if form.role != "file"], ids=lambda form: str(form.name))
+def test_a_format_that_tells_a_rank_needs_a_word(form: LineFormat) -> None:
+    """Whose line it is can be asked without reading its stamp: only where a word of such a format stands in it."""
+    assert words_needed(form.regex) is not None or not {"rank", "local_rank"} & set(form.regex.groupindex)
 
 
 def test_prefixes_are_peeled_in_order() -> None:

@@ -21,6 +21,7 @@ except ImportError:
 _GAP = "\uffff"
 _MAX_TEXTS = 400
 _MAX_SET = 4
+_MAX_WORDS = 8
 _MAX_WIDTH = 256
 
 
@@ -57,7 +58,7 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     if len(common) >= 3 and common.isascii():
         return (common.encode("latin-1"),)
     longest = {max(text.split(_GAP), key=len) for text in texts}
-    if len(longest) > 4 or any(len(word) < 2 or not word.isascii() for word in longest):
+    if len(longest) > _MAX_WORDS or any(len(word) < 2 or not word.isascii() for word in longest):
         return None
     return tuple(sorted(word.encode("latin-1") for word in longest))
 
