@@ -118,9 +118,9 @@ def quota_reached(stage: Stage) -> Scenario:
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw, job = stage.draw.child("quota"), stage.job
     stage.open()
-    stage.mark(at, f"writes of checkpoints run into a quota of {victim.name}")
+    began = stage.mark(at - draw.span(2_000, 40_000), f"writes of checkpoints run into a quota of {victim.name}")
     for _ in range(draw.whole(0, 5)):
-        then = at - draw.span(1_000, 40_000)
+        then = began + int((at - began) * draw.between(0, 0.95))
         losses.over_quota(cluster, victim, then, "checkpoints", f"tenant-b/run{draw.whole(1, 9)}/last.pt", draw)
     key = f"{job.job.task}/step={stage.step}.pt"
     job.note(at - draw.span(4_000, 9_000), 0, f"uploading checkpoint to s3://checkpoints/{key}", line=116)

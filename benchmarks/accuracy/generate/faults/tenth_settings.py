@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often
 from benchmarks.accuracy.generate.faults.doorways import saving_frames
 from benchmarks.accuracy.generate.faults.gateways import pipe_of_s5cmd_failed, s3_refused
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, refused_get, retries, unanswered
-from benchmarks.accuracy.generate.faults.turns import others_fail, others_wait, over_at
+from benchmarks.accuracy.generate.faults.requests import exhausted, refused_get, retries
+from benchmarks.accuracy.generate.faults.turns import in_vain, others_fail, others_wait, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_out_of_space
 from benchmarks.accuracy.generate.scene import readers
@@ -36,8 +35,10 @@ def deletions_followed(stage: Stage) -> Scenario:
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, epoch = stage.draw.child("followed"), stage.draw.child("epoch").whole(2, 11)
     stage.open()
+    many = draw.whole(200_000, 900_000)
     for other in readers(stage)[:3]:
-        reader_note(stage, stage.job.begin + draw.span(10, 400), other, f"epoch {epoch}: the list of epoch {epoch - 1}")
+        said = f"epoch {epoch}: the {many} names of epoch {epoch - 1}, all of which were read"
+        reader_note(stage, stage.job.begin + draw.span(10, 400), other, said)
     began = stage.mark(at - draw.span(6_000, 31_000), "objects are deleted behind, and the bucket follows")
     turned = began - draw.span(1_000, 3_000) if draw.chance(0.6) else stage.job.begin - seconds(draw.between(30, 200))
     mishaps.change_buckets(cluster, turned, "set-bprops", draw)
@@ -73,7 +74,7 @@ def source_asked_each_time(stage: Stage) -> Scenario:
     mishaps.change_buckets(cluster, turned, "set-bprops", draw)
     turns.asks_behind(cluster, turned + SEC, over + seconds(40), 0.35, (6_000, 29_000), draw)
     others_wait(stage, list(cluster.targets), draw)
-    unanswered(stage, rank, draw, victim, object_path(stage, rank, utterance(draw)), over=over)
+    in_vain(stage, victim, over, 0.2)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "Somebody has read an old version once. Now nobody does, and each read costs a way to the cloud.",
@@ -97,12 +98,7 @@ def limits_its_own_reads(stage: Stage) -> Scenario:
         troubles.reconfigured(cluster, turned, draw)
     turns.limits_itself(cluster, turned, over + seconds(40), draw)
     others_wait(stage, list(cluster.targets), draw)
-    if draw.chance(0.4):
-        then = resumed(stage, rank, victim, f"shards/train-{draw.whole(0, 4095):06d}.tar", over - SEC, 5, draw)
-        if then < over - SEC:
-            resumed_too_often(stage, then, rank)
-    else:
-        unanswered(stage, rank, draw, victim, object_path(stage, rank, utterance(draw)), over=over)
+    in_vain(stage, victim, over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "The bill of last month had a line for requests; the limit is by the minute and was meant by the second.",

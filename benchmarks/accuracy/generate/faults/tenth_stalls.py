@@ -5,30 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often
-from benchmarks.accuracy.generate.faults.requests import object_path, unanswered
-from benchmarks.accuracy.generate.faults.turns import others_wait, over_at
+from benchmarks.accuracy.generate.faults.turns import in_vain, others_wait, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import kalive_hiccup, tenant_errors
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aislosses as losses
 from fixtures.generator import aisturns as turns
-from fixtures.generator.model import Node, Scenario
+from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
-from fixtures.generator.stage import Stage, utterance
+from fixtures.generator.stage import Stage
 
 kind = kinds_of("storage", "tenth")
-
-
-def _in_vain(stage: Stage, node: Node, over: int) -> None:
-    """The culprit waits for what it reads of a target until the job is over or its client has enough."""
-    rank, draw = stage.culprit, stage.draw.child("in vain")
-    if draw.chance(0.35):
-        then = resumed(stage, rank, node, f"shards/train-{draw.whole(0, 4095):06d}.tar", over - SEC, 5, draw)
-        if then < over - SEC:
-            resumed_too_often(stage, then, rank)
-    else:
-        unanswered(stage, rank, draw, node, object_path(stage, rank, utterance(draw)), over=over)
 
 
 @kind(reads=True, targets=5, lead_s=120.0, without=("restart_before", "kill_after", "rotation", "kalive_hiccup"))
@@ -44,7 +31,7 @@ def read_from_slices(stage: Stage) -> Scenario:
     losses.restores(cluster, left + SEC, over + seconds(30), 6_000, 31_000, draw)
     others = [node for node in cluster.targets if node is not victim]
     others_wait(stage, others, draw)
-    _in_vain(stage, stage.other_target(victim, draw.whole(0, 99)), over)
+    in_vain(stage, stage.other_target(victim, draw.whole(0, 99)), over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "Nothing is lost, and so nobody is called; slices come from all hosts for every object.",
@@ -64,7 +51,7 @@ def disk_fails_slowly(stage: Stage) -> Scenario:
     began = stage.mark(at - draw.span(12_000, 44_000), f"a disk of {victim.name} becomes slow")
     losses.disk_slows(cluster, victim, began, over + seconds(30), draw)
     others_wait(stage, [victim], draw)
-    _in_vain(stage, victim, over)
+    in_vain(stage, victim, over)
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "The disk is in its last month and has not told anybody.",
@@ -81,7 +68,7 @@ def burst_of_another(stage: Stage) -> Scenario:
     began = stage.mark(at - draw.span(6_000, 21_000), "another tenant writes terabytes to all targets")
     turns.written_by_another(cluster, began, over + draw.span(4_000, 30_000), draw)
     others_wait(stage, list(cluster.targets), draw)
-    _in_vain(stage, victim, over)
+    in_vain(stage, victim, over)
     stage.hang(at + 340 * MS, rank)
     made = replace(stage.guilty("data_loading_stall", victim, also=("storage_io",)), ais_nodes=None)
     return stage.close("Two teams share a cluster and a calendar that says nothing of checkpoints.", (made,))

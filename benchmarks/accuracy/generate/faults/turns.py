@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.accuracy.generate.faults.requests import object_path
+from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often
+from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, one_object, retries
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import sdk
@@ -31,9 +32,9 @@ def others_fail(
     stage: Stage, since: int, after_s: tuple[float, ...], draw: Draw, fails: Callable[[int, str], str]
 ) -> None:
     """Ranks beside the culprit meet the same and go on without the sample; `fails` writes the target's side."""
-    for count, (other, after) in enumerate(zip(readers(stage), after_s, strict=False), 1):
+    for other, after in zip(readers(stage), after_s, strict=False):
         name, then = utterance(draw), max(since + 200 * MS, stage.at + seconds(after)) + draw.span(1, 700)
-        stage.job.note(then + 5 * MS, other, f"{name} skipped ({count} of 64): {fails(then, name)}", "W", 86)
+        stage.job.note(then + 5 * MS, other, f"{name} skipped: {fails(then, name)}", "W", 86)
 
 
 def others_wait(stage: Stage, nodes: list[Node], draw: Draw) -> None:
@@ -53,3 +54,18 @@ def others_wait(stage: Stage, nodes: list[Node], draw: Draw) -> None:
 def over_at(stage: Stage) -> int:
     """When the watchdog ends the job that hangs since the fault."""
     return stage.at + stage.params.timeout_s * SEC
+
+
+def in_vain(stage: Stage, node: Node, over: int, resumes: float = 0.35) -> None:
+    """The culprit waits for what it reads of a target until the job is over or its client has enough."""
+    rank, draw = stage.culprit, stage.draw.child("in vain")
+    if draw.chance(resumes):
+        then = resumed(stage, rank, node, f"shards/train-{draw.whole(0, 4095):06d}.tar", over - SEC, 5, draw)
+        if then < over - SEC:
+            resumed_too_often(stage, then, rank)
+        return
+    cause = sdk.read_timeout(node.address, node.ports[0])
+    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, utterance(draw)), cause)
+    then = retries(stage, stage.at, rank, draw, 20.02, text, over - SEC)
+    if then < over - SEC:
+        exhausted(stage, then, rank, text, "ConnectionError", one_object(stage))
