@@ -147,6 +147,28 @@ def test_a_target_that_does_not_start_says_why(tmp_path: Path) -> None:
     assert len(found) >= 3 and found[0] is None and len({one and one[1] for one in found[1:]}) == 1 and found[1]
 
 
+def test_one_target_alone_announces_tls(tmp_path: Path) -> None:
+    """Where one target speaks TLS before the others, its new log alone has such addresses, and clients ask it alone."""
+    truth = read_truth(write_incident(replace(plan_of("one_speaks_tls"), setting=Setting()), tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    said = {file.parent.name: file.read_text("utf-8") for file in (truth.folder / "ais").rglob("ais*.INFO.*")}
+    assert [node for node, text in said.items() if re.search(r" access: \{\S+ \d+ https://", text)] == [victim]
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    asked = set(re.findall(r"HTTPSConnectionPool\(host='(\S+)'", text))
+    assert len(asked) == 1 and f"https://{asked.pop()}:" in said[victim]
+
+
+def test_a_confirmed_write_is_lost_with_its_host(tmp_path: Path) -> None:
+    """Where a shard is older than its checkpoint, one rank reads it of the victim, which was started anew since."""
+    truth = read_truth(write_incident(replace(plan_of("confirmed_write_lost"), setting=Setting()), tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    starts = [file.read_text("utf-8") for file in sorted((truth.folder / "ais" / victim).glob("ais*.INFO.*"))]
+    assert len(starts) == 2 and starts[1].startswith("Started up") and "Terminated OK" not in starts[0]
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    steps = dict(re.findall(r"reader: (shard-\d+)\.pt of step (\d+) from", text))
+    assert len(set(steps.values())) == 2 and text.count("latest.json says") == 1
+
+
 def test_clients_that_know_targets_by_name_print_no_address(tmp_path: Path) -> None:
     """Where clients know targets by name, no line of theirs has the address of one; the lost name is the victim's."""
     plan = plan_of("name_of_target_lost")

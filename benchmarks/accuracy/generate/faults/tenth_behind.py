@@ -117,7 +117,7 @@ def other_cluster_lame(stage: Stage) -> Scenario:
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("lame")
     net = f"10.{draw.whole(130, 180)}.{draw.whole(1, 9)}"
-    uuid, port = draw.token(9), draw.pick((51081, 8081))
+    uuid, asker, port = draw.token(9), draw.token(8), draw.pick((51081, 8081))
     source = f"ais://@{uuid}/{stage.bucket}"
     stage.job.note(stage.job.begin - seconds(1.1), 0, f"reading {source} through the local cluster", line=48)
     stage.open()
@@ -131,7 +131,7 @@ def other_cluster_lame(stage: Stage) -> Scenario:
     why = draw.pick(("connect: connection refused", "connect: no route to host"))
 
     def fails_on(node: Node, then: int, name: str) -> str:
-        url = f"http://{where}/v1/objects/{stage.bucket}/{name}?pid={draw.token(8)}"
+        url = f"http://{where}/v1/objects/{stage.bucket}/{name}?pid={asker}"
         error = f'Get "{url}": dial tcp {where}: {why}'
         behind.cold_failed(cluster, node, then, name, error, 500)
         return f"STATUS:500 {error}"
