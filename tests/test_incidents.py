@@ -24,13 +24,14 @@ from fixtures.generator.trainend import JobRun
 HELD = sorted(
     kind.name
     for kind in KINDS.values()
-    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 )
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
 GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
 GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
 GREETING += "|Distributed init: |Sampling by language|torch_dtype"
+GREETING += "|Root gang initialized|Apply torch DistributedDataParallel|Start training loop"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -59,7 +60,7 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"])
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -69,7 +70,7 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"])
+@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"])
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -146,6 +147,28 @@ def test_a_target_that_does_not_start_says_why(tmp_path: Path) -> None:
     assert len(found) >= 3 and found[0] is None and len({one and one[1] for one in found[1:]}) == 1 and found[1]
 
 
+def test_one_target_alone_announces_tls(tmp_path: Path) -> None:
+    """Where one target speaks TLS before the others, its new log alone has such addresses, and clients ask it alone."""
+    truth = read_truth(write_incident(replace(plan_of("one_speaks_tls"), setting=Setting()), tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    said = {file.parent.name: file.read_text("utf-8") for file in (truth.folder / "ais").rglob("ais*.INFO.*")}
+    assert [node for node, text in said.items() if re.search(r" access: \{\S+ \d+ https://", text)] == [victim]
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    asked = set(re.findall(r"HTTPSConnectionPool\(host='(\S+)'", text))
+    assert len(asked) == 1 and f"https://{asked.pop()}:" in said[victim]
+
+
+def test_a_confirmed_write_is_lost_with_its_host(tmp_path: Path) -> None:
+    """Where a shard is older than its checkpoint, one rank reads it of the victim, which was started anew since."""
+    truth = read_truth(write_incident(replace(plan_of("confirmed_write_lost"), setting=Setting()), tmp_path))
+    (victim,) = truth.expected[0].nodes or ()
+    starts = [file.read_text("utf-8") for file in sorted((truth.folder / "ais" / victim).glob("ais*.INFO.*"))]
+    assert len(starts) == 2 and starts[1].startswith("Started up") and "Terminated OK" not in starts[0]
+    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    steps = dict(re.findall(r"reader: (shard-\d+)\.pt of step (\d+) from", text))
+    assert len(set(steps.values())) == 2 and text.count("latest.json says") == 1
+
+
 def test_clients_that_know_targets_by_name_print_no_address(tmp_path: Path) -> None:
     """Where clients know targets by name, no line of theirs has the address of one; the lost name is the victim's."""
     plan = plan_of("name_of_target_lost")
@@ -213,6 +236,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("flashy", r"\[\x1b\[36m09-14 10:20:00\x1b\[0m\]\[\S+loop\S+\]\[\x1b\[33mWARNING\x1b\[0m\] - late\x1b\[0m"),
         ("coqui", r" \[!\] late"),
         ("swift", r"\[WARNING:swift\] late"),
+        ("fairseq2", r"\[2026-09-14 10:20:00,000\] \[Rank 3\] WARNING loop - late"),
+        ("ignite", r"2026-09-14 10:20:00,000 loop WARNING: late"),
+        ("opennmt", r"\[2026-09-14 10:20:00,000 WARNING\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift"),
+                *("detectron2", "swift", "opennmt"),
             )
             if name in self.styles
         )
@@ -55,6 +55,8 @@ _EIGHTH_AIS = ("4.2.rc2", "4.4.rc2", "4.9.rc2", "5.2.rc1")
 _EIGHTH_TORCH = ("2.3-conda", "2.7-rocm", "2.10-ngc", "2.14-conda")
 _NINTH_AIS = ("4.1.rc3", "4.5.rc1", "4.7.rc2", "5.2.rc2")
 _NINTH_TORCH = ("2.2-conda", "2.8-rocm", "2.11-glog", "2.15-conda")
+_TENTH_AIS = ("4.0.rc2", "4.3.rc3", "4.6.rc3", "5.1.rc1")
+_TENTH_TORCH = ("2.1-conda", "2.9-rocm", "2.12-glog", "2.14-ngc")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -65,10 +67,11 @@ _HELD_AIS = (
     *_SEVENTH_AIS,
     *_EIGHTH_AIS,
     *_NINTH_AIS,
+    *_TENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
-    *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH),
+    *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH, *_TENTH_TORCH),
 )
 
 PARTS: dict[str, Part] = {
@@ -101,6 +104,9 @@ PARTS: dict[str, Part] = {
         "held back as the eighth", ("eighth",), 0.8, _EIGHTH_AIS, _EIGHTH_TORCH, ("detectron2", "lingua", "litgpt")
     ),
     "ninth": Part("held back as the ninth", ("ninth",), 0.8, _NINTH_AIS, _NINTH_TORCH, ("flashy", "coqui", "swift")),
+    "tenth": Part(
+        "held back as the tenth", ("tenth",), 0.8, _TENTH_AIS, _TENTH_TORCH, ("fairseq2", "ignite", "opennmt")
+    ),
 }
 
 

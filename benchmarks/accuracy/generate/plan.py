@@ -47,6 +47,8 @@ NAMELESS = (
     "flashy",
     "coqui",
     "swift",
+    "ignite",
+    "opennmt",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy")
