@@ -98,17 +98,17 @@ def connection_shared_by_processes(stage: Stage) -> Scenario:
     job, rank, at = stage.job, stage.culprit, stage.at
     draw, pid = stage.draw.child("shared"), stage.job.job.rank_pids[stage.culprit]
     node = stage.cluster.target(draw.whole(0, 99))
-    stage.mark(at - seconds(draw.between(0.4, 3)), f"two processes of rank {rank} read from one connection")
+    stage.mark(at - seconds(draw.between(3.7, 9)), f"two processes of rank {rank} read from one connection")
     port, site = draw.whole(32_800, 60_900), job.job.build["site"]
     opened = f"connection to {node.endpoint(0)} from port {port} was opened by pid {pid}"
     workers = draw.shuffled((0, 1, 2, 3))[: draw.whole(1, 2)]
     for turn, worker in enumerate(workers):
         text = f"{opened}, used by loader process {worker} (pid {pid + 11 + 2 * worker})"
-        job.note(at - draw.span(160, 900) + turn * MS, rank, text, "W", 52, "session")
+        job.note(at - draw.span(2_800, 3_600) + turn * MS, rank, text, "W", 52, "session")
     answers = _answers(stage)
     for turn in range(draw.whole(0, 2)):
         then = at - seconds(2.6 - turn) - draw.span(1, 300)
-        job.sdk_warning(then, rank, sdk.retrying(1.1, "ConnectionError", answers[0][1]))
+        job.note(then, rank, f"{utterance(draw)}: {answers[0][1]}, once more", "W", 47, "samples")
     error, text = draw.pick(answers)
     last = sdk.Frame(f"{site}/requests/models.py", 822, "generate", "raise ChunkedEncodingError(e)")
     if error == "ValueError":

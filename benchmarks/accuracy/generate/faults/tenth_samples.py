@@ -19,23 +19,14 @@ from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("training", "tenth")
 
-#: What a sample without its key raises, and where.
+#: What a sample without its key raises.
 LOCKED = (
-    ("cryptography.fernet.InvalidToken", "", "cryptography/fernet.py", 134, "raise InvalidToken"),
-    (
-        "cryptography.exceptions.InvalidTag",
-        "",
-        "cryptography/hazmat/primitives/ciphers/aead.py",
-        95,
-        "return self._aead.decrypt(nonce, data, aad)",
-    ),
+    ("envelope.SealedError", "neither v{0} nor v{1} opens it: InvalidToken"),
+    ("envelope.SealedError", "InvalidTag with v{0} and with v{1} of {2}"),
     (
         "hvac.exceptions.InvalidRequest",
         "ciphertext or signature version is disallowed by policy (too old), on post "
-        "https://vault.corp.example:8200/v1/transit/decrypt/",
-        "hvac/utils.py",
-        43,
-        "raise exceptions.VaultError.from_status(",
+        "https://vault.corp.example:8200/v1/transit/decrypt/{2}",
     ),
 )
 #: Hosts of signed addresses, how these are signed, and the status of one that is too old.
@@ -80,12 +71,15 @@ def key_withdrawn(stage: Stage) -> Scenario:
             f"{utterance(draw, corpus)}: {draw.whole(60, 900)} kB, checksum is right, key {corpus}/v{version} {state}"
         )
         job.note(at - draw.span(60, 3_500), who, f"{said}; trying v{version + 1}", "W", 73, "envelope")
-    error, text, file, line, code = draw.pick(LOCKED)
-    text = text and text + corpus
-    frames = (
-        sdk.Frame("/workspace/asr/envelope.py", 66, "open", "return self._keys.decrypt(sealed)"),
-        sdk.Frame(f"{site}/{file}", line, "decrypt", code),
-    )
+    error, text = draw.pick(LOCKED)
+    text = text.format(version, version + 1, corpus)
+    code = "raise SealedError(name, error) from None" if error.startswith("envelope") else "key = self._keys.of(head)"
+    frames: tuple[sdk.Frame, ...] = (sdk.Frame("/workspace/asr/envelope.py", 66, "open", code),)
+    if error.startswith("hvac"):
+        frames = (
+            *frames,
+            sdk.Frame(f"{site}/hvac/utils.py", 43, "raise_for_error", "raise exceptions.VaultError.from_status("),
+        )
     in_worker(stage, at, rank, error, text, frames)
     exits(stage, at, rank)
     also = ("data", "software", "data_loading_stall")

@@ -6,8 +6,8 @@ from benchmarks.accuracy.generate.faults import tenth_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.commotion import rebalance_running
-from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
-from benchmarks.accuracy.generate.faults.tenth_training import watched
+from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, py_spy
+from benchmarks.accuracy.generate.faults.tenth_training import standing_in, watched
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, local, seconds
@@ -92,7 +92,7 @@ def nobody_reads_the_pipe(stage: Stage) -> Scenario:
         watched(stage, at - draw.span(900, 9_000), node, f"fluent-bit[901]: {why}")
     writes = draw.pick(WRITES)
     threads = (
-        main_thread(stage, *writes),
+        standing_in(stage, 175, *writes),
         Thread("Thread-2 (_pin_memory_loop)", (("poll", f"{PYTHON}/multiprocessing/connection.py", 257),)),
         Thread("ais-prefetch_0", (("put", f"{PYTHON}/queue.py", 140), ("_fill", "/workspace/asr/prefetch.py", 66))),
     )
@@ -117,7 +117,7 @@ def memory_held_back(stage: Stage) -> Scenario:
     job, at, draw = stage.job, stage.at, stage.draw.child("held back")
     node = job.job.node_of(stage.culprit)
     host, ranks = job.job.hosts[node], tuple(job.job.ranks_of(node))
-    began = stage.mark(at - draw.span(9_000, 16_000), f"processes on {host} are above memory.high")
+    began = stage.mark(at - draw.span(700, 4_000), f"processes on {host} are above memory.high")
     high, events = draw.pick((512, 768, 900)), draw.whole(2_000, 90_000)
     group = f"/system.slice/slurmstepd.scope/job_{job.job.job_id}/step_0"
     group = group if job.job.job_id.isdigit() else "/kubepods.slice/kubepods-burstable.slice"
@@ -127,11 +127,11 @@ def memory_held_back(stage: Stage) -> Scenario:
             events, full = events + draw.whole(4_000, 40_000), min(99.0, full + draw.between(12, 30))
             said = f"check[881]: {group}: memory.current {high}.2G, memory.high {high}G (events {events}), "
             watched(stage, began + seconds(after), node, f"{said}pressure full avg10={full:.2f}, swap 0")
-    for rank in (stage.culprit, *ranks[:2]):
-        if draw.chance(0.6):
-            spent = draw.between(4, 9)
-            said = f"step took {spent:.1f} s: batch {draw.between(0.02, 0.2):.2f} s, host work {spent - 0.6:.1f} s"
-            job.note(at - draw.span(200, 4_000), rank, said, "W", 140, "pace")
+    for rank in (stage.culprit, ranks[0])[: draw.whole(0, 2)]:
+        batch = draw.between(0.02, 0.2)
+        for after in (20.0, 45.0):
+            said = f"step {stage.step} has taken {after:.0f} s: batch {batch:.2f} s, then memory of the host"
+            job.note(at + seconds(after) + draw.span(10, 90), rank, said, "W", 140, "pace")
     stage.hang(at + 30 * MS, *ranks)
     also = ("rank_hang", "software")
     return stage.close(

@@ -8,7 +8,7 @@ from benchmarks.accuracy.generate.faults import commotion
 from benchmarks.accuracy.generate.faults import tenth_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
-from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
+from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, py_spy
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
@@ -39,6 +39,12 @@ def watched(stage: Stage, at: int, node: int, text: str) -> None:
     """A line of a host's own services, as a monitor copies it into the log of the job."""
     stamp = f"{local(at, stage.job.job.zone):%b %e %H:%M:%S}"
     stage.job.agent(at, node, f"node-monitor: {stamp} {stage.job.job.hosts[node]} {text}")
+
+
+def standing_in(stage: Stage, line: int, *inner: tuple[str, str, int], state: str = "idle") -> Thread:
+    """The main thread of a rank that stands in a line of its script which reads no data."""
+    script = stage.job.job.script
+    return Thread("MainThread", (*inner, ("main", script, line), ("<module>", script, 212)), state)
 
 
 def nccl_error(stage: Stage, what: str, last: str, version: str = "") -> str:
@@ -233,14 +239,16 @@ def kernel_never_ends(stage: Stage) -> Scenario:
         if after < job.job.timeout_s - 4:
             busy = f"GPU {job.job.local_rank(rank)} busy 100 %, memory 0 %, {draw.whole(120, 190)} W, links idle"
             watched(stage, at + seconds(after) + draw.span(1, 900), node, f"{name}: {busy}")
-    main = main_thread(
+    main = standing_in(
         stage,
+        191,
         ("synchronize", f"{site}/torch/cuda/__init__.py", 1040),
         ("scan_forward", "/workspace/asr/scan.py", 71),
         ("forward", "/workspace/asr/model.py", 140),
+        state="active",
     )
     pinning = Thread("Thread-3 (_pin_memory_loop)", (("wait", f"{PYTHON}/threading.py", 331),))
-    py_spy(stage, min(draw.between(22, 44), job.job.timeout_s - 9), (replace(main, state="active"), pinning))
+    py_spy(stage, min(draw.between(22, 44), job.job.timeout_s - 9), (main, pinning))
     stage.hang(at + 40 * MS, rank)
     return stage.close(
         "The kernel was written for a device with more multiprocessors.",
