@@ -2,6 +2,7 @@
 -- grain: one row a file and job attempt with stamped progress lines
 -- reads: step_line, worker_line, worker_file, clock
 -- stored: yes
+-- empty without: step_line
 -- note: All lines of a file share its clock, so that what stands before it by minutes was before it, whatever the zone.
 create or replace view file_progress as
 select
