@@ -41,6 +41,11 @@ class Source:
         """A select that has a row where there is such a row."""
         return f"select 1 from {self.name} where {self.condition} limit 1"
 
+    @property
+    def row_count(self) -> str:
+        """A select of the number of such rows."""
+        return f"select count(*) from {self.name} where {self.condition}"
+
 
 @dataclass(frozen=True)
 class ViewSpec:
