@@ -7,7 +7,7 @@ create or replace view storage_relation as
 with named as (
     select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service, u.crash_pattern in ('cloud_store_failed', 'tf_request_failed') or starts_with(u.crash_pattern, 'hf_') or regexp_matches(u.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error') or (starts_with(u.crash_pattern, 'tensorstore_') and contains(u.crash_text, 'gs://')) as is_other_store
     from culprit_cause as u
-    where u.crash_pattern is not null and not (u.crash_pattern in ('s3_ais_failed', 'sdk_backend_failed') or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
+    where u.crash_pattern is not null and not (u.crash_pattern in ('s3_ais_failed', 'sdk_backend_failed', 'sdk_download_failed') or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
 ),
 foreigner as (
     select n.failure_id, n.witness_rank
@@ -16,7 +16,7 @@ foreigner as (
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     left join node_endpoint as e on e.cluster = c.cluster
     group by n.failure_id, n.witness_rank, n.host, n.words, n.is_service
-    having (n.is_service and not contains(n.words, '/v1/')) or bool_or(n.is_other_store) or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai')
+    having (n.is_service and not contains(n.words, '/v1/')) or bool_or(n.is_other_store) or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai|arn:aws:')
         or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and count(e.endpoint) > 0 and not bool_or(regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(n.host, '^[0-9]+\.[0-9]+\.')))
 ),
 judged as (
@@ -32,7 +32,7 @@ judged as (
             or (u.crash_class = 'data' and u.object is not null) as is_named,
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
-        starts_with(u.crash_pattern, 'storage_') and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, regexp_matches(u.crash_text, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
+        starts_with(u.crash_pattern, 'storage_') and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, u.crash_pattern <> 'sdk_download_failed' and regexp_matches(u.crash_text, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
         u.activity = 'checkpoint' and regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id

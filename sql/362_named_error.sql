@@ -1,10 +1,10 @@
 -- An error of an AIStore node that names the very request, object or peer that the error of a rank names.
 -- grain: one row a failure, rank and node
--- reads: failure_case, rank_request, ais_event, node_witness, threshold
+-- reads: failure_case, rank_request, ais_event, node, node_witness, threshold
 -- stored: yes
 -- empty without: failure_case
--- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error')
--- note: A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed')
+-- note: A target that cannot fetch what a job downloads is meant where most others can. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -33,6 +33,12 @@ said as (
     from ais_event
     where pattern in ('ais_dsort_aborted', 'ais_xaction_finished_with_error') and node_id is not null and not regexp_matches(text, '(?i)by user|user.abort|\bstopp?(ed)?\b')
     qualify row_number() over (partition by cluster, coalesce(xid, regexp_extract(text, 'x-[\w-]+\[([\w-]+)\]', 1)) order by utc_ns, file_id, line_no) = 1
+    union all
+    select e.cluster, e.node_id, null as peer_id, 'download_failed' as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
+    from ais_event as e
+    where e.pattern = 'ais_download_failed' and e.node_id is not null
+    qualify row_number() over (partition by e.cluster, e.xid, e.node_id order by e.utc_ns desc, e.file_id, e.line_no) = 1
+        and count(distinct e.node_id) over (partition by e.cluster, e.xid) * 2 <= (select count(*) from node as n where n.cluster = e.cluster and n.role = 'target')
 ),
 met as (
     select

@@ -1,40 +1,50 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
--- reads: rank_request, node_fault, node_witness, node_process, ais_event, threshold
+-- reads: rank_request, node_fault, node_witness, node_process, ais_event, counter_delta, failure_case, threshold
 -- stored: yes
 -- empty without: rank_request
--- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed')
--- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted'); counter_delta where counter = 'remote.deleted.del.n'
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, deleted_behind: at the source, which the bucket followed; no node is named. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
-    select failure_id, rank, cluster, node_id, object, from_ns, to_ns, coalesce(nullif(regexp_extract(text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(bucket, '^ais://(.+)$', 1)) as bucket
-    from rank_request
-    where outcome in ('missing', 'retry', 'error') and object is not null and regexp_matches(text, '(?i)does not exist|not found|\b404\b')
-        and (starts_with(coalesce(bucket, ''), 'ais://') or (bucket is null and contains(coalesce(url, ''), 'provider=ais')))
+    select r.failure_id, r.rank, r.cluster, r.node_id, r.object, r.from_ns, r.to_ns, f.started_ns, coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket
+    from rank_request as r
+    left join failure_case as f on f.failure_id = r.failure_id
+    where r.outcome in ('missing', 'retry', 'error') and r.object is not null and regexp_matches(r.text, '(?i)does not exist|not found|\b404\b')
+        and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and contains(coalesce(r.url, ''), 'provider=ais')))
 ),
 taken as (
     select
-        cluster, node_id, started_ns, file_id, line_no, null as bucket,
+        cluster, node_id, started_ns, started_ns as until_ns, file_id, line_no, null as bucket,
         case when fault_kind = 'evicting' then 'evicted' when fault_kind = 'misplaced_removed' then fault_kind when regexp_matches(text, '(?i)disabl|detach') then 'disk_detached' else 'disk_lost' end as loss
     from node_fault as n
     where fault_kind in ('evicting', 'disk_fault')
         or (fault_kind = 'misplaced_removed' and exists (select 1 from node_witness as w where w.cluster = n.cluster and w.effect = 'rebalance_aborted' and w.utc_ns <= n.started_ns))
     union all
-    select cluster, node_id, utc_ns, file_id, line_no, regexp_extract(text, '=>ais://(.+?)-\d\d:\d\d:\d\d', 1), 'copy_aborted'
+    select cluster, node_id, utc_ns, utc_ns, file_id, line_no, regexp_extract(text, '=>ais://(.+?)-\d\d:\d\d:\d\d', 1), 'copy_aborted'
     from ais_event
     where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
     union all
-    select cluster, peer_node_id, min(utc_ns), arg_min(file_id, (utc_ns, line_no)), arg_min(line_no, (utc_ns, file_id)), null, 'registered_twice'
+    select cluster, peer_node_id, min(utc_ns), min(utc_ns), arg_min(file_id, (utc_ns, line_no)), arg_min(line_no, (utc_ns, file_id)), null, 'registered_twice'
     from ais_event
     where pattern = 'ais_registration_renewed' and peer_node_id is not null
     group by cluster, peer_node_id
     having count(*) >= (select value from threshold where name = 'renewal_count')
     union all
-    select p.cluster, p.node_id, p.started_ns, any_value(p.file_id), any_value(p.line_no), null, 'joined_empty'
+    select p.cluster, p.node_id, p.started_ns, p.started_ns, any_value(p.file_id), any_value(p.line_no), null, 'joined_empty'
     from node_process as p
     join ais_event as e on e.cluster = p.cluster and e.pattern = 'ais_smap_received' and contains(e.text, 'join-target]') and e.utc_ns between p.started_ns and p.started_ns + 60000000000
     where p.process_seq = 1
     group by p.cluster, p.node_id, p.started_ns
+    union all
+    select cluster, null, min(utc_ns), min(utc_ns), arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)), regexp_extract(bucket, '://(.+)$', 1), 'deleted'
+    from ais_event
+    where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
+    group by cluster, xid, bucket
+    union all
+    select cluster, null, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind'
+    from counter_delta
+    where counter = 'remote.deleted.del.n' and delta > 0
 ),
 wanted as (
     select failure_id, cluster, bucket, max(to_ns) as to_ns from asked group by failure_id, cluster, bucket
@@ -42,7 +52,7 @@ wanted as (
 absent as (
     select w.failure_id, t.node_id, t.loss, w.bucket, count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) as object_count, bool_and(e.node_id = t.node_id) as is_alone
     from wanted as w
-    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty') and coalesce(t.bucket, w.bucket) = w.bucket
+    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
     join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between t.started_ns and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
@@ -54,6 +64,6 @@ select
 from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
     and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'joined_empty', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
-left join absent as o on o.failure_id = a.failure_id and o.node_id = t.node_id and o.loss = t.loss and o.bucket = a.bucket
-where t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)
+left join absent as o on o.failure_id = a.failure_id and o.node_id is not distinct from t.node_id and o.loss = t.loss and o.bucket = a.bucket
+where (t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or t.until_ns >= a.started_ns)
 group by a.failure_id, a.rank, t.node_id, t.loss

@@ -12,7 +12,7 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'joined_empty' then 2 when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'joined_empty' then 2 when 'deleted' then 2 when 'deleted_behind' then 2 when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
@@ -36,7 +36,7 @@ select
     case when is_gone then gone_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_gone and object_count > 1 then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and loss in ('deleted', 'deleted_behind') then 0.68 when is_gone and object_count > 1 then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
@@ -46,6 +46,8 @@ select
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
                 when 'joined_empty' then 'target ' || gone_node_id || ' had joined the cluster and had no objects yet'
+                when 'deleted' then 'a job of AIStore was deleting objects of the bucket'
+                when 'deleted_behind' then 'AIStore deleted objects that were gone from the bucket behind it'
                 when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
                 else 'a disk of target ' || gone_node_id || ' had been detached'
             end || case when is_gone then ', and ' || object_count::varchar || ' objects of the bucket are gone' else ', so it may have been there' end
