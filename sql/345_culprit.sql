@@ -2,7 +2,7 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, failure_signal, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited, and as long as that of any of them. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -27,8 +27,12 @@ quiet as (
     from rank_suspect as s
     join size as z on z.job_id = s.job_id and z.attempt = s.attempt
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
-    left join (select job_id, attempt, rank, max(latest_ns) as last_ns from failure_signal where signal in ('retry', 'error', 'chained', 'crash') group by job_id, attempt, rank) as t
-        on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
+    left join (
+        select f.job_id, f.attempt, f.rank, max(f.latest_ns) as last_ns
+        from failure_signal as f join rank_suspect as q on q.job_id = f.job_id and q.attempt = f.attempt and q.rank = f.rank and q.basis = 'silent'
+        where f.signal in ('retry', 'error', 'chained', 'crash') group by f.job_id, f.attempt, f.rank
+        qualify max(f.latest_ns) >= max(max(f.latest_ns)) over (partition by f.job_id, f.attempt) - (select value * 1000000000 from threshold where name = 'trouble_over_s')
+    ) as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
     where s.basis = 'silent'
 ),
 candidate as (
@@ -62,14 +66,10 @@ candidate as (
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from quiet where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and weight <= greatest(1, rank_count / 4))
 ),
 first_place as (
-    select job_id, attempt, min(place) as place
-    from candidate
-    group by job_id, attempt
+    select job_id, attempt, min(place) as place from candidate group by job_id, attempt
 )
 select
-    c.job_id,
-    c.attempt,
-    c.rank,
+    c.job_id, c.attempt, c.rank,
     arg_max(c.basis, (c.certainty, c.basis)) as basis,
     max(c.certainty) as certainty,
     arg_max(c.file_id, (c.certainty, c.basis)) as file_id,
