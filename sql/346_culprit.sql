@@ -1,8 +1,8 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: rank_suspect, rank_crash, rank_position, stuck_collective, failed_rank, failure_signal, threshold
+-- reads: rank_suspect, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble that went on when the others waited, and as long as that of any of them. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -21,19 +21,6 @@ crash as (
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
     left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = s.rank
     where s.basis in ('crash', 'killed') window same as (partition by s.job_id, s.attempt, c.pattern)
-),
-quiet as (
-    select s.*, z.rank_count, t.rank is not null as is_troubled, count(t.rank) over (partition by s.job_id, s.attempt) as troubled_count
-    from rank_suspect as s
-    join size as z on z.job_id = s.job_id and z.attempt = s.attempt
-    left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
-    left join (
-        select f.job_id, f.attempt, f.rank, max(f.latest_ns) as last_ns
-        from failure_signal as f join rank_suspect as q on q.job_id = f.job_id and q.attempt = f.attempt and q.rank = f.rank and q.basis = 'silent'
-        where f.signal in ('retry', 'error', 'chained', 'crash') group by f.job_id, f.attempt, f.rank
-        qualify max(f.latest_ns) >= max(max(f.latest_ns)) over (partition by f.job_id, f.attempt) - (select value * 1000000000 from threshold where name = 'trouble_over_s')
-    ) as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
-    where s.basis = 'silent'
 ),
 candidate as (
     select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 1 as place
@@ -63,13 +50,18 @@ candidate as (
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect where basis = 'exited'
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from quiet where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and weight <= greatest(1, rank_count / 4))
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from silent_rank
+    where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and (weight <= greatest(1, rank_count / 4) or (is_of_host and weight * 2 <= rank_count)))
 ),
 first_place as (
-    select job_id, attempt, min(place) as place from candidate group by job_id, attempt
+    select job_id, attempt, min(place) as place
+    from candidate
+    group by job_id, attempt
 )
 select
-    c.job_id, c.attempt, c.rank,
+    c.job_id,
+    c.attempt,
+    c.rank,
     arg_max(c.basis, (c.certainty, c.basis)) as basis,
     max(c.certainty) as certainty,
     arg_max(c.file_id, (c.certainty, c.basis)) as file_id,

@@ -1,0 +1,40 @@
+-- A rank that kept silent while others reported the time-out: whether its own lines show trouble, and whether its host fell silent as a whole.
+-- grain: one row a silent rank of a failed attempt
+-- reads: rank_suspect, failed_rank, failure_signal, stuck_collective, threshold
+-- stored: yes
+-- empty without: rank_suspect where basis = 'silent'
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file, and lines of that log go on behind the time-out of the others, so that it was not cut off before.
+create or replace view silent_rank as
+with home as (
+    select job_id, attempt, rank, coalesce(host, 'file ' || file_id::varchar) as place,
+        count(*) over (partition by job_id, attempt, coalesce(host, 'file ' || file_id::varchar)) as place_count,
+        count(*) over (partition by job_id, attempt) as rank_count
+    from failed_rank
+),
+whole as (
+    select distinct s.job_id, s.attempt, s.file_id
+    from failure_signal as s
+    join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns >= k.spoke_ns
+    where s.stamp_source = 'own'
+),
+trouble as (
+    select f.job_id, f.attempt, f.rank, max(f.latest_ns) as last_ns
+    from failure_signal as f
+    join rank_suspect as q on q.job_id = f.job_id and q.attempt = f.attempt and q.rank = f.rank and q.basis = 'silent'
+    where f.signal in ('retry', 'error', 'chained', 'crash')
+    group by f.job_id, f.attempt, f.rank
+    qualify max(f.latest_ns) >= max(max(f.latest_ns)) over (partition by f.job_id, f.attempt) - (select value * 1000000000 from threshold where name = 'trouble_over_s')
+)
+select
+    s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.weight, s.file_id, s.line_no, s.text,
+    h.rank_count,
+    t.rank is not null as is_troubled,
+    count(t.rank) over same as troubled_count,
+    count(*) over same > 1 and min(h.place) over same = max(h.place) over same and count(*) over same = min(h.place_count) over same and count(w.file_id) over same = count(*) over same as is_of_host
+from rank_suspect as s
+join home as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
+left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+left join trouble as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
+left join whole as w on w.job_id = s.job_id and w.attempt = s.attempt and w.file_id = s.file_id
+where s.basis = 'silent'
+window same as (partition by s.job_id, s.attempt)
