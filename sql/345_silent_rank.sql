@@ -1,9 +1,9 @@
 -- A rank that kept silent while others reported the time-out: whether its own lines show trouble, and whether its host fell silent as a whole.
 -- grain: one row a silent rank of a failed attempt
--- reads: rank_suspect, failed_rank, failure_signal, stuck_collective, threshold
+-- reads: rank_suspect, failed_rank, rank_position, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: rank_suspect where basis = 'silent'
--- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file, and lines of that log go on behind the time-out of the others, so that it was not cut off before.
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file, and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
 create or replace view silent_rank as
 with home as (
     select job_id, attempt, rank, coalesce(host, 'file ' || file_id::varchar) as place,
@@ -16,6 +16,10 @@ whole as (
     from failure_signal as s
     join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns >= k.spoke_ns
     where s.stamp_source = 'own'
+),
+same_call as (
+    select job_id, attempt from rank_position where is_waiting
+    group by job_id, attempt having count(distinct seq_num) <= 1 and count(distinct op_type) <= 1
 ),
 trouble as (
     select f.job_id, f.attempt, f.rank, max(f.latest_ns) as last_ns
@@ -30,11 +34,12 @@ select
     h.rank_count,
     t.rank is not null as is_troubled,
     count(t.rank) over same as troubled_count,
-    count(*) over same > 1 and min(h.place) over same = max(h.place) over same and count(*) over same = min(h.place_count) over same and count(w.file_id) over same = count(*) over same as is_of_host
+    count(*) over same > 1 and min(h.place) over same = max(h.place) over same and count(*) over same = min(h.place_count) over same and count(w.file_id) over same = count(*) over same and o.job_id is not null as is_of_host
 from rank_suspect as s
 join home as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
 left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
 left join trouble as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
 left join whole as w on w.job_id = s.job_id and w.attempt = s.attempt and w.file_id = s.file_id
+left join same_call as o on o.job_id = s.job_id and o.attempt = s.attempt
 where s.basis = 'silent'
 window same as (partition by s.job_id, s.attempt)

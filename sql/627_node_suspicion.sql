@@ -38,7 +38,7 @@ select
     is_open,
     role || ' ' || node_id || ' ' || broke_words || ' (' || strftime(started_at::timestamp, '%H:%M:%S') || ' to ' || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
     case
-        when fault_end_ns < stall_ns then 'it was over ' || ((stall_ns - fault_end_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
+        when fault_end_ns < stall_ns then 'it had ended ' || ((stall_ns - fault_end_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
         when fault_start_ns > stall_ns then 'it began ' || ((fault_start_ns - stall_ns) // 1000000000)::varchar || ' s after the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
         when is_other_error then 'the rank failed with an error of another kind: ' || error_words
         when is_other_work then 'the rank was doing something else: ' || replace(activity, '_', ' ')

@@ -17,7 +17,7 @@ fault as (
 ),
 launcher as (
     select f.failure_id, 2 as position, 'rank ' || s.rank::varchar || ', which torchrun lists as root cause' as what,
-        'it is the first process that exited, not the first that failed: ' || case when r.role in ('initiator', 'waiting', 'ahead') then 'it waited in the collective and its own watchdog ended it' when r.role = 'notified' then 'it only heard of another rank''s time-out' else 'it went down after rank ' || l.culprit_rank::varchar end as because,
+        'it is the first process of its node that exited, not the first that failed: ' || case when r.role in ('initiator', 'waiting', 'ahead') then 'it waited in the collective and its own watchdog ended it' when r.role = 'notified' then 'it only heard of another rank''s time-out' else 'it went down after rank ' || l.culprit_rank::varchar end as because,
         s.file_id, s.line_no
     from case_span as f
     join failure_lead as l on l.failure_id = f.failure_id and l.culprit_rank is not null
