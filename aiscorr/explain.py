@@ -89,7 +89,7 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
     for reader in readers:
         for key, text in reader():
             known.add(key)
-            if key.lower() == wanted.lower():
+            if _folded(key) == _folded(wanted):
                 found.append(text)
     if not found:
         near = difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
@@ -98,6 +98,11 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
             f"nothing is called {name!r}", where="aiscorr explain", try_this=", ".join(near) or "aiscorr query --list"
         )
     return found
+
+
+def _folded(name: str) -> str:
+    """The name as it may be written: `Stream break`, `stream-break` and `stream_break` are one."""
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def describe(view: str, meanings: dict[str, str]) -> str:
@@ -119,7 +124,9 @@ def describe(view: str, meanings: dict[str, str]) -> str:
     else:
         near = difflib.get_close_matches(view, [*specs, *tables], n=4)
         raise UsageError(
-            f"there is no view {view!r}", where="--describe", try_this=", ".join(near) or "aiscorr query --list"
+            f"there is no view {view!r}",
+            where="--describe",
+            try_this=", ".join(near) or (f"aiscorr explain {view[1:]}" if view[:1] == "@" else "aiscorr query --list"),
         )
     meanings = meanings | own_meanings(view)
     sizes = [max(len(item[index]) for item in columns) for index in (0, 1)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -83,7 +84,7 @@ def named_query(name: str, folders: Iterable[str] = ()) -> NamedQuery:
         raise UsageError(
             f"no query is called @{name}",
             where="aiscorr query",
-            try_this="one of: " + ", ".join("@" + n for n in known),
+            try_this=", ".join("@" + near for near in get_close_matches(name, known, n=4)) or "aiscorr query --list",
         )
     return known[name]
 
@@ -119,7 +120,7 @@ def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> duckdb.
         raise QueryError(
             f"expected one statement, found {len(statements)}",
             where=sql.strip()[:80] or "(empty)",
-            try_this="run them one by one",
+            try_this="run them one by one" if statements else "write one; aiscorr query --list shows the views",
         )
     return statements[0]
 

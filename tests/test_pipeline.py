@@ -297,7 +297,7 @@ def test_a_surer_answer_is_a_change(run: Command) -> None:
     """Confidence, fault and chain that come with AIStore's logs are told, by the ingest too, whatever the verdict."""
     assert run("ingest", SCENARIO / "workers").code == 0
     done = run("ingest", SCENARIO / "ais")
-    assert "\nfailure " in done.out and "no failure that was not known" not in done.out
+    assert "\nfailure " in done.out and "no new failure" not in done.out
     told = dict(rows("aiscorr.duckdb", 'select field, "is" from conclusion_change'))
     now = rows("aiscorr.duckdb", "select failure_kind, confidence::varchar from failure")
     assert [(told["failure_kind"], told["confidence"])] == now and told["chain"].startswith("chain-")

@@ -139,8 +139,9 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
     from aiscorr.query import printable
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
+    noun = "file" if summary.file_count == 1 else "files"
     lines = [
-        f"{summary.file_count} files: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
+        f"{summary.file_count} {noun}: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
         f" {summary.duplicate_count} with bytes already known" + (f" ({kinds})" if kinds else ""),
         f"{summary.byte_count / 1e6:,.1f} MB, {summary.line_count:,} lines, {summary.event_count:,} events,"
         f" {summary.counter_count:,} counter values, {summary.reject_count:,} rejected, {summary.seconds:.1f} s",
@@ -155,11 +156,13 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
     for failure_id, failure_class, verdict, statement in summary.failures[:6]:
         lines.append(f"failure {failure_id}: {failure_class}, storage {verdict}: {statement}")
     if len(summary.failures) > 6:
-        lines.append(f"{len(summary.failures) - 6} more failures (aiscorr query @failures)")
+        lines.append(f"failures: {len(summary.failures) - 6} more (aiscorr query @failures)")
     if summary.failures:
         lines.append("read more: aiscorr report" + ("" if len(summary.failures) == 1 else " FAILURE"))
+    elif not summary.file_count:
+        lines.append("no file was found there")
     elif summary.run_id:
-        lines.append("no failure that was not known (aiscorr query @failures)")
+        lines.append("no new failure (aiscorr query @failures)")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

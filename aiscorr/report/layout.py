@@ -13,6 +13,7 @@ from aiscorr.report.sections import sections
 
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in the logs at hand."
+_NO_LOGS = "No failure was found, as this database holds no logs: aiscorr ingest FOLDER reads them."
 _MANY = 8
 _ONE_LOOK = (
     "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
@@ -58,7 +59,7 @@ def no_failure(report: doc.Report) -> list[Block]:
     """That no failure was found, and in which logs: jobs, nodes, and AIStore's own faults."""
     covered = _printable(report.covered)
     if covered is None or not (covered.jobs or covered.node_ids):
-        return [Paragraph(NO_FAILURE)]
+        return [Paragraph(_NO_LOGS)]
     items = [_job(job) for job in covered.jobs[:_MANY]]
     if len(covered.jobs) > _MANY:
         items.append(f"{len(covered.jobs) - _MANY} more jobs: aiscorr query 'select * from job'")

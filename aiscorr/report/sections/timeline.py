@@ -16,6 +16,7 @@ _LIMIT = 40
 _SECOND = timedelta(microseconds=999_999)
 _TEXT = 130
 _FEW = 6
+_UNDATED = "~: the latest moment that fits, of a fault's begin the earliest"
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -36,11 +37,11 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     )
     hidden = len(failure.timeline) - len(rows)
     if rows and hidden > 0:
-        query = f"select * from timeline where failure_id = '{failure.failure_id}' order by event_at"
+        query = f"select * from timeline where failure_id = '{failure.failure_id}' and weight < 3 order by event_at"
         below = ", with the steps of the chain below," if failure.verdict_chain else ""
         result.append(Paragraph(f'{hidden} lesser events{below} are not shown: aiscorr query "{query}"', "dim"))
     notes = [
-        "~: the line has no time of its own" if any(not item.is_exact for item in shown) else "",
+        _UNDATED if any(not item.is_exact for item in shown) else "",
         "no decimals: its clock prints whole seconds" if any(not item.at.microsecond for item in shown) else "",
     ]
     if any(notes):

@@ -11,18 +11,19 @@ ORDER = 10
 EMPTY = ""
 
 _TONE = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
+#: What is said of each verdict, surely and where answers of this confidence are wrong now and then.
 _WORDS = {
-    "guilty": "Storage failed this job",
-    "innocent": "Storage is not the cause",
-    "undetermined": "Whether storage is the cause cannot be told from the logs at hand",
+    "guilty": ("Storage failed this job", "Storage probably failed this job"),
+    "innocent": ("Storage is not the cause", "Storage is probably not the cause"),
+    "undetermined": ("Whether storage is the cause cannot be told from the logs at hand",) * 2,
 }
+_SURE, _HIGH = 0.8, 0.9
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Verdict, statement, the facts in one table, what speaks against it."""
-    verdict = (
-        f"{_WORDS[failure.storage_verdict]} (storage {failure.storage_verdict}, confidence {_confidence(failure)})."
-    )
+    words = _WORDS[failure.storage_verdict][failure.confidence < _SURE]
+    verdict = f"{words} (storage {failure.storage_verdict}, confidence {_confidence(failure)})."
     result: list[Block] = [
         Paragraph(verdict, _TONE[failure.storage_verdict]),
         Paragraph(failure.statement + "."),
@@ -38,7 +39,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def _confidence(failure: FailureReport) -> str:
-    word = "high" if failure.confidence >= 0.9 else "medium" if failure.confidence >= 0.8 else "low"
+    word = "high" if failure.confidence >= _HIGH else "medium" if failure.confidence >= _SURE else "low"
     sure = ", that these logs cannot tell" if failure.storage_verdict == "undetermined" else ""
     return f"{failure.confidence:.2f}, {word}{sure}"
 
