@@ -10,10 +10,10 @@ select
     reason
 from (
     values
-        (true, 0.0, 0.8, '1 of 1 such answers were right, and 0 of 0 on incidents nobody had seen'),
-        (true, 0.7, 0.87, '60 of 60 such answers were right, and 67 of 77 on incidents nobody had seen'),
-        (true, 0.8, 0.96, '145 of 145 such answers were right, and 104 of 107 on incidents nobody had seen'),
-        (false, 0.0, 0.56, '73 of 77 such answers were right, and 67 of 130 on incidents nobody had seen'),
-        (false, 0.7, 0.73, '55 of 60 such answers were right, and 96 of 135 on incidents nobody had seen'),
-        (false, 0.8, 0.74, '195 of 198 such answers were right, and 136 of 191 on incidents nobody had seen')
+        (true, 0.0, 0.81, '6 of 6 such answers were right, and 0 of 0 on incidents nobody had seen'),
+        (true, 0.7, 0.89, '64 of 64 such answers were right, and 81 of 91 on incidents nobody had seen'),
+        (true, 0.8, 0.96, '178 of 178 such answers were right, and 95 of 98 on incidents nobody had seen'),
+        (false, 0.0, 0.58, '82 of 89 such answers were right, and 77 of 142 on incidents nobody had seen'),
+        (false, 0.7, 0.73, '71 of 75 such answers were right, and 103 of 142 on incidents nobody had seen'),
+        (false, 0.8, 0.73, '236 of 240 such answers were right, and 140 of 201 on incidents nobody had seen')
 ) as t(accuses, score_from, confidence, reason)

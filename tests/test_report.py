@@ -344,7 +344,7 @@ def test_generating_anew_keeps_golden_reports(tmp_path: Path) -> None:
 def test_no_failure() -> None:
     """A report without failures is a sentence, and JSON with an empty list."""
     report = doc.Report(doc.SCHEMA, NOW, "1", ())
-    assert render_text(report, width=80, color=True) == render_markdown(report)
+    assert render_text(report, width=110, color=True) == render_markdown(report)
     assert "No failure was found" in render_markdown(report)
     assert json.loads(render_json(report))["failures"] == []
 
