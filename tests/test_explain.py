@@ -228,3 +228,12 @@ def test_troubles_name_patterns_that_exist() -> None:
         kinds = known | {"host_out_of_memory", "world_changed"}
         assert [word for word in named if word not in kinds] == [], name
         assert would_show, name
+
+
+def test_every_kind_of_lost_objects_is_explained() -> None:
+    """Whatever the view of lost objects names as what took them is a failure kind that `explain` knows."""
+    sql = next(spec.select for spec in view_specs() if spec.name == "object_loss")
+    losses = set(re.findall(r"(?:then|else|,) '([a-z]+_?[a-z]+)'(?=\n| when| else| end)", sql))
+    assert {"evicted", "disk_lost", "deleted", "joined_empty"} <= losses
+    for loss in losses:
+        assert any(text.startswith(f"failure kind {loss}\n") for text in explain(loss)), loss
