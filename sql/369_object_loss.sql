@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: rank_request
 -- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted'); counter_delta where counter = 'remote.deleted.del.n'
--- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, deleted_behind: at the source, which the bucket followed; no node is named. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, r.node_id, r.object, r.from_ns, r.to_ns, f.started_ns, coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket
@@ -42,18 +42,22 @@ taken as (
     where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
     group by cluster, xid, bucket
     union all
-    select cluster, null, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind'
+    select cluster, node_id, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind'
     from counter_delta
     where counter = 'remote.deleted.del.n' and delta > 0
 ),
 wanted as (
-    select failure_id, cluster, bucket, max(to_ns) as to_ns from asked group by failure_id, cluster, bucket
+    select failure_id, cluster, bucket, max(to_ns) as to_ns, any_value(started_ns) as started_ns from asked group by failure_id, cluster, bucket
 ),
 absent as (
-    select w.failure_id, t.node_id, t.loss, w.bucket, count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) as object_count, bool_and(e.node_id = t.node_id) as is_alone
+    select
+        w.failure_id, t.node_id, t.loss, w.bucket,
+        count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) filter (where e.utc_ns >= t.started_ns) as object_count,
+        bool_and(e.node_id = t.node_id) filter (where e.utc_ns >= t.started_ns) as is_alone,
+        count(*) filter (where e.utc_ns < t.started_ns) as before_count
     from wanted as w
     join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
-    join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between t.started_ns and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
+    join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between least(t.started_ns, w.started_ns) and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
 select
@@ -65,5 +69,5 @@ from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
     and case when t.loss in ('evicted', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'joined_empty', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
 left join absent as o on o.failure_id = a.failure_id and o.node_id is not distinct from t.node_id and o.loss = t.loss and o.bucket = a.bucket
-where (t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or t.until_ns >= a.started_ns)
+where (t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or (t.until_ns >= a.started_ns and coalesce(o.before_count, 0) = 0))
 group by a.failure_id, a.rank, t.node_id, t.loss
