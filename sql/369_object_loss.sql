@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: rank_request
 -- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted'); counter_delta where counter = 'remote.deleted.del.n'
--- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU) or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, r.node_id, r.object, r.from_ns, r.to_ns, f.started_ns, coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket
@@ -12,6 +12,13 @@ with asked as (
     left join failure_case as f on f.failure_id = r.failure_id
     where r.outcome in ('missing', 'retry', 'error') and r.object is not null and regexp_matches(r.text, '(?i)does not exist|not found|\b404\b')
         and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and contains(coalesce(r.url, ''), 'provider=ais')))
+),
+deleting as (
+    select
+        cluster, xid, regexp_extract(bucket, '://(.+)$', 1) as bucket, file_id, line_no,
+        utc_ns - coalesce(((epoch(nullif(regexp_extract(text, '\d\d:\d\d:\d\d\.\d+'), '')::interval) - epoch(json_extract_string(capture, '$.begun')::interval) + 86400) % 86400 * 1000000000)::bigint, 0) as begun_ns
+    from ais_event
+    where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
 ),
 taken as (
     select
@@ -37,9 +44,8 @@ taken as (
     where p.process_seq = 1
     group by p.cluster, p.node_id, p.started_ns
     union all
-    select cluster, null, min(utc_ns), min(utc_ns), arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)), regexp_extract(bucket, '://(.+)$', 1), 'deleted'
-    from ais_event
-    where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
+    select cluster, null, min(begun_ns), min(begun_ns), arg_min(file_id, (begun_ns, file_id, line_no)), arg_min(line_no, (begun_ns, file_id, line_no)), bucket, 'deleted'
+    from deleting
     group by cluster, xid, bucket
     union all
     select cluster, node_id, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind'
