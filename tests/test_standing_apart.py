@@ -25,7 +25,7 @@ def test_every_form_says_who_and_where(is_still: bool) -> None:
     """Every form says who stands where, and how to make sure unless a second set of stacks did."""
     report = report_of(is_still=is_still)
     for text in (render_text(report, width=300, color=False), render_markdown(report), render_html(report)):
-        assert "No failure was found in the logs at hand." in text and "A job may hang now:" in text
+        assert "No failure was found" in text and "A job may hang now:" in text
         assert "Rank 2 stands in read while 3 ranks wait" in text and "/r2:15" in text
         assert ("aiscorr collect stacks" in text) != is_still
         assert "\x1b" not in text
