@@ -14,7 +14,7 @@ from benchmarks.accuracy.generate.noise import OF_RANKS
 from benchmarks.accuracy.generate.parts import PARTS
 from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.generate.scene import Setting
-from benchmarks.accuracy.score.truth import read_truth
+from benchmarks.accuracy.score.truth import Truth, read_truth
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Params
 from fixtures.generator.moment import utc
@@ -147,13 +147,18 @@ def test_a_target_that_does_not_start_says_why(tmp_path: Path) -> None:
     assert len(found) >= 3 and found[0] is None and len({one and one[1] for one in found[1:]}) == 1 and found[1]
 
 
+def said_by_workers(truth: Truth) -> str:
+    """All worker logs of an incident."""
+    return "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+
+
 def test_one_target_alone_announces_tls(tmp_path: Path) -> None:
     """Where one target speaks TLS before the others, its new log alone has such addresses, and clients ask it alone."""
     truth = read_truth(write_incident(replace(plan_of("one_speaks_tls"), setting=Setting()), tmp_path))
     (victim,) = truth.expected[0].nodes or ()
     said = {file.parent.name: file.read_text("utf-8") for file in (truth.folder / "ais").rglob("ais*.INFO.*")}
     assert [node for node, text in said.items() if re.search(r" access: \{\S+ \d+ https://", text)] == [victim]
-    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    text = said_by_workers(truth)
     asked = set(re.findall(r"HTTPSConnectionPool\(host='(\S+)'", text))
     assert len(asked) == 1 and f"https://{asked.pop()}:" in said[victim]
 
@@ -164,7 +169,7 @@ def test_a_confirmed_write_is_lost_with_its_host(tmp_path: Path) -> None:
     (victim,) = truth.expected[0].nodes or ()
     starts = [file.read_text("utf-8") for file in sorted((truth.folder / "ais" / victim).glob("ais*.INFO.*"))]
     assert len(starts) == 2 and starts[1].startswith("Started up") and "Terminated OK" not in starts[0]
-    text = "".join(file.read_text("utf-8") for file in (truth.folder / "workers").rglob("*") if file.is_file())
+    text = said_by_workers(truth)
     steps = dict(re.findall(r"reader: (shard-\d+)\.pt of step (\d+) from", text))
     assert len(set(steps.values())) == 2 and text.count("latest.json says") == 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.doorways import saving_frames
 from benchmarks.accuracy.generate.faults.requests import (
     HANDLES,
     exhausted,
@@ -13,12 +12,13 @@ from benchmarks.accuracy.generate.faults.requests import (
     retries,
     unanswered,
 )
+from benchmarks.accuracy.generate.faults.turns import saved_in_vain
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aislapses as lapses
 from fixtures.generator import sdk
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "ninth")
@@ -65,14 +65,7 @@ def snapshot_freezes(stage: Stage) -> Scenario:
     began = stage.mark(at - draw.span(3_000, 19_000), f"file systems of {victim.name} are frozen")
     thaw = draw.pick((over + seconds(20), over + seconds(9)))
     lapses.frozen(cluster, victim, began, thaw, draw)
-    name = f"{stage.job.job.task}/step={stage.step}.pt"
-    stage.job.note(at - 60 * MS, 0, f"saving checkpoint to ais://checkpoints/{name}", line=116)
-    path = f"/v1/objects/checkpoints/{name}?provider=ais&pid={stage.proxy_of(0).node_id}"
-    cause = sdk.read_timeout(victim.address, victim.ports[0])
-    text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
-    then = retries(stage, at, 0, draw, 20.4, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, 0, text, "ConnectionError", saving_frames(stage)[1:])
+    saved_in_vain(stage, draw, 20.4)
     for turn in range(6):
         late = at + turn * draw.span(4_000, 9_000)
         cluster.count(victim, late, get_n=1, get_ns_total=draw.span(1, 9), get_size=draw.whole(9_000, 90_000))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchmarks.accuracy.generate.faults.clients import TRIES_S, status_repeated
 from benchmarks.accuracy.generate.faults.doorways import part_refused, s3fs_failed
 from benchmarks.accuracy.generate.faults.loaders import msc_failed, put_refused
 from benchmarks.accuracy.generate.faults.requests import object_path, refused_get
-from benchmarks.accuracy.generate.faults.turns import RESTARTS, comes_back, others_fail
+from benchmarks.accuracy.generate.faults.turns import RESTARTS, comes_back, of_all, others_fail
 from benchmarks.accuracy.generate.faults.workplaces import download_failed
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisbehind as behind
@@ -107,7 +105,7 @@ def web_proxy_refuses(stage: Stage) -> Scenario:
         status_repeated(stage, rank, victim, name, 500)
     stage.hang(at + 340 * MS, rank)
     also = ("data_loading_stall", "network", "infrastructure")
-    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
+    made = of_all(stage.guilty("storage_io", victim, also=also))
     return stage.close("Passwords of the proxy end after ninety days, those of daemons too.", (made,))
 
 
@@ -146,7 +144,7 @@ def other_cluster_lame(stage: Stage) -> Scenario:
     status_repeated(stage, rank, victim, name, 500)
     stage.hang(at + 340 * MS, rank)
     also = ("data_loading_stall", "network", "infrastructure")
-    made = replace(stage.guilty("storage_io", victim, also=also), ais_nodes=None)
+    made = of_all(stage.guilty("storage_io", victim, also=also))
     return stage.close(
         "The older cluster of the site feeds the newer one, and its hosts go one after the other.", (made,)
     )
@@ -177,7 +175,7 @@ def store_behind_full(stage: Stage) -> Scenario:
         losses.behind_is_full(cluster, victim, at, f"/v1/objects/checkpoints/{name}", error)
         stage.job.raise_on(at + 9 * MS, 0, put_refused(stage, at, victim, f"/v1/objects/checkpoints/{name}", error))
     ended = stage.job.agents_end([Exit(0, over + 900 * MS, 1)], over + 900 * MS)
-    made = replace(stage.guilty("storage_io", victim, also=("infrastructure",)), ais_nodes=None)
+    made = of_all(stage.guilty("storage_io", victim, also=("infrastructure",)))
     return stage.close(
         "Checkpoints of a year lie in the store behind; the cluster in front has room for another two.",
         (made,),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchmarks.accuracy.generate.faults.doorways import part_refused
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, one_object, refused_get, retries
-from benchmarks.accuracy.generate.faults.turns import RESTARTS, comes_back, others_fail
+from benchmarks.accuracy.generate.faults.turns import RESTARTS, comes_back, of_all, others_fail
 from benchmarks.accuracy.generate.faults.workplaces import batch_in_disorder, shard_of_another_step, tar_not_read
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -106,7 +104,7 @@ def entries_twice(stage: Stage) -> Scenario:
     cluster.count(victim, at, getbatch_n=1, getbatch_obj_n=48, getbatch_obj_size=48 * 16_000)
     batch_in_disorder(stage, at + 14 * MS, rank, victim, index + 1, wid, draw)
     stage.hang(at + 340 * MS, rank)
-    made = replace(stage.guilty("storage_io", victim, also=("data", "data_loading_stall")), ais_nodes=None)
+    made = of_all(stage.guilty("storage_io", victim, also=("data", "data_loading_stall")))
     return stage.close(
         "Something between the hosts ends connections of more than an hour; what was sent is unsure.", (made,)
     )

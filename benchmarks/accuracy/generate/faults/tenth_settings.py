@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.doorways import saving_frames
 from benchmarks.accuracy.generate.faults.gateways import pipe_of_s5cmd_failed, s3_refused
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.requests import exhausted, refused_get, retries
-from benchmarks.accuracy.generate.faults.turns import in_vain, others_fail, others_wait, over_at
+from benchmarks.accuracy.generate.faults.requests import refused_get
+from benchmarks.accuracy.generate.faults.turns import in_vain, of_all, others_fail, others_wait, over_at, saved_in_vain
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_out_of_space
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aismishaps as mishaps
-from fixtures.generator import aisobjects, sdk
+from fixtures.generator import aisobjects
 from fixtures.generator import aistroubles as troubles
 from fixtures.generator import aisturns as turns
-from fixtures.generator.model import Expect, Scenario
+from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "tenth")
-
-
-def _of_all(expect: Expect) -> Expect:
-    """The same, where it is the cluster and none of its nodes."""
-    return replace(expect, ais_nodes=None)
 
 
 @kind(reads=True, uptime=True)
@@ -60,7 +52,7 @@ def deletions_followed(stage: Stage) -> Scenario:
     also = ("data", "data_loading_stall")
     return stage.close(
         "A cache should not be wiser than its source, says the operator; the source is somebody else's to tidy.",
-        (_of_all(stage.guilty("storage_io", victim, also=also)),),
+        (of_all(stage.guilty("storage_io", victim, also=also)),),
     )
 
 
@@ -78,7 +70,7 @@ def source_asked_each_time(stage: Stage) -> Scenario:
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "Somebody has read an old version once. Now nobody does, and each read costs a way to the cloud.",
-        (_of_all(stage.guilty("data_loading_stall", victim, also=("storage_io",))),),
+        (of_all(stage.guilty("data_loading_stall", victim, also=("storage_io",))),),
     )
 
 
@@ -102,7 +94,7 @@ def limits_its_own_reads(stage: Stage) -> Scenario:
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "The bill of last month had a line for requests; the limit is by the minute and was meant by the second.",
-        (_of_all(stage.guilty("data_loading_stall", victim, also=("storage_io",))),),
+        (of_all(stage.guilty("data_loading_stall", victim, also=("storage_io",))),),
     )
 
 
@@ -115,18 +107,11 @@ def writes_wait_for_disks(stage: Stage) -> Scenario:
     turned = stage.mark(at - draw.span(5_000, 28_000), "every write waits for its disk")
     troubles.reconfigured(cluster, turned, draw)
     turns.syncs_writes(cluster, turned, over + seconds(30), draw)
-    name = f"{stage.job.job.task}/step={stage.step}.pt"
-    stage.job.note(at - 60 * MS, 0, f"saving checkpoint to ais://checkpoints/{name}", line=116)
-    path = f"/v1/objects/checkpoints/{name}?provider=ais&pid={stage.proxy_of(0).node_id}"
-    cause = sdk.read_timeout(victim.address, victim.ports[0])
-    text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
-    then = retries(stage, at, 0, draw, 20.6, text, over - SEC)
-    if then < over - SEC:
-        exhausted(stage, then, 0, text, "ConnectionError", saving_frames(stage)[1:])
+    saved_in_vain(stage, draw, 20.6)
     stage.hang(at + 340 * MS, 0)
     return stage.close(
         "After a loss of power somebody wants to be sure; the disks have no memory of their own that would help.",
-        (_of_all(stage.guilty("storage_io", victim, also=("data_loading_stall",))),),
+        (of_all(stage.guilty("storage_io", victim, also=("data_loading_stall",))),),
     )
 
 
@@ -153,5 +138,5 @@ def retention_script(stage: Stage) -> Scenario:
     stage.hang(at + 340 * MS, rank)
     return stage.close(
         "The script was tried on a bucket whose names begin with a date.",
-        (_of_all(stage.guilty("storage_io", victim, also=("data", "data_loading_stall"))),),
+        (of_all(stage.guilty("storage_io", victim, also=("data", "data_loading_stall"))),),
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.turns import in_vain, others_wait, over_at
+from benchmarks.accuracy.generate.faults.turns import in_vain, of_all, others_wait, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import kalive_hiccup, tenant_errors
 from fixtures.generator import aisfaults as faults
@@ -70,5 +68,5 @@ def burst_of_another(stage: Stage) -> Scenario:
     others_wait(stage, list(cluster.targets), draw)
     in_vain(stage, victim, over)
     stage.hang(at + 340 * MS, rank)
-    made = replace(stage.guilty("data_loading_stall", victim, also=("storage_io",)), ais_nodes=None)
+    made = of_all(stage.guilty("data_loading_stall", victim, also=("storage_io",)))
     return stage.close("Two teams share a cluster and a calendar that says nothing of checkpoints.", (made,))

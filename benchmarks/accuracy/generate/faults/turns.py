@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import resumed, resumed_too_often
+from benchmarks.accuracy.generate.faults.doorways import saving_frames
 from benchmarks.accuracy.generate.faults.requests import exhausted, object_path, one_object, retries
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
-from fixtures.generator.model import Node
+from fixtures.generator.model import Expect, Node
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
@@ -69,3 +71,21 @@ def in_vain(stage: Stage, node: Node, over: int, resumes: float = 0.35) -> None:
     then = retries(stage, stage.at, rank, draw, 20.02, text, over - SEC)
     if then < over - SEC:
         exhausted(stage, then, rank, text, "ConnectionError", one_object(stage))
+
+
+def saved_in_vain(stage: Stage, draw: Draw, every_s: float) -> None:
+    """Rank 0 writes a checkpoint to the victim, which does not answer, until job or client give up."""
+    victim, at, over = stage.victim, stage.at, over_at(stage)
+    name = f"{stage.job.job.task}/step={stage.step}.pt"
+    stage.job.note(at - 60 * MS, 0, f"saving checkpoint to ais://checkpoints/{name}", line=116)
+    path = f"/v1/objects/checkpoints/{name}?provider=ais&pid={stage.proxy_of(0).node_id}"
+    cause = sdk.read_timeout(victim.address, victim.ports[0])
+    text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
+    then = retries(stage, at, 0, draw, every_s, text, over - SEC)
+    if then < over - SEC:
+        exhausted(stage, then, 0, text, "ConnectionError", saving_frames(stage)[1:])
+
+
+def of_all(expect: Expect) -> Expect:
+    """The same, where it is the cluster and none of its nodes."""
+    return replace(expect, ais_nodes=None)
