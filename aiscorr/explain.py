@@ -82,14 +82,14 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
     """A paragraph for each thing of that name. Raises UsageError, with near names, where there is none."""
     wanted = name.strip().removeprefix("@")
     found: list[str] = []
-    known: set[str] = set()
+    folded, known = _folded(wanted), set[str]()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
         _words, lambda: _patterns(pattern_folders), _views, _constants, lambda: _queries(query_folders), _columns,
     )  # fmt: skip
     for reader in readers:
         for key, text in reader():
             known.add(key)
-            if _folded(key) == _folded(wanted):
+            if _folded(key) == folded:
                 found.append(text)
     if not found:
         near = difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -81,6 +80,8 @@ def named_query(name: str, folders: Iterable[str] = ()) -> NamedQuery:
     """The query called `name`. Raises UsageError with the names there are."""
     known = named_queries(folders)
     if name not in known:
+        from difflib import get_close_matches
+
         raise UsageError(
             f"no query is called @{name}",
             where="aiscorr query",

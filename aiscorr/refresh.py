@@ -155,7 +155,7 @@ def _has_rows(connection: duckdb.DuckDBPyConnection, source: Source, held: dict[
         return False
     if known is not None and known.row_count is None:
         # a limit on a view that is not stored can make DuckDB 2.0.0 wait for ever, in a transaction with many changes
-        return bool(connection.execute(source.row_count).fetchall()[0][0])
+        return bool(connection.execute(source.count_rows).fetchall()[0][0])
     return bool(connection.execute(source.any_row).fetchall())
 
 

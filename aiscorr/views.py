@@ -42,7 +42,7 @@ class Source:
         return f"select 1 from {self.name} where {self.condition} limit 1"
 
     @property
-    def row_count(self) -> str:
+    def count_rows(self) -> str:
         """A select of the number of such rows."""
         return f"select count(*) from {self.name} where {self.condition}"
 

@@ -7,7 +7,7 @@
 create or replace view silent_rank as
 with home as (
     select job_id, attempt, rank, coalesce(host, 'file ' || file_id::varchar) as place,
-        count(*) over (partition by job_id, attempt, coalesce(host, 'file ' || file_id::varchar)) as place_count,
+        count(*) over (partition by job_id, attempt, place) as place_count,
         count(*) over (partition by job_id, attempt) as rank_count
     from failed_rank
 ),

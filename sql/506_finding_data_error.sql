@@ -12,7 +12,7 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case e.loss when 'disk_detached' then 2 when 'joined_empty' then 2 when 'deleted' then 2 when 'deleted_behind' then case when e.node_id = f.crash_node_id then 2 else 1000000 end when 'disk_lost' then 0 when 'registered_twice' then 0 else 1 end, false) as is_gone, s.failure_id is not null as is_taken
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
@@ -33,10 +33,10 @@ select
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
         else 'undetermined'
     end as storage_verdict,
-    case when is_gone and loss not in ('deleted', 'deleted_behind') then gone_node_id end as node_id,
+    case when is_gone and not is_deleted then gone_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_gone and loss in ('deleted', 'deleted_behind') then 0.68 when is_gone and object_count > 1 then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and object_count > 1 and not is_deleted then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'

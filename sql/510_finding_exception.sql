@@ -14,7 +14,7 @@ with turned as (
     having count(distinct regexp_extract(e.text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1)) > 1 and min(e.utc_ns) > coalesce(f.progress_ns, f.started_ns + 60000000000)
 ),
 named as (
-    select f.failure_id, n.node_id, n.fault_kind, k.broke_words, n.file_id, n.line_no
+    select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
     from failure_lead as f
     join node_endpoint as e on e.cluster = f.cluster and contains(f.crash_message, e.endpoint)
     join node_fault as n on n.cluster = f.cluster and n.node_id = e.node_id and n.weight >= 0.3 and n.started_ns <= f.crash_latest_ns
