@@ -138,12 +138,12 @@ def fabric_retries_exceeded(stage: Stage) -> Scenario:
     if draw.chance(0.6):
         place = f"transport/net_ib.cc:{draw.pick((113, 118, 137))}"
         nccl_warned(stage, at + 20 * MS, rank, place, f"NET/IB : mlx5_{local}:1 Got async event : port error")
-    ends = []
+    ends, then = [], at + seconds(draw.between(9, 26))
     for one, other, way in ((rank, peer, "Send"), (peer, rank, "Recv")):
-        then = at + seconds(draw.between(9, 26))
         last = _completion(stage, then, one, other, way)
         _remote_error(stage, then + draw.span(40, 130), one, last)
         ends.append(Exit(one, then + 400 * MS, -6))
+        then += draw.span(20, 900)
     job.agents_end(ends, max(one.at for one in ends))
     unrest.hung_up_on(stage)
     also = ("gpu_fabric", "infrastructure")
@@ -182,12 +182,11 @@ def leftover_holds_device(stage: Stage) -> Scenario:
     job, rank, draw = stage.job, stage.culprit, stage.draw.child("leftover")
     job.start()
     at = stage.mark(job.begin + draw.span(100, 900), f"an old process holds the device of rank {rank}")
-    old, own, wanted = draw.between(55, 76), draw.between(1.2, 2.9), draw.pick((1.19, 2.0, 4.75))
-    left = f"{79.1 - old - own:.2f} GiB" if 79.1 - old - own >= 1 else f"{(79.1 - old - own) * 1024:.2f} MiB"
-    wanted = wanted if wanted > 79.1 - old - own else round(79.1 - old - own + wanted, 2)
+    old, free, wanted = draw.between(41, 76), draw.between(0.11, 0.94), draw.pick((1.19, 2.0, 4.75))
+    own = 79.1 - old - free
     text = (
         f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {wanted:.2f} GiB. GPU "
-        f"{job.job.local_rank(rank)} has a total capacity of 79.10 GiB of which {left} is free. Process "
+        f"{job.job.local_rank(rank)} has a total capacity of 79.10 GiB of which {free * 1024:.2f} MiB is free. Process "
         f"{draw.whole(3_000, 990_000)} has {old:.2f} GiB memory in use. Including non-PyTorch memory, this process has "
         f"{own:.2f} GiB memory in use. Of the allocated memory {own - 0.62:.2f} GiB is allocated by PyTorch, and "
         f"{draw.whole(9, 80)}.{draw.whole(10, 99)} MiB is reserved by PyTorch but unallocated. If reserved but "

@@ -47,6 +47,18 @@ def no_items_of_ancdata(stage: Stage) -> Scenario:
     )
 
 
+def _feeding(site: str) -> tuple[sdk.Frame, ...]:
+    """A loader process puts a batch into the shared memory that it hands over."""
+    return (
+        sdk.Frame(f"{PYTHON}/multiprocessing/queues.py", 244, "_feed", "obj = _ForkingPickler.dumps(obj)", True),
+        sdk.Frame(f"{PYTHON}/multiprocessing/reduction.py", 51, "dumps", "cls(buf, protocol).dump(obj)"),
+        sdk.Frame(
+            f"{site}/torch/multiprocessing/reductions.py", 568, "reduce_storage", "fd, size = storage._share_fd_cpu_()"
+        ),
+        sdk.Frame(f"{site}/torch/storage.py", 374, "_share_fd_cpu_", "return super()._share_fd_cpu_(*args, **kwargs)"),
+    )
+
+
 @kind(hangs=False, reads=True)
 def shared_memory_used_up(stage: Stage) -> Scenario:
     """A loader process finds no room in /dev/shm for a batch and says what a full disk would say (ultralytics#1238)."""
@@ -58,18 +70,10 @@ def shared_memory_used_up(stage: Stage) -> Scenario:
     if draw.chance(0.35):
         size = draw.pick(("64M", "8.0G", "16G"))
         watched(stage, at - draw.span(900, 9_000), job.job.node_of(rank), f"check[881]: shm {size} 100% /dev/shm")
-    pid = job.job.rank_pids[rank] + draw.whole(5, 40)
+    pid = job.job.rank_pids[rank] + draw.whole(61, 96)
     name = f"torch_{pid}_{draw.whole(10**8, 4 * 10**9)}_{draw.whole(0, 9)}"
-    feeding = (
-        sdk.Frame(f"{PYTHON}/multiprocessing/queues.py", 244, "_feed", "obj = _ForkingPickler.dumps(obj)", True),
-        sdk.Frame(f"{PYTHON}/multiprocessing/reduction.py", 51, "dumps", "cls(buf, protocol).dump(obj)"),
-        sdk.Frame(
-            f"{site}/torch/multiprocessing/reductions.py", 568, "reduce_storage", "fd, size = storage._share_fd_cpu_()"
-        ),
-        sdk.Frame(f"{site}/torch/storage.py", 374, "_share_fd_cpu_", "return super()._share_fd_cpu_(*args, **kwargs)"),
-    )
     full = f"RuntimeError: unable to write to file </{name}>: No space left on device (28)"
-    job.say(at - draw.span(60, 900), rank, sdk.traceback(sdk.Raised(feeding, full)))
+    job.say(at - draw.span(60, 900), rank, sdk.traceback(sdk.Raised(_feeding(site), full)))
     if draw.chance(0.7):
         said = "Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."
         job.say(at - 30 * MS, rank, f"ERROR: {said}")

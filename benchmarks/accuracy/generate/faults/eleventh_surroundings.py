@@ -38,25 +38,28 @@ def import_fails_on_one_host(stage: Stage) -> Scenario:
     node = job.job.node_of(stage.culprit)
     _banners(stage)
     at = stage.mark(job.begin - seconds(1.6), f"ranks of {job.job.hosts[node]} cannot import what they need")
-    text, inner = draw.pick(
+    script, data = job.job.script, "/workspace/asr/dataset.py"
+    text, *frames = draw.pick(
         (
             (
                 "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
+                sdk.Frame(script, 9, "<module>", "import torch"),
                 sdk.Frame(f"{site}/torch/__init__.py", 367, "<module>", "from torch._C import *  # noqa: F403"),
             ),
             (
                 "ModuleNotFoundError: No module named 'lhotse'",
-                sdk.Frame("/workspace/asr/dataset.py", 12, "<module>", "from lhotse import CutSet"),
+                sdk.Frame(script, 21, "<module>", "from dataset import Speech"),
+                sdk.Frame(data, 12, "<module>", "from lhotse import CutSet"),
             ),
             (
                 "ModuleNotFoundError: No module named 'lhotse.ais'",
-                sdk.Frame("/workspace/asr/dataset.py", 14, "<module>", "from lhotse.ais import AISBatchLoader"),
+                sdk.Frame(script, 21, "<module>", "from dataset import Speech"),
+                sdk.Frame(data, 14, "<module>", "from lhotse.ais import AISBatchLoader"),
             ),
         )
     )
-    frames = (sdk.Frame(job.job.script, 21, "<module>", "from dataset import Speech"), inner)
     for rank in job.job.ranks_of(node):
-        job.say(at + draw.span(0, 600), rank, sdk.traceback(sdk.Raised(frames, text)))
+        job.say(at + draw.span(0, 600), rank, sdk.traceback(sdk.Raised(tuple(frames), text)))
     _host_ends(stage, at + 1_400 * MS, node)
     made = of_all(stage.innocent("software", also=("infrastructure",)))
     return stage.close("A host pulled its image before the last one was pushed.", (made,))

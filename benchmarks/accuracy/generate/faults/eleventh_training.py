@@ -11,6 +11,7 @@ from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.tenth_training import of_all, standing_in
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk
+from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
@@ -27,7 +28,7 @@ def _own_collective(stage: Stage, at: int, rank: int, op: str, sizes: tuple[int,
     stage.mark(job.hang(at, stuck), f"job {job.job.job_id} has ended")
 
 
-@kind(hangs=False, torch_before=215)
+@kind(hangs=False, torch_order=203, torch_before=215)
 def epochs_of_unequal_length(stage: Stage) -> Scenario:
     """A rank has a batch less and goes to its validation, the others to a gradient (Lightning#9851, composer#3415)."""
     stage.open()
@@ -53,7 +54,7 @@ def epochs_of_unequal_length(stage: Stage) -> Scenario:
     )
 
 
-@kind(hangs=False, culprit=0, torch_before=215, lead_s=60.0)
+@kind(hangs=False, culprit=0, torch_order=203, torch_before=215, lead_s=60.0)
 def state_gathered_on_one_rank(stage: Stage) -> Scenario:
     """The state of a sharded model is gathered where only rank 0 comes: it gathers alone (torchtune#1107)."""
     stage.open()
@@ -89,7 +90,6 @@ def full_state_saved_slowly(stage: Stage) -> Scenario:
     stage.mark(at, "rank 0 begins to write the whole state of the model and its optimizer")
     folder = draw.pick(("/mnt/nfs/exp", "/lustre/ckpt", "/gpfs/scratch/asr"))
     path = f"{folder}/{job.job.task}/full_{stage.step}.pt"
-    job.note(at - 60 * MS, 0, f"gathering the full state dict took {draw.between(11, 29):.2f} s", line=117)
     size = draw.between(90, 400)
     job.note(at - 20 * MS, 0, f"writing {path} ({size:.1f} GiB). This may take some time.", "W", 121)
     main = standing_in(
@@ -112,7 +112,7 @@ def full_state_saved_slowly(stage: Stage) -> Scenario:
 def _stack_of_loader(stage: Stage, after: float, worker: Thread) -> None:
     """The watcher takes the stack of a loader process as well, which was forked from its rank."""
     job, at = stage.job.job, stage.at + seconds(after)
-    site, folder, own = job.build["site"], job.script.rsplit("/", 1)[0], job.rank_pids[stage.culprit] + 9
+    site, folder, own = job.build["site"], job.script.rsplit("/", 1)[0], job.rank_pids[stage.culprit] + 64
     rows = [f"hang-watcher: loader process of rank {stage.culprit}, py-spy dump --pid {own}"]
     rows += [f"Process {own}: {job.build['python']} -u {job.script}", f"Python v3.11.9 ({job.build['bin']}/python3.11)"]
     rows += ["", f'Thread {own} ({worker.state}): "{worker.name}"']
@@ -120,6 +120,37 @@ def _stack_of_loader(stage: Stage, after: float, worker: Thread) -> None:
         short = file.removeprefix(f"{site}/").removeprefix(f"{PYTHON}/").removeprefix(f"{folder}/")
         rows.append(f"    {function} ({short}:{line})")
     stage.job.agent(at, job.node_of(stage.culprit), "\n".join(rows))
+
+
+def _waits_for_lock(stage: Stage, draw: Draw) -> tuple[tuple[str, str, int], ...]:
+    """Where a loader process stands that nobody will ever wake, down to where its rank has forked it."""
+    site, script = stage.job.job.build["site"], stage.job.job.script
+    inner: tuple[tuple[str, str, int], ...] = draw.pick(
+        (
+            (("acquire", f"{PYTHON}/logging/__init__.py", 927), ("handle", f"{PYTHON}/logging/__init__.py", 976)),
+            (("resize", "/workspace/asr/spectra.py", 88), ("features", "/workspace/asr/spectra.py", 61)),
+            (
+                ("acquire", "<frozen importlib._bootstrap>", 135),
+                ("_find_and_load", "<frozen importlib._bootstrap>", 1175),
+                ("decode", "/workspace/asr/dataset.py", 139),
+            ),
+        )
+    )
+    return (
+        *inner,
+        ("__getitem__", "/workspace/asr/dataset.py", 117),
+        ("fetch", f"{site}/torch/utils/data/_utils/fetch.py", 52),
+        ("_worker_loop", f"{site}/torch/utils/data/_utils/worker.py", 351),
+        ("run", f"{PYTHON}/multiprocessing/process.py", 108),
+        ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
+        ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
+        ("__init__", f"{PYTHON}/multiprocessing/popen_fork.py", 19),
+        ("start", f"{PYTHON}/multiprocessing/process.py", 121),
+        ("__init__", f"{site}/torch/utils/data/dataloader.py", 1172),
+        ("__iter__", f"{site}/torch/utils/data/dataloader.py", 494),
+        ("main", script, 183),
+        ("<module>", script, 212),
+    )
 
 
 @kind(reads=True)
@@ -130,22 +161,6 @@ def lock_copied_by_fork(stage: Stage) -> Scenario:
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("forked lock")
     site = job.job.build["site"]
     stage.mark(at, f"a loader process of rank {rank} waits for a lock that no thread of it holds")
-    inner: tuple[tuple[str, str, int], ...] = draw.pick(
-        (
-            (("acquire", f"{PYTHON}/logging/__init__.py", 927), ("handle", f"{PYTHON}/logging/__init__.py", 976)),
-            (("resize", "/workspace/asr/spectra.py", 88), ("features", "/workspace/asr/spectra.py", 61)),
-            (("get", f"{site}/soundfile_pool/cache.py", 44), ("load", "/workspace/asr/dataset.py", 139)),
-        )
-    )
-    frames = (
-        *inner,
-        ("__getitem__", "/workspace/asr/dataset.py", 117),
-        ("fetch", f"{site}/torch/utils/data/_utils/fetch.py", 52),
-        ("_worker_loop", f"{site}/torch/utils/data/_utils/worker.py", 351),
-        ("run", f"{PYTHON}/multiprocessing/process.py", 108),
-        ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
-        ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
-    )
     waiting = main_thread(
         stage,
         ("select", f"{PYTHON}/selectors.py", 415),
@@ -156,7 +171,7 @@ def lock_copied_by_fork(stage: Stage) -> Scenario:
     )
     after = min(draw.between(21, 44), job.job.timeout_s - 9)
     py_spy(stage, after, (waiting,))
-    _stack_of_loader(stage, after + 1.2, Thread("MainThread", frames))
+    _stack_of_loader(stage, after + 1.2, Thread("MainThread", _waits_for_lock(stage, draw)))
     stage.hang(at + 40 * MS, rank)
     also = ("rank_hang", "software")
     return stage.close(
@@ -186,7 +201,7 @@ def norm_not_finite(stage: Stage) -> Scenario:
         sdk.Frame(module, 222, "clip_grad_norm_", "raise RuntimeError("),
     )
     for rank in range(job.job.world):
-        job.raise_on(at + draw.span(0, 25), rank, sdk.traceback(sdk.Raised(frames, text)))
+        job.raise_on(at + draw.span(90, 120), rank, sdk.traceback(sdk.Raised(frames, text)))
     firsts = range(0, job.job.world, job.job.ranks_per_node)
     job.agents_end([Exit(rank, at + 700 * MS + rank * MS, 1) for rank in firsts], at + SEC)
     unrest.hung_up_on(stage)
