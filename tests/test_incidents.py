@@ -24,7 +24,7 @@ from fixtures.generator.trainend import JobRun
 HELD = sorted(
     kind.name
     for kind in KINDS.values()
-    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh")
 )
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -32,6 +32,7 @@ GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is availabl
 GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
 GREETING += "|Distributed init: |Sampling by language|torch_dtype"
 GREETING += "|Root gang initialized|Apply torch DistributedDataParallel|Start training loop"
+GREETING += r"|cdb=None|Monkey patch _flash_attention_forward|Create optimizer time"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -60,7 +61,9 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"])
+@pytest.mark.parametrize(
+    "part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"]
+)
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
     held = {kind.name for kind in KINDS.values() if kind.held == part}
@@ -70,7 +73,9 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
         assert not {draw_plan(3, number, other).kind.name for number in range(200)} & held
 
 
-@pytest.mark.parametrize("part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"])
+@pytest.mark.parametrize(
+    "part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"]
+)
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
     plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
@@ -244,6 +249,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("fairseq2", r"\[2026-09-14 10:20:00,000\] \[Rank 3\] WARNING loop - late"),
         ("ignite", r"2026-09-14 10:20:00,000 loop WARNING: late"),
         ("opennmt", r"\[2026-09-14 10:20:00,000 WARNING\] late"),
+        ("neox", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop\.py:7:main\] late"),
+        ("verl", r"\[2026-09-14 10:20:00,000\]\[/workspace/asr/loop\.py\]\[WARNING\] - late"),
+        ("areal", r"\[AReaL\] 20260914-10:20:00\.000 \[FSDPEngine Rank 3\] WARNING: late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt"),
+                *("detectron2", "swift", "opennmt", "neox"),
             )
             if name in self.styles
         )
@@ -57,6 +57,8 @@ _NINTH_AIS = ("4.1.rc3", "4.5.rc1", "4.7.rc2", "5.2.rc2")
 _NINTH_TORCH = ("2.2-conda", "2.8-rocm", "2.11-glog", "2.15-conda")
 _TENTH_AIS = ("4.0.rc2", "4.3.rc3", "4.6.rc3", "5.1.rc1")
 _TENTH_TORCH = ("2.1-conda", "2.9-rocm", "2.12-glog", "2.14-ngc")
+_ELEVENTH_AIS = ("4.2.rc4", "4.4.rc3", "5.0.rc3", "5.3.rc2")
+_ELEVENTH_TORCH = ("2.5-ngc", "2.6-glog", "2.10-conda", "2.12-ngc")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -68,10 +70,12 @@ _HELD_AIS = (
     *_EIGHTH_AIS,
     *_NINTH_AIS,
     *_TENTH_AIS,
+    *_ELEVENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
     *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH, *_TENTH_TORCH),
+    *_ELEVENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -106,6 +110,9 @@ PARTS: dict[str, Part] = {
     "ninth": Part("held back as the ninth", ("ninth",), 0.8, _NINTH_AIS, _NINTH_TORCH, ("flashy", "coqui", "swift")),
     "tenth": Part(
         "held back as the tenth", ("tenth",), 0.8, _TENTH_AIS, _TENTH_TORCH, ("fairseq2", "ignite", "opennmt")
+    ),
+    "eleventh": Part(
+        "held back as the eleventh", ("eleventh",), 0.8, _ELEVENTH_AIS, _ELEVENTH_TORCH, ("neox", "verl", "areal")
     ),
 }
 

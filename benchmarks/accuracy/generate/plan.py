@@ -49,6 +49,8 @@ NAMELESS = (
     "swift",
     "ignite",
     "opennmt",
+    "neox",
+    "verl",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy")
