@@ -11,10 +11,13 @@ from reports import report_of
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Places, Steps
+from aiscorr.report.blocks import Paragraph, Places, Steps
+from aiscorr.report.build import with_checks
+from aiscorr.report.citation import citations
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
 from aiscorr.report.sections import timeline as timeline_section
+from aiscorr.report.sections import verdict as verdict_section
 
 STORAGE = "target_killed_short_batch"
 
@@ -124,3 +127,19 @@ def test_no_worker_log(run: Command) -> None:
         text = run("report", "--format", form).out.replace("\\", "")
         assert "no worker log is at hand" in text and "target AZq6Oo53 was killed at 2026-09-14 10:21:38 UTC" in text
         assert "aiscorr query @faults" in text
+
+
+def test_verdict_tells_of_lines_that_are_gone(failure: doc.FailureReport) -> None:
+    """Beside the answer stands how many of the lines it rests on were not found again; nothing where all were."""
+    report = doc.Report("", NOW, "", (failure,))
+    cited = [item.key for item in citations(report)]
+    states = dict.fromkeys(cited, "verified")
+    said = []
+    for lost in ({}, {cited[0]: "gone", cited[1]: "gone", cited[-1]: "moved"}):
+        checked = with_checks(report, states | lost).failures[0]
+        texts = [block.text for block in verdict_section.blocks(checked, Places([])) if isinstance(block, Paragraph)]
+        said.append([text for text in texts if "cited as evidence" in text])
+    assert said[0] == []
+    assert [text.partition(":")[0] for text in said[1]] == [
+        f"3 of {len(cited)} lines cited as evidence no longer stand where they did (2 gone, 1 moved)"
+    ]

@@ -35,7 +35,24 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         result.append(Bullets(tuple((line.why, places.line(line.path, line.line_no)) for line in against)))
     elif failure.storage_verdict != "undetermined":
         result.append(Paragraph("Nothing at hand speaks against it.", "dim"))
+    lost = _not_found_again(failure)
+    if lost:
+        result.append(Paragraph(lost, "open"))
     return result
+
+
+def _not_found_again(failure: FailureReport) -> str:
+    """What became of the cited lines that no longer stand where they stood when they were read; empty if all do."""
+    cited = {
+        (line.path, line.line_no or line.locator): line.check
+        for cause in failure.root_causes
+        for line in (*cause.supports, *cause.contradicts)
+    }
+    cited |= {(step.path, step.line_no): step.check for chain in failure.chains for step in chain.steps if step.path}
+    counts = {state: list(cited.values()).count(state) for state in ("gone", "moved")}
+    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    head = f"{sum(counts.values())} of {len(cited)} lines cited as evidence no longer stand where they did ({told})"
+    return f"{head}: files were changed, rotated or removed since they were read (aiscorr verify)." if told else ""
 
 
 def _confidence(failure: FailureReport) -> str:
