@@ -1,6 +1,6 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, object_loss, storage_remark, ais_event
+-- reads: failure_lead, object_loss, storage_remark, bucket_change, ais_event
 -- stored: yes
 -- empty without: failure_lead
 -- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. Content that ends early may be a cut stream: then it stays open while a fault was on.
@@ -22,7 +22,7 @@ judged as (
 select
     failure_id,
     'data_error' as finding,
-    case when crash_class = 'data' then 'fired' else 'quiet' end as state,
+    case when crash_class = 'data' and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
