@@ -1,10 +1,10 @@
 -- What AIStore's own lines say was wrong with the very thing that a rank failed on: its object, its request, its batch.
 -- grain: one row a failure for which there is such a line; of several the line nearest to the failure
--- reads: failure_lead, rank_request, node_witness, ais_event, threshold
+-- reads: failure_lead, rank_request, node_witness, node, node_endpoint, ais_event, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity in ('W', 'E')
--- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s). Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
+-- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s). Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
 create or replace view storage_remark as
 with reach as (
     select
@@ -15,7 +15,7 @@ with reach as (
 ),
 failed as (
     select
-        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.started_ns, p.reach_ns, p.named_ns,
+        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, p.reach_ns, p.named_ns,
         coalesce(case when f.crash_latest_ns <= f.crash_ns + p.slack_ns then f.crash_latest_ns end, f.stall_ns) + p.slack_ns as until_ns,
         coalesce(f.crash_text, '') || ' ' || coalesce(f.crash_message, f.alike_message, '') as words
     from failure_lead as f
@@ -35,10 +35,17 @@ named as (
     select failure_id, wid from asked
 ),
 said as (
-    select e.cluster, e.node_id, e.utc_ns, e.file_id, e.line_no, e.text
+    select e.cluster, e.node_id, e.utc_ns, e.file_id, e.line_no, e.text, coalesce(e.tier, 'storage') in ('get_batch', 'storage') as is_served
     from ais_event as e
     where e.severity in ('W', 'E') and e.node_id is not null and coalesce(e.role, 'cause') in ('cause', 'symptom', 'consequence', 'context')
         and not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|failed to transmit|context canceled|bad request')
+),
+host as (
+    select e.cluster, split_part(e.endpoint, ':', 1) as host, any_value(e.node_id) as node_id
+    from node_endpoint as e
+    join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'target'
+    group by e.cluster, split_part(e.endpoint, ':', 1)
+    having count(distinct e.node_id) = 1
 ),
 met as (
     select f.failure_id, s.node_id, n.name, s.utc_ns, s.file_id, s.line_no, f.stall_ns
@@ -51,6 +58,12 @@ met as (
     join asked as a on a.failure_id = f.failure_id and length(a.bucket) > 2
     join node_witness as w on w.cluster = f.cluster and w.effect = 'unknown_error' and w.pattern = 'other_error' and w.utc_ns between f.stall_ns - f.reach_ns and f.until_ns
         and (contains(w.text, '://' || a.bucket || '/') or contains(w.text, '/v1/objects/' || a.bucket || '/'))
+    union all
+    select f.failure_id, s.node_id, d.host, s.utc_ns, s.file_id, s.line_no, f.stall_ns
+    from failed as f
+    join host as d on d.cluster = f.cluster and contains(f.words, '//' || d.host || ':')
+    join said as s on s.cluster = f.cluster and s.node_id = d.node_id and s.is_served and s.utc_ns between f.crash_ns - f.slack_ns and f.until_ns
+    where f.is_own_word
 )
 select failure_id, node_id, name, utc_ns, file_id, line_no
 from met
