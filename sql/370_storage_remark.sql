@@ -59,7 +59,7 @@ met as (
     join node_witness as w on w.cluster = f.cluster and w.effect = 'unknown_error' and w.pattern = 'other_error' and w.utc_ns between f.stall_ns - f.reach_ns and f.until_ns
         and (contains(w.text, '://' || a.bucket || '/') or contains(w.text, '/v1/objects/' || a.bucket || '/'))
     union all
-    select f.failure_id, s.node_id, d.host, s.utc_ns, s.file_id, s.line_no, f.stall_ns
+    select f.failure_id, s.node_id, 'what it served', s.utc_ns, s.file_id, s.line_no, f.stall_ns
     from failed as f
     join host as d on d.cluster = f.cluster and contains(f.words, '//' || d.host || ':')
     join said as s on s.cluster = f.cluster and s.node_id = d.node_id and s.is_served and s.utc_ns between f.crash_ns - f.slack_ns and f.until_ns
