@@ -39,6 +39,7 @@ said as (
     from ais_event as e
     where e.severity in ('W', 'E') and e.node_id is not null and coalesce(e.role, 'cause') in ('cause', 'symptom', 'consequence', 'context')
         and not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|failed to transmit|context canceled|bad request')
+        and not (starts_with(coalesce(e.pattern, ''), 'ais_http_') and regexp_matches(e.text, '(?i)invalid|\brange\b|unsupported|malformed|not allowed|required|conflict|too large'))
 ),
 host as (
     select e.cluster, split_part(e.endpoint, ':', 1) as host, any_value(e.node_id) as node_id

@@ -3,7 +3,7 @@
 -- reads: failure_lead, unanswered_node, ais_event, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); a request that found no local port never left the job's host.
+-- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host.
 create or replace view finding_exception as
 with turned as (
     select f.failure_id, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
@@ -50,7 +50,7 @@ select
         when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and coalesce(stray_count, 0) = 0)) then 'innocent'
         when class = 'network' then 'undetermined'
         when cause_pattern = 'http_tls_failed' and regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') then 'innocent'
-        when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
+        when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
         when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^s3_request_rejected$|misused$') and not is_foreign then 'undetermined'
         else 'innocent'
     end as storage_verdict,
