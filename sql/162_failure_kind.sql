@@ -34,6 +34,7 @@ from (
         ('misplaced_removed', 'Objects are gone since a cleanup took them for misplaced, after a rebalance that was broken off.', 'copies elsewhere; ais show rebalance'),
         ('copy_aborted', 'Objects are missing in a bucket that a copy had filled in part.', 'the error that the copy ended with'),
         ('registered_twice', 'Two daemons took turns under the id of one target, each with objects of its own.', 'which host should have that id'),
+        ('bucket_changed', 'Somebody changed or took away the bucket while the job read from it.', 'who asked for it: the proxies'' logs at that second'),
         ('tokens_demanded', 'AIStore began to demand tokens while the job ran.', 'who changed the authentication, and when'),
         ('killed_by_signal', 'A signal ended the process.', 'dmesg, the scheduler, the events of the pod'),
         ('host_lost', 'Peers lost the connection to all ranks of one host.', 'the host: power, network, reboot'),

@@ -3,8 +3,8 @@
 -- reads: failure_case, rank_request, ais_event, node, node_witness, threshold
 -- stored: yes
 -- empty without: failure_case
--- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed')
--- note: A target that cannot fetch what a job downloads is meant where most others can. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed') or contains(text, '/v1/txn/')
+-- note: A target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation; its words stand in the rank's error. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -39,11 +39,17 @@ said as (
     where e.pattern = 'ais_download_failed' and e.node_id is not null
     qualify row_number() over (partition by e.cluster, e.xid, e.node_id order by e.utc_ns desc, e.file_id, e.line_no) = 1
         and count(distinct e.node_id) over (partition by e.cluster, e.xid) * 2 <= (select count(*) from node as n where n.cluster = e.cluster and n.role = 'target')
+    union all
+    select e.cluster, e.node_id, null as peer_id, 'job_not_begun' as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
+    from ais_event as e
+    join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'target'
+    where e.severity = 'E' and contains(e.text, ': POST /v1/txn/') and contains(e.text, '/begin/')
+    qualify count(distinct e.node_id) over (partition by e.cluster, regexp_extract(e.text, 'POST (/v1/txn/\S+)', 1)) * 2 <= (select count(*) from node as m where m.cluster = e.cluster and m.role = 'target' and m.has_log)
 ),
 met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, w.file_id, w.line_no,
-        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
+        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as p on p.name = 'stall_reach_s'
@@ -51,7 +57,7 @@ met as (
     join threshold as a on a.name = 'felt_after_s'
     join said as w on w.cluster = r.cluster and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
     where (r.outcome in ('error', 'retry', 'short', 'missing', 'chained') or (r.outcome = 'pending' and r.xid is not null)) and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
-        and not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false)
+        and case w.fault_kind when 'job_not_begun' then contains(replace(r.text, '\"', '"'), coalesce(nullif(regexp_extract(w.text, '^\w \S+ (?:Err\w+: )?(.{12,}?): POST /v1/txn/', 1), ''), w.text)) else not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false) end
 )
 select
     failure_id,

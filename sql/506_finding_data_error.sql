@@ -1,9 +1,9 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, object_loss, ais_event
+-- reads: failure_lead, object_loss, storage_remark, bucket_change, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -12,21 +12,22 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken
+    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
+    left join storage_remark as m on m.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
 select
     failure_id,
     'data_error' as finding,
-    case when crash_class = 'data' then 'fired' else 'quiet' end as state,
+    case when crash_class = 'data' and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
         when is_gone then 'guilty'
-        when object_count > 0 or is_taken then 'undetermined'
+        when object_count > 0 or is_taken or remark_node_id is not null then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_storage_seen and link_score < 0.5 then 'innocent'
         when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
@@ -36,7 +37,7 @@ select
     case when is_gone and not is_deleted then gone_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_gone and object_count > 1 and not is_deleted then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and object_count > 1 and not is_deleted then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken or remark_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
@@ -51,11 +52,12 @@ select
                 when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
                 else 'a disk of target ' || gone_node_id || ' had been detached'
             end || case when is_gone then ', and ' || object_count::varchar || ' objects of the bucket are gone' else ', so it may have been there' end
-            when is_taken then '; AIStore had served that bucket before, so somebody has renamed or removed it since' else '' end as statement,
+            when is_taken then '; AIStore had served that bucket before, so somebody has renamed or removed it since' when remark_node_id is not null then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name || ', so it stays open whose fault that was' else '' end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')}
+        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')},
+        {'file_id': remark_file_id, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || fault_kind}] else [] end as contradicts
 from judged

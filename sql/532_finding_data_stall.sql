@@ -1,9 +1,9 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node
+-- reads: failure_lead, unanswered_node, storage_remark
 -- stored: yes
 -- empty without: failure_lead
--- note: That storage was quiet speaks against a rank that waits for it, not against one that decodes. Requests that one target left unanswered accuse storage, also where its address tells no node.
+-- note: That storage was quiet speaks against a rank that waits for it, not against one that decodes; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -18,7 +18,7 @@ select
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
         when q.failure_id is not null and is_storage_seen then 'guilty'
-        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
@@ -31,7 +31,8 @@ select
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
+        {'file_id': m.file_id, 'line_no': m.line_no, 'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
     ] as supports,
     list_concat(
         case when is_storage_seen and fault_count = 0 and q.failure_id is null and activity not in ('decoding', 'batch_preparation') then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
@@ -39,3 +40,4 @@ select
     ) as contradicts
 from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+left join storage_remark as m on m.failure_id = f.failure_id
