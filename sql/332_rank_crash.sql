@@ -26,9 +26,9 @@ owned as (
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c
-    where c.signal = 'chained' and c.rank is not null and c.pattern not in ('python_exception', 'storage_client_error', 'storage_read_failed')
+    where c.signal = 'chained' and c.rank is not null and c.pattern not in ('python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing')
         and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')) or (c.failure_class in ('software', 'infrastructure') and starts_with(c.pattern, 'http_')))
-        and exists (select 1 from failure_signal as g where g.signal = 'crash' and g.pattern in ('python_exception', 'storage_client_error', 'storage_read_failed') and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
+        and exists (select 1 from failure_signal as g where g.signal = 'crash' and g.pattern in ('python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing') and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
 told as (

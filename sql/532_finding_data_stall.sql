@@ -3,13 +3,13 @@
 -- reads: failure_lead, unanswered_node, storage_remark
 -- stored: yes
 -- empty without: failure_lead
--- note: That storage was quiet speaks against a rank that waits for it, not against one that decodes; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node.
 create or replace view finding_data_stall as
 select
     f.failure_id,
     'data_stall' as finding,
     case
-        when culprit_rank is null or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
+        when (culprit_rank is null and crash_pattern is null) or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
         when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding', 'file_read') or crash_class = 'data_loading_stall' then 'fired'
         else 'quiet'
     end as state,
@@ -25,13 +25,13 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72 else 0.68 end as score,
-    'rank ' || culprit_rank::varchar || ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited'
+    culprit_words || case when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
         || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what held it' else '; without AIStore logs it stays open what held it' end
         || case when q.failure_id is not null and is_storage_seen then ', and one of its targets answered none of the rank''s requests' else '' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
         {'file_id': m.file_id, 'line_no': m.line_no, 'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
     ] as supports,
     list_concat(
