@@ -1,7 +1,7 @@
 -- What a call of a stack tells of what its process does; of several that fit a call the first counts.
 -- grain: one row a rule
 -- reads: nothing
--- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
+-- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. webdataset reads all but files of the host from the pipe of a child (curl, s5cmd, ais), and waits there for its answer. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
 create or replace view frame_rule as
 select
     position,
@@ -18,7 +18,7 @@ from (
         (4, 'backward', 'telling', 'torch/(autograd/|_tensor\.py)', 'backward', '^$'),
         (5, 'log_upload', 'outer', '(^|/)(wandb|mlflow|neptune|comet_ml|clearml)/', '', '^$'),
         (6, 'hub_wait', 'outer', '(^|/)(huggingface_hub/|datasets/download/)', '', '^$'),
-        (7, 'storage_wait', 'telling', '(^|/)(aistore|urllib3|requests|botocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open)/|http/client\.py', '', '^$'),
+        (7, 'storage_wait', 'telling', '(^|/)(aistore|urllib3|requests|botocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open)/|http/client\.py|(^|/)webdataset/gopen\.py', '', '^$'),
         (8, 'decoding', 'telling', '(^|/)(PIL|soundfile|torchaudio|torchcodec|librosa|av|cv2|decord|wave|tarfile|gzip|zipfile)(/|\.py|\.so)', '', '^$'),
         (9, 'worker_wait', 'telling', '', '_try_get_data|_get_data', '^$'),
         (10, 'compile', 'telling', 'torch/_inductor/(compile_fx|codecache|graph|scheduler|async_compile)|torch/_dynamo/(convert_frame|symbolic_convert)|(^|/)triton/(compiler|runtime/build)', '', '^$'),

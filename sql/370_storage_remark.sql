@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity in ('W', 'E')
--- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s). Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
+-- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
 create or replace view storage_remark as
 with reach as (
     select
@@ -65,6 +65,12 @@ met as (
     join host as d on d.cluster = f.cluster and contains(f.words, '//' || d.host || ':')
     join said as s on s.cluster = f.cluster and s.node_id = d.node_id and s.is_served and s.utc_ns between f.crash_ns - f.slack_ns and f.until_ns
     where f.is_own_word
+    union all
+    select f.failure_id, e.node_id, 'a rebalance, and what one leaves elsewhere stands in no list of its bucket', e.utc_ns, e.file_id, e.line_no, f.stall_ns
+    from failed as f
+    join ais_event as e on e.cluster = f.cluster and e.pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error') and e.utc_ns <= f.until_ns
+    where f.is_own_word and regexp_matches(f.words, '(?i)ais://[\w.-]') and regexp_matches(f.words, '(?i)\b(un)?list(s|ed|ing)?\b')
+        and not exists (from ais_event as d where d.cluster = f.cluster and d.pattern = 'ais_rebalance_done_cluster' and d.utc_ns between e.utc_ns and f.until_ns)
 )
 select failure_id, node_id, name, utc_ns, file_id, line_no
 from met

@@ -47,6 +47,7 @@ select
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
                 when 'joined_empty' then 'target ' || gone_node_id || ' had joined the cluster and had no objects yet'
+                when 'rebalance_jammed' then 'target ' || gone_node_id || ' had come back and the rebalance that was to bring it what was written meanwhile did not begin'
                 when 'deleted' then 'a job of AIStore was deleting objects of the bucket'
                 when 'deleted_behind' then 'AIStore deleted objects that were gone from the bucket behind it'
                 when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
