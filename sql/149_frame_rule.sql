@@ -1,7 +1,7 @@
 -- What a call of a stack tells of what its process does; of several that fit a call the first counts.
 -- grain: one row a rule
 -- reads: nothing
--- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. webdataset reads all but files of the host from the pipe of a child (curl, s5cmd, ais), and waits there for its answer. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
+-- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. webdataset reads all but files of the host from the pipe of a child (curl, s5cmd, ais), and waits there for its answer. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. An inner rule counts only for the innermost call of Python: what stands there calls nothing that could wait for storage. Locks of logging, of imports and of the C library are held for moments and never while an answer is awaited; who stands in one for long was mostly forked while another thread held it. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
 create or replace view frame_rule as
 select
     position,
@@ -32,5 +32,9 @@ from (
         (18, 'lock', 'faint', '', '^(pthread_mutex_lock|__lll_lock_wait|flock)$', '^$'),
         (19, 'sleep', 'faint', '', '^(clock_nanosleep|nanosleep|time_sleep)$', '^$'),
         (21, 'storage_wait', 'passage', '^$|^<|(^|/)(aistore|urllib3|requests|botocore|aiobotocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open|tenacity|backoff|retrying|anyio|sniffio|h11|h2|trio|gevent|eventlet|uvloop|wrapt|opentelemetry|ddtrace|sentry_sdk|newrelic|certifi|idna|multidict|yarl|aiohappyeyeballs|async_timeout|pydantic(_core)?|http|email|asyncio|concurrent|json|encodings|multiprocessing)/|(^|/)(socket|ssl|selectors|threading|queue|contextlib|functools|typing|logging/__init__|weakref|abc|_?pyio|codecs|shutil|tempfile|pathlib|os|io|random|time|uuid|zlib|_compression|webdataset/gopen|lhotse/ais/.*|lhotse/serialization|lhotse/utils)\.py', '', '^$'),
+        (22, 'lock', 'inner', '<frozen importlib\._bootstrap>|importlib/_bootstrap\.py', '^(\w+\.)*(acquire|__enter__)$', '^$'),
+        (23, 'lock', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(acquire|_acquireLock|handle|getLogger|isEnabledFor)$', '^$'),
+        (24, 'lock', 'telling', '', '^__lll_lock_wait_private$', '^$'),
+        (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)

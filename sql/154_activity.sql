@@ -10,7 +10,7 @@ select
 from (
     values
         ('storage_wait', 'waiting for an answer of the storage', 'Give reads a time-out below that of the collective.'),
-        ('decoding', 'decoding audio, images or archives', 'Look at the sample it was decoding, and at the CPU of its host.'),
+        ('decoding', 'decoding or transforming samples: audio, images, archives', 'Look at the sample it was decoding, and at the CPU of its host.'),
         ('batch_preparation', 'building a batch: collate, tokenise, bucket', 'Look at the sampler and the collate function: one rank with far longer samples keeps all others waiting.'),
         ('worker_wait', 'waiting for a DataLoader worker', 'Look at the worker processes (py-spy dump on them), not at the rank: give the DataLoader a timeout.'),
         ('data_loading', 'loading data, not known finer', 'Take stacks of the rank and of its DataLoader workers when it hangs.'),
@@ -27,7 +27,7 @@ from (
         ('evaluation', 'evaluating', 'If only one rank evaluates, the barrier behind it needs a time-out longer than the evaluation.'),
         ('initialisation', 'starting up', 'See what the start of that rank waited for.'),
         ('compile', 'compiling a graph or kernel', 'Warm the compile cache before the first collective, or lengthen its time-out.'),
-        ('lock', 'waiting for a lock', 'Find who holds the lock: a file lock on a shared folder, a thread that died with it.'),
+        ('lock', 'waiting for a lock', 'Find who holds the lock: a file lock on a shared folder, a thread that died with it, or one that held it when a DataLoader worker was forked (multiprocessing_context=''spawn'' or ''forkserver'' copies no locks).'),
         ('sleep', 'sleeping', 'Find the sleep or the back-off in the code of that rank.'),
         ('file_write', 'writing a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server; write from one rank in the background.'),
         ('log_upload', 'uploading logs or metrics', 'Upload in the background, with a time-out.'),

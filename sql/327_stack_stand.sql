@@ -18,7 +18,7 @@ frame as (
         contains(s.text, '"name"') as is_json, s.source_file is null or regexp_matches(s.source_file, '\.py$|^<') as is_python,
         contains(file, 'torch/utils/data/_utils/worker') as is_loop, min(case when is_loop then s.frame_no end) over (partition by s.file_id, s.dump_no) as loop_no,
         min(case when is_python and not regexp_matches(file, (select file from frame_rule where strength = 'passage')) then s.frame_no end) over (partition by s.file_id, s.dump_no) as own_no,
-        r.strength = 'telling' and (loop_no is null or s.frame_no < loop_no) and (r.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no) as is_telling, s.owns_gil, r.strength = 'faint' and loop_no is null as is_faint
+        (r.strength = 'telling' or (r.strength = 'inner' and s.frame_no = min(case when is_python then s.frame_no end) over (partition by s.file_id, s.dump_no))) and (loop_no is null or s.frame_no < loop_no) and (r.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no) as is_telling, s.owns_gil, r.strength = 'faint' and loop_no is null as is_faint
     from stack_frame as s join worker_file as w on w.file_id = s.file_id
     left join rule as r on r.function = s.function and r.source_file is not distinct from s.source_file
     left join clock as k on k.file_id = s.file_id and s.local_ns is not null

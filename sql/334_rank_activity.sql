@@ -3,7 +3,7 @@
 -- reads: stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
+-- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
 create or replace view rank_activity as
 with main as (
     select *
@@ -15,7 +15,7 @@ child as (
     select *
     from stack_process
     where kind = 'worker' and moment_no = 1 and activity is not null
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'), certainty desc, is_json, file_id, dump_no) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'), (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
     select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity, coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
@@ -33,8 +33,8 @@ words as (
             when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank) order by t.local_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
-    from worker_tail as t
+        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank) order by t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
+    from (select *, case when activity is null then local_ns else max(local_ns) over (partition by file_id, attempt_no, rank, local_rank order by line_no) end as said_ns from worker_tail) as t
     join worker_file as w on w.file_id = t.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
     left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id and t.local_rank is null

@@ -1,6 +1,6 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, failure_case, job_cluster, node_endpoint, threshold
+-- reads: culprit_cause, failure_case, checkpoint_place, job_cluster, node_endpoint, threshold
 -- stored: yes
 -- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service, or of a model hub, Google's or Azure's store, raised (not every daemon's address need be in the logs), but an answer of AIStore is its own, whatever backend it names; a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
@@ -33,10 +33,10 @@ judged as (
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
         starts_with(u.crash_pattern, 'storage_') and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, u.crash_pattern <> 'sdk_download_failed' and regexp_matches(u.crash_text, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
-        u.activity = 'checkpoint' and regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
+        u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id
-    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank
+    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt
 )
 select
     failure_id,
