@@ -18,7 +18,7 @@ select
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
         when q.failure_id is not null and is_storage_seen then 'guilty'
-        when activity in ('worker_wait', 'data_loading') and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
