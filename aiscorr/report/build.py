@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _T = TypeVar("_T")
+_Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 _TIMELINE_WEIGHT = 2
 
 
@@ -123,20 +124,15 @@ def _root_causes(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tupl
 def with_checks(report: doc.Report, checks: dict[tuple[str, int | str], str]) -> doc.Report:
     """The report with what reading the cited lines again gave, by path and line number."""
 
-    def checked(line: doc.CitedLine) -> doc.CitedLine:
-        return replace(line, check=checks.get((line.path, line.line_no or line.locator or 0)))
-
-    def checked_step(step: doc.ChainStep) -> doc.ChainStep:
-        return replace(step, check=checks.get((step.path or "", step.line_no or 0)))
+    def checked(items: tuple[_Cited, ...]) -> tuple[_Cited, ...]:
+        return tuple(replace(item, check=checks.get(item.key)) for item in items)
 
     def one(failure: doc.FailureReport) -> doc.FailureReport:
         causes = tuple(
-            replace(
-                cause, supports=tuple(map(checked, cause.supports)), contradicts=tuple(map(checked, cause.contradicts))
-            )
+            replace(cause, supports=checked(cause.supports), contradicts=checked(cause.contradicts))
             for cause in failure.root_causes
         )
-        chains = tuple(replace(chain, steps=tuple(map(checked_step, chain.steps))) for chain in failure.chains)
+        chains = tuple(replace(chain, steps=checked(chain.steps)) for chain in failure.chains)
         return replace(failure, root_causes=causes, chains=chains)
 
     return replace(report, failures=tuple(map(one, report.failures)))

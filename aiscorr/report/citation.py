@@ -39,14 +39,9 @@ def citations(report: doc.Report) -> list[Citation]:
     """Every line that a report cites as evidence or as a step of a chain, once each."""
     found: dict[tuple[str, int | str], Citation] = {}
     for failure in report.failures:
-        for cause in failure.root_causes:
-            for line in (*cause.supports, *cause.contradicts):
-                cited = Citation(line.path, line.line_no or 0, line.text, line.locator)
-                found.setdefault(cited.key, cited)
-        for chain in failure.chains:
-            for step in chain.steps:
-                if step.path and step.line_no:
-                    found.setdefault((step.path, step.line_no), Citation(step.path, step.line_no, step.text))
+        for item in failure.cited:
+            locator = item.locator if isinstance(item, doc.CitedLine) else None
+            found.setdefault(item.key, Citation(item.key[0], item.line_no or 0, item.text, locator))
     return list(found.values())
 
 

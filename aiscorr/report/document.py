@@ -75,6 +75,11 @@ class ChainStep:
     is_exact: bool = True
     check: str | None = None
 
+    @property
+    def key(self) -> tuple[str, int | str]:
+        """Path and line number."""
+        return self.path or "", self.line_no or 0
+
 
 @dataclass(frozen=True)
 class ChainRequest:
@@ -133,6 +138,11 @@ class CitedLine:
     why: str
     is_estimate: bool = False
     check: str | None = None
+
+    @property
+    def key(self) -> tuple[str, int | str]:
+        """Path, and line number or the locator of a dump's record."""
+        return self.path, self.line_no or self.locator or 0
 
 
 @dataclass(frozen=True)
@@ -350,6 +360,19 @@ class FailureReport:
     def verdict_chain(self) -> Chain | None:
         """The chain that carries the verdict."""
         return next((chain for chain in self.chains if chain.is_verdict), None)
+
+    @property
+    def cited(self) -> tuple[CitedLine | ChainStep, ...]:
+        """What is cited as evidence or as a step of a chain, once each line or record."""
+        found: dict[tuple[str, int | str], CitedLine | ChainStep] = {}
+        for cause in self.root_causes:
+            for line in (*cause.supports, *cause.contradicts):
+                found.setdefault(line.key, line)
+        for chain in self.chains:
+            for step in chain.steps:
+                if step.path and step.line_no:
+                    found.setdefault(step.key, step)
+        return tuple(found.values())
 
 
 @dataclass(frozen=True)

@@ -43,15 +43,10 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 def _not_found_again(failure: FailureReport) -> str:
     """What became of the cited lines that no longer stand where they stood when they were read; empty if all do."""
-    cited = {
-        (line.path, line.line_no or line.locator): line.check
-        for cause in failure.root_causes
-        for line in (*cause.supports, *cause.contradicts)
-    }
-    cited |= {(step.path, step.line_no): step.check for chain in failure.chains for step in chain.steps if step.path}
-    counts = {state: list(cited.values()).count(state) for state in ("gone", "moved")}
+    states = [item.check for item in failure.cited]
+    counts = {state: states.count(state) for state in ("gone", "moved")}
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    head = f"{sum(counts.values())} of {len(cited)} lines cited as evidence no longer stand where they did ({told})"
+    head = f"{sum(counts.values())} of {len(states)} lines cited as evidence no longer stand where they did ({told})"
     return f"{head}: files were changed, rotated or removed since they were read (aiscorr verify)." if told else ""
 
 
