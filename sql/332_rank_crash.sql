@@ -20,12 +20,8 @@ spared as (
     group by r.job_id, r.attempt
     having count(*) = 1
 ),
-owned as (
-    select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null
-),
-wrapper as (
-    select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing']) as pattern
-),
+owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
+wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing']) as pattern),
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c

@@ -1,6 +1,6 @@
 -- An error of an AIStore node that names the very request, object or peer that the error of a rank names.
 -- grain: one row a failure, rank and node
--- reads: failure_case, rank_request, ais_event, node, node_witness, threshold
+-- reads: failure_case, rank_request, ais_event, node, node_fault, node_witness, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space') or contains(text, '/v1/txn/')
@@ -52,7 +52,7 @@ worded as (
 ),
 met as (
     select
-        r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, w.file_id, w.line_no,
+        r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
         case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
@@ -60,6 +60,7 @@ met as (
     join threshold as b on b.name = 'felt_before_s'
     join threshold as a on a.name = 'felt_after_s'
     join worded as w on w.cluster = r.cluster and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
+    left join node_fault as n on n.cluster = w.cluster and n.node_id = w.node_id and n.fault_kind = w.fault_kind and w.utc_ns between n.started_ns and n.ended_ns
     where (r.outcome in ('error', 'retry', 'short', 'missing', 'chained') or (r.outcome = 'pending' and r.xid is not null)) and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
         and case w.fault_kind when 'job_not_begun' then contains(replace(r.text, '\"', '"'), coalesce(nullif(w.words, ''), w.text)) else not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false) end
 )
@@ -68,6 +69,7 @@ select
     rank,
     node_id,
     arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
+    arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
     arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
     arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id,

@@ -15,11 +15,11 @@ with sureness as (
     group by w.job_id, t.value
 ),
 unexplained as (
-    select failure_id, rank, node_id, 'unanswered' as link_kind, 'unanswered' as fault_kind, 0.9 as strength, file_id, line_no, file_id as client_file_id, line_no as client_line_no
+    select failure_id, rank, node_id, 'unanswered' as link_kind, null as fault_id, 'unanswered' as fault_kind, 0.9 as strength, file_id, line_no, file_id as client_file_id, line_no as client_line_no
     from unanswered_node
     where node_id is not null
     union all
-    select failure_id, rank, node_id, 'error_line', fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
+    select failure_id, rank, node_id, 'error_line', fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
     from named_error
 ),
 every as (
@@ -29,7 +29,7 @@ every as (
     select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
     from link_by_fault
     union all
-    select q.failure_id, q.rank, q.node_id, q.link_kind, null, null, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and starts_with(u.crash_pattern, 'fs_') then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and starts_with(u.crash_pattern, 'fs_') then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
     from unexplained as q
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
