@@ -68,7 +68,7 @@ select
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || remark_node_id || ' printed an error about ' || remark_name, 'AIStore node ' || link_node_id || ' ' || broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; ' || coalesce('AIStore node ' || link_node_id || ' ' || broke_words || ' then, but ', 'no fault of AIStore is seen at that moment, but ')
             || case when is_cluster_sure then 'only ' || covered_count::varchar || ' of ' || node_total::varchar || ' logs of AIStore cover it' else 'nothing proves that the job used the cluster whose logs are at hand' end || ', so it stays open whose fault that was'
-        else ' while reading from storage; without AIStore logs it stays open whose fault that was'
+        else ' while reading from storage; no AIStore log at hand covers that moment, so it stays open whose fault that was'
     end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
