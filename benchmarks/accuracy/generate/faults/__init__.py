@@ -60,6 +60,10 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    twelfth_gates,
+    twelfth_hosts,
+    twelfth_surroundings,
+    twelfth_training,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -124,4 +128,8 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "twelfth_gates",
+    "twelfth_hosts",
+    "twelfth_surroundings",
+    "twelfth_training",
 ]
