@@ -16,7 +16,7 @@ from benchmarks.accuracy.generate.faults.requests import (
 )
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all, others_fail, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import Scene, readers
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aisgates as gates
@@ -216,6 +216,34 @@ def jumbo_frames_do_not_pass(stage: Stage) -> Scenario:
     )
 
 
+def _inside(node: Node) -> str:
+    """The name under which a node is known to the others."""
+    return f"{node.host}.{node.host.rsplit('-', 1)[0]}.ais.svc.cluster.local"
+
+
+def _named_inside(stage: Stage, made: Scenario) -> Scenario:
+    """The same incident of a cluster whose nodes ask each other by name; clients have addresses."""
+
+    def named(text: str) -> str:
+        for node in stage.cluster.nodes:
+            for port in node.ports[1:]:
+                text = text.replace(f"//{node.address}:{port}", f"//{_inside(node)}:{port}")
+                announced = f"{{{node.address} {port} http://{_inside(node)}:{port} {node.address}:{port}}}"
+                text = text.replace(
+                    f"{announced} (config: {node.address})",
+                    f"{{{_inside(node)} {port} http://{_inside(node)}:{port} {_inside(node)}:{port}}} "
+                    f"(config: {_inside(node)})",
+                )
+        return text
+
+    if isinstance(stage, Scene):
+        stage.raised = [named(text) for text in stage.raised]
+    files = (
+        one if "trace_rank_" in one.path else replace(one, data=named(one.data.decode()).encode()) for one in made.files
+    )
+    return replace(made, files=tuple(files))
+
+
 @kind(reads=True)
 def names_inside_cluster_lost(stage: Stage) -> Scenario:
     """The resolver of AIStore's own Kubernetes is down: its nodes do not find each other (kubernetes docs, DNS)."""
@@ -227,9 +255,8 @@ def names_inside_cluster_lost(stage: Stage) -> Scenario:
     lost = draw.pick(("server misbehaving", "no such host", "i/o timeout"))
 
     def why(node: Node) -> str:
-        name = f"{node.host}.{node.host.rsplit('-', 1)[0]}.ais.svc.cluster.local"
         asked = f"read udp 10.244.{draw.whole(0, 90)}.{draw.whole(2, 250)}:{draw.whole(32_800, 60_900)}->{server}: "
-        return f"dial tcp: lookup {name} on {server}: {asked if lost == 'i/o timeout' else ''}{lost}"
+        return f"dial tcp: lookup {_inside(node)} on {server}: {asked if lost == 'i/o timeout' else ''}{lost}"
 
     ends = at + seconds(draw.between(13, 21))
     gates.names_lost(cluster, began, ends, why, draw)
@@ -249,7 +276,6 @@ def names_inside_cluster_lost(stage: Stage) -> Scenario:
         then += seconds(1.0 + attempt) + draw.span(1, 60)
     job.raise_on(then + 7 * MS, rank, refused(then, rank).traceback)
     stage.hang(at + 340 * MS, rank)
-    return stage.close(
-        "Both pods of the resolver ran on one node, which is booted.",
-        (of_all(stage.guilty("storage_io", stage.victim, also=("network", "data_loading_stall", "infrastructure"))),),
-    )
+    also = ("network", "data_loading_stall", "infrastructure")
+    made = of_all(stage.guilty("storage_io", stage.victim, also=also))
+    return _named_inside(stage, stage.close("Both pods of the resolver ran on one node, which is booted.", (made,)))

@@ -12,7 +12,7 @@ from fixtures.generator import sdk, torchrun
 from fixtures.generator.draw import HEX, LOWER
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
-from fixtures.generator.stage import Stage, utterance
+from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit, since
 
 kind = kinds_of("training", "twelfth")
@@ -53,13 +53,12 @@ def page_fault_on_device(stage: Stage) -> Scenario:
 
 
 def _reads_aborted(stage: Stage, at: int, node: int) -> None:
-    """Ranks of a host lose their connections to several targets at once, and are served at the next try."""
+    """Ranks of a host lose connections to storage as well, and do not live to ask again."""
     draw, job = stage.draw.child("aborted"), stage.job
     for who in [one for one in (stage.culprit, *readers(stage)) if job.job.node_of(one) == node][:4]:
-        then, wait = at + draw.span(5, 400), round(draw.between(1.0, 1.8), 2)
+        wait = round(draw.between(1.0, 1.8), 2)
         text = "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
-        job.sdk_warning(then, who, sdk.retrying(wait, "ConnectionError", text))
-        job.note(then + seconds(wait) + draw.span(40, 400), who, f"read of {utterance(draw)} done at try 2", "W", 84)
+        job.sdk_warning(at + draw.span(5, 400), who, sdk.retrying(wait, "ConnectionError", text))
 
 
 @kind(hangs=False, hosts=2, torch_order=203, torch_before=215)
@@ -138,7 +137,6 @@ def cache_fills_local_disk(stage: Stage) -> Scenario:
         watched(
             stage, at - draw.span(900, 9_000), node, f"check[881]: disk {draw.pick(('880G', '1.8T'))} 100% {mounted}"
         )
-    shard = f"{folder}/train/shard.{draw.whole(0, 9_999):05d}.mds.zstd.tmp"
     module = f"{site}/streaming/base"
     inner = (
         sdk.Frame(f"{module}/dataset.py", 1219, "__getitem__", "self.prepare_shard(shard_id, False)"),
@@ -148,7 +146,8 @@ def cache_fills_local_disk(stage: Stage) -> Scenario:
     )
     others = [one for one in readers(stage) if job.job.node_of(one) == node][: draw.whole(0, 2)]
     for other in others:
-        said = f"{shard.replace('.mds', f'{other}.mds')}: [Errno 28] No space left on device, once more in 2 s"
+        shard = f"{folder}/train/shard.{draw.whole(0, 9_999):05d}.mds.zstd.tmp"
+        said = f"{shard}: [Errno 28] No space left on device, once more in 2 s"
         job.note(at - draw.span(200, 1_900), other, said, "W", 61, "shards")
     caller = fetch_frames(stage, "sample = self.dataset[index]", *inner)
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, "OSError: [Errno 28] No space left on device")))

@@ -62,8 +62,8 @@ def tokenized_by_rank_0(stage: Stage) -> Scenario:
         f"#2 main from {job.job.script}:171",
         f"#3 <module> from {job.job.script}:212",
     )
-    stuck = {rank: Work(1, "ALLREDUCE", 1, 1, 1, 0, frames) for rank in range(1, job.job.world)}
-    stage.mark(job.hang(at, stuck, (0,), {0: 0}), f"job {job.job.job_id} has ended")
+    stuck = {rank: Work(2, "ALLREDUCE", 1, 1, 2, 1, frames) for rank in range(1, job.job.world)}
+    stage.mark(job.hang(at, stuck, (0,), {0: 1}), f"job {job.job.job_id} has ended")
     also = ("software", "data_loading_stall", "collective_mismatch")
     return stage.close(
         "The corpus is new, and nobody has a copy of its tokens yet.", (stage.innocent("rank_hang", 0, also=also),)
@@ -81,6 +81,7 @@ def hub_says_too_many(stage: Stage) -> Scenario:
     url = f"https://huggingface.co/{model}/resolve/main/{draw.pick(('config.json', 'tokenizer_config.json'))}"
     who = draw.shuffled(range(job.job.world))[: draw.whole(1, 4)]
     hub, last = f"{site}/huggingface_hub/utils/_http.py", at
+    ip = f"{draw.whole(64, 190)}.{draw.whole(1, 250)}.{draw.whole(1, 250)}.{draw.whole(1, 250)}"
     for rank in sorted(who):
         then = at + draw.span(1, 700)
         if draw.chance(0.6):
@@ -105,7 +106,6 @@ def hub_says_too_many(stage: Stage) -> Scenario:
             sdk.Frame(hub, 482, "hf_raise_for_status", "raise _format(HfHubHTTPError, str(e), response) from e"),
         )
         root = f"Root=1-{draw.token(8, HEX)}-{draw.token(24, HEX)}"
-        ip = f"{draw.whole(64, 190)}.{draw.whole(1, 250)}.{draw.whole(1, 250)}.{draw.whole(1, 250)}"
         text = f"huggingface_hub.errors.HfHubHTTPError: {said} (Request ID: {root})\n\nWe had to rate limit your IP "
         text += f"({ip}). To continue using our service, create a HF account or login to your existing account, and "
         text += "make sure you pass a HF_TOKEN if you're using the API."
@@ -179,7 +179,7 @@ def rendezvous_name_unknown(stage: Stage) -> Scenario:
         while then < limit:
             for turn, version in enumerate(("IPv6", "IPv4")):
                 said = f"The {version} network addresses of ({master}, {PORT}) cannot be retrieved (gai error: {why})."
-                moment = then + turn * 2 * MS
+                moment = then + turn * draw.span(0.4, 5)
                 job.agent(moment, node, _socket_line(job.job, node, moment, "W", lines[0], said))
             then += seconds(wait) + draw.span(2, 400)
             wait = min(wait * 2, 16)
