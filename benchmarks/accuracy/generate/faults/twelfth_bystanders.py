@@ -7,6 +7,9 @@ from dataclasses import replace
 from benchmarks.accuracy.generate import noise
 from benchmarks.accuracy.generate.faults import commotion, eleventh_unrest
 from benchmarks.accuracy.generate.faults.beside import beside
+from benchmarks.accuracy.generate.faults.clients import PYTHON
+from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
+from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.turns import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -29,32 +32,42 @@ TWICE = (
 )
 
 
-@kind(culprit=0, lead_s=80.0, without=("restart_before", "kill_after", "rotation"))
-def map_outlasts_the_others(stage: Stage) -> Scenario:
-    """Rank 0 maps a data set while the others wait for it; a target was restarted before (transformers#17106)."""
+@kind(reads=True, lead_s=80.0, without=("restart_before", "kill_after", "rotation"))
+def video_never_decoded(stage: Stage) -> Scenario:
+    """A clip that came at once is decoded without end; a target was restarted before (dmlc/decord#269, #375)."""
     stage.open()
     beside(stage, commotion.restart_survived)
-    job, at, draw = stage.job, stage.at, stage.draw.child("map")
-    rows, workers, rate = draw.whole(700_000, 2_900_000), draw.pick((4, 8, 16)), draw.whole(900, 2_400)
-    stage.mark(at, "rank 0 maps a data set, the others wait")
-    job.note(at - 40 * MS, 0, f"stage 2: preparing {rows} transcripts (main_process_first)", line=151)
-    over, done = at + seconds(stage.params.timeout_s), 0
-    then = at + seconds(0.4)
-    while then < over and done < rows:
-        spent = int((then - at) / SEC)
-        left, share = (rows - done) // rate, 100 * done // rows
-        bar = "█" * (share // 10)
-        clock = f"{spent // 60:02d}:{spent % 60:02d}<{left // 60:02d}:{left % 60:02d}"
-        job.say(
-            then, 0, f"Map (num_proc={workers}): {share:3d}%|{bar:<10}| {done}/{rows} [{clock}, {rate:.2f} examples/s]"
-        )
-        then += draw.span(9_000, 14_000)
-        done = int((then - at) / SEC * rate * draw.between(0.97, 1.0))
-    stage.hang(at + 20 * MS, 0)
-    also = ("software", "data_loading_stall", "undetermined")
+    job, rank, at, site = stage.job, stage.culprit, stage.at, stage.job.job.build["site"]
+    draw, loader = stage.draw.child("video"), f"{stage.job.job.build['site']}/torch/utils/data/dataloader.py"
+    stage.mark(at, f"a loader process of rank {rank} decodes a clip without end")
+    if draw.chance(0.6):
+        size, spent = draw.whole(2 << 20, 60 << 20), draw.between(0.03, 0.2)
+        clip = f"clips/{draw.token(2)}/{draw.token(11)}.mp4"
+        reader_note(stage, at - 30 * MS, rank, f"{clip}: {size} bytes in {spent:.2f} s, 16 frames to decode")
+    waits = (
+        ("poll", f"{PYTHON}/multiprocessing/connection.py", 257),
+        ("get", f"{PYTHON}/multiprocessing/queues.py", 113),
+        ("_try_get_data", loader, 1275),
+        ("_next_data", loader, 1445),
+        ("__next__", loader, 734),
+    )
+    decoding = (
+        ("get_batch", f"{site}/decord/video_reader.py", 174),
+        ("frames", f"{job.job.script.rsplit('/', 1)[0]}/clips.py", 63),
+        ("_worker_loop", f"{site}/torch/utils/data/_utils/worker.py", 351),
+        ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
+        ("spawn_main", f"{PYTHON}/multiprocessing/spawn.py", 122),
+        ("<module>", "<string>", 1),
+    )
+    after, pid = min(draw.between(24, 41), stage.params.timeout_s / 2), job.job.rank_pids[rank] + draw.whole(90, 160)
+    py_spy(stage, after, (main_thread(stage, *waits),))
+    for late in (after + 0.5, after + 11.0):
+        py_spy(stage, late, (Thread("MainThread", decoding, "active"),), pid)
+    stage.hang(at + 60 * MS, rank)
+    also = ("software", "data", "rank_hang")
     return stage.close(
-        "The cache of the mapping was on a disk that was emptied; it had always been there before.",
-        (stage.innocent("rank_hang", 0, also=also),),
+        "Any other player shows the clip; who asks for several frames at once waits for good.",
+        (stage.innocent("data_loading_stall", rank, also=also),),
     )
 
 
