@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis"),
             )
             if name in self.styles
         )
@@ -59,6 +59,8 @@ _TENTH_AIS = ("4.0.rc2", "4.3.rc3", "4.6.rc3", "5.1.rc1")
 _TENTH_TORCH = ("2.1-conda", "2.9-rocm", "2.12-glog", "2.14-ngc")
 _ELEVENTH_AIS = ("4.2.rc4", "4.4.rc3", "5.0.rc3", "5.3.rc2")
 _ELEVENTH_TORCH = ("2.5-ngc", "2.6-glog", "2.10-conda", "2.12-ngc")
+_TWELFTH_AIS = ("4.0.rc4", "4.5.rc3", "4.8.rc3", "5.2.rc3")
+_TWELFTH_TORCH = ("2.3-glog", "2.7-conda", "2.11-ngc", "2.13-rocm")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -71,11 +73,13 @@ _HELD_AIS = (
     *_NINTH_AIS,
     *_TENTH_AIS,
     *_ELEVENTH_AIS,
+    *_TWELFTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
     *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH, *_TENTH_TORCH),
     *_ELEVENTH_TORCH,
+    *_TWELFTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -113,6 +117,9 @@ PARTS: dict[str, Part] = {
     ),
     "eleventh": Part(
         "held back as the eleventh", ("eleventh",), 0.8, _ELEVENTH_AIS, _ELEVENTH_TORCH, ("neox", "verl", "areal")
+    ),
+    "twelfth": Part(
+        "held back as the twelfth", ("twelfth",), 0.8, _TWELFTH_AIS, _TWELFTH_TORCH, ("lavis", "lerobot", "xtuner")
     ),
 }
 

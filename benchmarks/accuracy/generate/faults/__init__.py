@@ -60,6 +60,15 @@ from benchmarks.accuracy.generate.faults import (
     third_storage,
     third_surroundings,
     third_training,
+    twelfth_bystanders,
+    twelfth_cluster,
+    twelfth_gates,
+    twelfth_hosts,
+    twelfth_reads,
+    twelfth_surroundings,
+    twelfth_targets,
+    twelfth_training,
+    twelfth_writes,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -124,4 +133,13 @@ __all__ = [
     "third_storage",
     "third_surroundings",
     "third_training",
+    "twelfth_bystanders",
+    "twelfth_cluster",
+    "twelfth_gates",
+    "twelfth_hosts",
+    "twelfth_reads",
+    "twelfth_surroundings",
+    "twelfth_targets",
+    "twelfth_training",
+    "twelfth_writes",
 ]

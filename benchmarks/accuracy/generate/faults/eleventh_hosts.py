@@ -29,7 +29,7 @@ def nccl_warned(stage: Stage, at: int, rank: int, place: str, text: str) -> None
     stage.job.say(at, rank, f"\n{head} {place} NCCL WARN {text}")
 
 
-def _xid(stage: Stage, at: int, rank: int, number: int, text: str, pid: bool = True) -> None:
+def xid(stage: Stage, at: int, rank: int, number: int, text: str, pid: bool = True) -> None:
     """A line of NVIDIA's driver about the device of a rank, in the log of its host."""
     job, draw = stage.job.job, stage.draw.child("device", rank)
     who = f"pid={job.rank_pids[rank]}, name=python3" if pid else "pid='<unknown>', name=<unknown>"
@@ -41,7 +41,7 @@ def _xid(stage: Stage, at: int, rank: int, number: int, text: str, pid: bool = T
     )
 
 
-def _died_of(stage: Stage, at: int, rank: int, what: str, name: str, draw: Draw) -> None:
+def died_of(stage: Stage, at: int, rank: int, what: str, name: str, draw: Draw) -> None:
     """A rank meets an error of its device where it waits for it, or its watchdog does first."""
     job, torch = stage.job, stage.params.torch_release
     cause = cuda_error(torch.order, what, name)
@@ -70,11 +70,11 @@ def exception_on_device(stage: Stage) -> Scenario:
     )
     place = f"(GPC {draw.whole(0, 6)}, TPC {draw.whole(0, 8)}, SM {draw.whole(0, 1)})"
     if draw.chance(0.75):
-        _xid(stage, at + 3 * MS, rank, 13, f"Graphics SM Warp Exception on {place}: {warp}")
-        _xid(stage, at + 4 * MS, rank, 13, f"Graphics SM Global Exception on {place}: Multiple Warp Errors")
+        xid(stage, at + 3 * MS, rank, 13, f"Graphics SM Warp Exception on {place}: {warp}")
+        xid(stage, at + 4 * MS, rank, 13, f"Graphics SM Global Exception on {place}: Multiple Warp Errors")
         registers = " ".join(f"0x{first:x}=0x{draw.token(7, HEX)}" for first in (0x57C730, 0x57C734, 0x57C728))
-        _xid(stage, at + 4 * MS, rank, 13, f"Graphics Exception: ESR {registers}")
-    _died_of(stage, at + 40 * MS, rank, what, name, draw)
+        xid(stage, at + 4 * MS, rank, 13, f"Graphics Exception: ESR {registers}")
+    died_of(stage, at + 40 * MS, rank, what, name, draw)
     unrest.hung_up_on(stage)
     also = ("software",)
     return stage.close("A kernel of an extension has a bug.", (stage.innocent("gpu", rank, also=also),))
@@ -87,11 +87,11 @@ def contained_memory_error(stage: Stage) -> Scenario:
     unrest.unsettled(stage)
     rank, at, draw = stage.culprit, stage.at, stage.draw.child("row")
     stage.mark(at, f"memory of the device of rank {rank} has an error that cannot be corrected")
-    _xid(stage, at + 2 * MS, rank, 63, "Row Remapper: New row marked for remapping, reset gpu to activate.", pid=False)
+    xid(stage, at + 2 * MS, rank, 63, "Row Remapper: New row marked for remapping, reset gpu to activate.", pid=False)
     unit = draw.pick(("CE User Channel (0x9)", "SM (0x1)"))
     if draw.chance(0.8):
-        _xid(stage, at + 5 * MS, rank, 94, f"Contained: {unit}. RST: No, D-RST: No")
-    _died_of(stage, at + 60 * MS, rank, "uncorrectable ECC error encountered", "cudaErrorECCUncorrectable", draw)
+        xid(stage, at + 5 * MS, rank, 94, f"Contained: {unit}. RST: No, D-RST: No")
+    died_of(stage, at + 60 * MS, rank, "uncorrectable ECC error encountered", "cudaErrorECCUncorrectable", draw)
     unrest.hung_up_on(stage)
     also = ("infrastructure",)
     return stage.close("A device is to be reset, and later replaced.", (stage.innocent("gpu", rank, also=also),))
@@ -109,7 +109,7 @@ def _completion(stage: Stage, at: int, rank: int, peer: int, way: str) -> str:
     return last
 
 
-def _remote_error(stage: Stage, at: int, rank: int, last: str) -> None:
+def remote_error(stage: Stage, at: int, rank: int, last: str) -> None:
     """The watchdog of a rank finds that its communicator is broken and ends the process."""
     job, order = stage.job.job, stage.params.torch_release.order
     cause = f"NCCL error: remote process exited or there was a network error, NCCL version {since(NCCL, order)}\n"
@@ -141,7 +141,7 @@ def fabric_retries_exceeded(stage: Stage) -> Scenario:
     ends, then = [], at + seconds(draw.between(9, 26))
     for one, other, way in ((rank, peer, "Send"), (peer, rank, "Recv")):
         last = _completion(stage, then, one, other, way)
-        _remote_error(stage, then + draw.span(40, 130), one, last)
+        remote_error(stage, then + draw.span(40, 130), one, last)
         ends.append(Exit(one, then + 400 * MS, -6))
         then += draw.span(20, 900)
     job.agents_end(ends, max(one.at for one in ends))
