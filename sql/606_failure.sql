@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: failure_case
--- note: The class, verdict and statement are those of root_cause at place 1; confidence is what its score was worth on incidents of known truth (confidence_step), of an answer that accuses storage or of one that does not. The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
+-- note: The class, verdict and statement are those of root_cause at place 1; confidence is how often answers of that verdict, class and score were right on incidents of known truth (confidence_step). The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
 create or replace view failure as
 with culprits as (
     select failure_id, list(rank order by rank) as ranks
@@ -19,7 +19,7 @@ select
     coalesce(r.failure_class, 'undetermined') as failure_class,
     r.failure_kind,
     coalesce(r.storage_verdict, 'undetermined') as storage_verdict,
-    coalesce((select max(s.confidence) from confidence_step as s where s.score_from <= r.score and s.accuses = (r.storage_verdict = 'guilty')), 0.0)::double as confidence,
+    coalesce((select arg_max(s.confidence, (s.failure_classes is not null, s.score_from)) from confidence_step as s where s.storage_verdict = r.storage_verdict and s.score_from <= r.score and coalesce(list_contains(s.failure_classes, r.failure_class), true)), 0.0)::double as confidence,
     coalesce(r.statement, 'The job failed and no rule applies') as statement,
     coalesce(c.ranks, []) as culprit_ranks,
     make_timestamp_ns(f.hang_start_ns) as hang_started_at,

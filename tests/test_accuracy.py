@@ -20,7 +20,7 @@ from benchmarks.accuracy.generate.parts import PARTS
 from benchmarks.accuracy.generate.plan import Plan, draw_plan
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, torchrun_root_cause
-from benchmarks.accuracy.score.fit import STEPS, Answered, fitted
+from benchmarks.accuracy.score.fit import GROUPS, Answered, fitted
 from benchmarks.accuracy.score.intervals import Share, calibration_error
 from benchmarks.accuracy.score.judge import Judged, citations, judge, stands
 from benchmarks.accuracy.score.robust import CHANGES, changed
@@ -154,22 +154,30 @@ def test_intervals() -> None:
 
 
 def test_fit_is_modest_and_never_falls() -> None:
-    """Seen answers count for little beside unseen ones, those that accuse apart; a higher score is never less sure."""
-    right, wrong = Answered(True, 0.85, True), Answered(False, 0.75, False)
-    none, many = fitted([], accuses=True), fitted([right] * 1000 + [wrong] * 50, accuses=True)
-    assert (many[2].right, many[2].count) == (1000, 1000) and none[2].confidence < many[2].confidence < 1
-    steps = [one.confidence for one in fitted([right] * 100 + [wrong] * 400, accuses=False)]
-    assert steps == sorted(steps) and steps[1] < fitted([], accuses=False)[1].confidence
+    """Seen answers count for little beside unseen ones, each group apart; a higher score is never less sure."""
+    guilty, shown, other, _ = GROUPS
+    right, wrong = Answered("guilty", "storage_io", 0.85, True), Answered("guilty", "storage_io", 0.75, False)
+    none, many = fitted([], guilty), fitted([right] * 1000 + [replace(right, is_right=False)] * 50, guilty)
+    assert (many[2].right, many[2].count) == (1000, 1050) and none[2].confidence > many[2].confidence > 0.9
+    steps = [one.confidence for one in fitted([right] * 100 + [wrong] * 400, guilty)]
+    assert steps == sorted(steps) and steps[1] < none[1].confidence
+    assert (
+        Answered("innocent", "gpu", 0.8, True).group is shown and Answered("innocent", "data", 0.8, True).group is other
+    )
+    assert fitted([right], shown)[0].count == 0
 
 
 def test_confidence_steps_are_those_that_were_fitted() -> None:
-    """The steps of the SQL are those the fit has, and their confidences never fall."""
+    """The steps of the SQL are those the fit has, group for group, and their confidences never fall."""
     with in_memory() as connection:
         build_views(connection, [spec for spec in view_specs() if spec.name == "confidence_step"])
-        for accuses in (True, False):
-            asked = "select score_from, confidence from confidence_step where accuses = ? order by score_from"
-            rows = connection.execute(asked, [accuses]).fetchall()
-            assert tuple(float(row[0]) for row in rows) == STEPS
+        for group in GROUPS:
+            asked = (
+                "select score_from, confidence from confidence_step where storage_verdict = ? "
+                "and coalesce(failure_classes, []) = ?::varchar[] order by score_from"
+            )
+            rows = connection.execute(asked, [group.verdict, list(group.classes)]).fetchall()
+            assert tuple(float(row[0]) for row in rows) == tuple(group.unseen)
             assert [row[1] for row in rows] == sorted(row[1] for row in rows)
 
 

@@ -1,8 +1,10 @@
-"""Fits how sure an answer of a score may be: how often such answers were right, as rows of sql/160_confidence_step.sql.
+"""Fits how sure an answer may be: how often such answers were right, as rows of sql/160_confidence_step.sql.
 
-Comes in: judged answers. Goes out: one confidence a step of scores, never falling, for answers that accuse storage and
-for all others. Rules fare better on the incidents they were made on, so these count for a tenth, beside the answers of
-the held-back parts when nobody had seen them.
+Comes in: judged answers. Goes out: a confidence for each group of answers and step of scores, never falling within a
+group. Who accuses storage is right far more often than who leaves it open, and who acquits it is surer where the cause
+shows by itself (a card, a host, a scheduler, a mismatch, a place) than where only an error of the job's own does. Rules
+fare better on the incidents they were made on, so these count for a tenth, beside the answers of the held-back parts
+when nobody had seen them.
 """
 
 from __future__ import annotations
@@ -12,13 +14,26 @@ from dataclasses import dataclass
 
 from benchmarks.accuracy.score.judge import Judged
 
-#: Right answers and all answers of the last five parts when they were first asked, by the least score of a
-#: step: those that accuse storage, and the others.
-UNSEEN = {
-    True: {0.0: (0, 0), 0.7: (81, 91), 0.8: (95, 98)},
-    False: {0.0: (77, 142), 0.7: (103, 142), 0.8: (140, 201)},
-}
-STEPS = tuple(UNSEEN[True])
+
+@dataclass(frozen=True)
+class Group:
+    """Answers of one verdict on storage, of these classes (none: of every other), by the least scores of its steps.
+
+    `unseen`: right answers and all answers a step of the last four parts when they were first asked.
+    """
+
+    verdict: str
+    classes: tuple[str, ...]
+    unseen: dict[float, tuple[int, int]]
+
+
+#: The first group that fits an answer is its own.
+GROUPS = (
+    Group("guilty", (), {0.0: (0, 0), 0.7: (61, 68), 0.8: (77, 78)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (81, 83)}),
+    Group("innocent", (), {0.0: (133, 186)}),
+    Group("undetermined", (), {0.0: (73, 148)}),
+)
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
 PRIOR_COUNT, PRIOR_SHARE = 10, 0.8
@@ -26,18 +41,28 @@ PRIOR_COUNT, PRIOR_SHARE = 10, 0.8
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer: whether it accuses storage, the score of its first hypothesis, whether it was right."""
+    """An answer: its verdict on storage, its class, the score of its first hypothesis, whether it was right."""
 
-    accuses: bool
+    verdict: str
+    failure_class: str
     score: float
     is_right: bool
+
+    @property
+    def group(self) -> Group:
+        """The group it belongs to."""
+        return next(
+            one
+            for one in GROUPS
+            if one.verdict == self.verdict and (not one.classes or self.failure_class in one.classes)
+        )
 
 
 @dataclass(frozen=True)
 class Fitted:
     """A step of scores with what was counted and what confidence follows."""
 
-    accuses: bool
+    group: Group
     score_from: float
     right: int
     count: int
@@ -47,40 +72,42 @@ class Fitted:
 def counted(judged: Sequence[Judged]) -> list[Answered]:
     """Every answer with a hypothesis."""
     return [
-        Answered(one.verdict == "guilty", float(one.said["root_causes"][0]["score"]), one.is_allowed)
+        Answered(one.verdict, one.said["failure_class"], float(one.said["root_causes"][0]["score"]), one.is_allowed)
         for one in judged
         if one.said is not None and one.said["root_causes"]
     ]
 
 
-def fitted(answers: Sequence[Answered], *, accuses: bool) -> list[Fitted]:
-    """A confidence for each step of the answers that accuse storage, or of the others."""
+def fitted(answers: Sequence[Answered], group: Group) -> list[Fitted]:
+    """A confidence for each step of the answers of a group."""
     blocks: list[list[tuple[float, int, int]]] = []
-    for low, high in zip(STEPS, (*STEPS[1:], 2.0), strict=True):
-        found = [one.is_right for one in answers if one.accuses == accuses and low <= one.score < high]
+    steps = tuple(group.unseen)
+    for low, high in zip(steps, (*steps[1:], 2.0), strict=True):
+        found = [one.is_right for one in answers if one.group is group and low <= one.score < high]
         blocks.append([(low, sum(found), len(found))])
-        while len(blocks) > 1 and _confidence(blocks[-2], accuses) > _confidence(blocks[-1], accuses):
+        while len(blocks) > 1 and _confidence(blocks[-2], group) > _confidence(blocks[-1], group):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     return [
-        Fitted(accuses, low, right, count, round(_confidence(block, accuses), 2))
+        Fitted(group, low, right, count, round(_confidence(block, group), 2))
         for block in blocks
         for low, right, count in block
     ]
 
 
-def _confidence(block: Sequence[tuple[float, int, int]], accuses: bool) -> float:
-    right = sum(SEEN_WEIGHT * one[1] + UNSEEN[accuses][one[0]][0] for one in block)
-    count = sum(SEEN_WEIGHT * one[2] + UNSEEN[accuses][one[0]][1] for one in block)
+def _confidence(block: Sequence[tuple[float, int, int]], group: Group) -> float:
+    right = sum(SEEN_WEIGHT * one[1] + group.unseen[one[0]][0] for one in block)
+    count = sum(SEEN_WEIGHT * one[2] + group.unseen[one[0]][1] for one in block)
     return (right + PRIOR_COUNT * PRIOR_SHARE) / (count + PRIOR_COUNT)
 
 
 def report_of_fit(judged: Sequence[Judged]) -> str:
     """The rows for the SQL file."""
     answers = counted(judged)
-    rows = [one for accuses in (True, False) for one in fitted(answers, accuses=accuses)]
-    return "\n".join(f"        {_row(one, *UNSEEN[one.accuses][one.score_from])}," for one in rows)
+    return "\n".join(f"        {_row(one)}," for group in GROUPS for one in fitted(answers, group))
 
 
-def _row(one: Fitted, unseen_right: int, unseen_count: int) -> str:
-    counts = f"{one.right} of {one.count} such answers were right, and {unseen_right} of {unseen_count}"
-    return f"({str(one.accuses).lower()}, {one.score_from}, {one.confidence}, '{counts} on incidents nobody had seen')"
+def _row(one: Fitted) -> str:
+    right, count = one.group.unseen[one.score_from]
+    reason = f"{one.right} of {one.count} such answers were right, and {right} of {count} on incidents nobody had seen"
+    classes = str(list(one.group.classes)) if one.group.classes else "null"
+    return f"('{one.group.verdict}', {classes}, {one.score_from}, {one.confidence}, '{reason}')"
