@@ -2,18 +2,24 @@
 -- grain: one row an outage of a node
 -- reads: node_witness, threshold
 -- stored: yes
+-- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and ended again by its own log had another.
 create or replace view outage_span as
-with sign as (
-    select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text
+with lived as (
+    select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text, count(*) filter (where effect = 'ready' and witness_id = node_id) over (partition by cluster, node_id order by utc_ns) as life_no
     from node_witness
-    where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance')
+    where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance', 'ready')
 ),
 marked as (
-    select *, utc_ns - lag(utc_ns) over (partition by cluster, node_id order by utc_ns) as gap_ns
-    from sign
+    select
+        *,
+        utc_ns - lag(utc_ns) over next_sign as gap_ns,
+        is_end and life_no > max(life_no) filter (where is_end) over (next_sign rows between unbounded preceding and 1 preceding) as is_next_life
+    from (select *, effect in ('killed', 'stopping', 'fatal', 'panic') and witness_id = node_id as is_end from lived)
+    where effect <> 'ready'
+    window next_sign as (partition by cluster, node_id order by utc_ns)
 ),
 numbered as (
-    select *, sum(case when gap_ns is null or gap_ns > (select value * 1000000000 from threshold where name = 'outage_gap_s') then 1 else 0 end)
+    select *, sum(case when gap_ns is null or coalesce(is_next_life, false) or gap_ns > (select value * 1000000000 from threshold where name = 'outage_gap_s') then 1 else 0 end)
         over (partition by cluster, node_id order by utc_ns) as outage_no
     from marked
 )

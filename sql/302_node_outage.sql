@@ -47,7 +47,8 @@ span as (
             else 'cut'
         end as fault_kind,
         case
-            when list_contains(s.effects, 'killed') and s.seen_ns is not null then least(s.seen_ns, s.last_ns)
+            when list_contains(s.effects, 'killed') and s.seen_ns is not null
+                then case when s.broke_ns is not null then s.seen_ns else greatest(s.first_ns, s.seen_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint end
             when s.broke_ns <= s.first_ns + 1000000000 then s.first_ns
             when list_has_any(s.effects, ['unreachable', 'down']) and not list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic', 'maintenance'])
                 then greatest(coalesce(o.before_ns, 0), s.first_ns - (select value * 1000000000 from threshold where name = 'kalive_detect_s'))::bigint
@@ -69,7 +70,7 @@ span as (
 )
 select
     cluster, node_id, outage_no, fault_kind, started_ns, ended_ns, first_ns, last_sign_ns, seen_ns, witness_count, cut_count, effects, file_id, line_no, text,
-    case when fault_kind <> 'killed' then greatest(first_ns, started_ns) when seen_ns is null then coalesce(next_ns, first_ns) else started_ns end as known_ns,
+    case when fault_kind <> 'killed' then greatest(first_ns, started_ns) else coalesce(seen_ns, next_ns, first_ns) end as known_ns,
     case when is_silent then before_ns end as silent_from_ns,
     case when is_silent then after_ns end as silent_to_ns,
     case when is_silent then after_file_id end as silence_file_id,
