@@ -2,7 +2,7 @@
 -- grain: one row a line
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -27,6 +27,8 @@ event as (
 select
     job_id, attempt, rank,
     case
+        when is_reset and pattern = 'nccl_socket_peer_closed' and rank is not null then 'crash'
+        when is_reset and pattern = 'nccl_watchdog_failure_detected' then 'victim'
         when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
@@ -50,14 +52,24 @@ select
         when role = 'cause' and tier = 'network' and severity = 'error' then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, case when pattern = 'nccl_internal_error' and is_all_echo then 'network' else failure_class end as failure_class, exception, frame_kind, collective, user_location,
+    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' else failure_class end as failure_class, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, file_id, line_no, message, text, capture
 from (
     select
         *,
-        not coalesce(bool_or(rank_effect in ('timed_out', 'reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over (partition by job_id, attempt), false) as is_all_echo
-    from event
+        not (coalesce(has_sign, false) or coalesce(has_timeout, false)) as is_all_echo,
+        not coalesce(has_sign, false) and coalesce(has_timeout, false) and not coalesce(has_real_timeout, false) and coalesce(reset_count, 0) > 1 as is_reset
+    from (
+        select
+            *,
+            bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over attempt_lines as has_sign,
+            bool_or(rank_effect = 'timed_out') over attempt_lines as has_timeout,
+            bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected') over attempt_lines as has_real_timeout,
+            count(distinct rank) filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed')) over attempt_lines as reset_count
+        from event
+        window attempt_lines as (partition by job_id, attempt)
+    )
 )
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry' or rank_effect is not null

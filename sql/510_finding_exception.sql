@@ -28,7 +28,7 @@ told as (
         f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.file_id as turned_file_id, t.line_no as turned_line_no,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
-        regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': ', '') as cause_words,
+        rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '.') as cause_words,
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(crash_file_id, alike_file_id) as cause_file_id,
         coalesce(crash_line_no, alike_line_no) as cause_line_no
