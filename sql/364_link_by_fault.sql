@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: node_fault
 -- empty without: failure_case
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -22,6 +22,9 @@ asked as (
     where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
     group by r.failure_id, r.rank, r.node_id, r.outcome = 'pending'
 ),
+retried as (
+    select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object
+),
 asking as (
     select distinct failure_id, rank from asked where is_pending
 ),
@@ -35,7 +38,7 @@ faulty as (
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
-            * case when r.is_absence and not k.takes_away then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
+            * case when r.is_absence and not k.takes_away and not coalesce(y.retried_ns > f.stall_ns, false) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
             * case when u.crash_pattern = 'sdk_entry_timeout' and n.role = 'target' and n.node_id is distinct from u.crash_node_id then 1.3 when u.crash_pattern like '%out_of_space' and n.fault_kind <> 'out_of_space' then 0.5 else 1.0 end
             * case when c.certainty >= p.sure then 1.0 else c.certainty end
             * case when n.fault_kind = 'backend' and q.node_id is null and not contains(coalesce(j.data_source, b.name) || ' ' || coalesce(u.crash_text, b.name), b.name) then 0.6 else 1.0 end
@@ -53,6 +56,7 @@ faulty as (
     cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
     left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
+    left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
     left join asking as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank

@@ -11,7 +11,7 @@ with lead_culprit as (
 top_link as (
     from storage_link
     where node_id is not null
-    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, (link_kind = 'chain_wid') desc, abs(lag_s), node_id, link_kind, chain_id, fault_id) = 1
+    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, (link_kind = 'chain_wid') desc, (fault_id is not null) desc, abs(lag_s), node_id, link_kind, chain_id, fault_id) = 1
 ),
 rank_count as (
     select job_id, attempt, count(*) as rank_count, count(*) filter (where is_absent) as absent_count, list(rank order by rank) filter (where is_absent) as absent_ranks
