@@ -3,14 +3,13 @@
 -- reads: failure_signal, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted.
 create or replace view rank_crash as
 with exited as (
-    select job_id, attempt, min(rank) as rank
-    from failure_signal
-    where exit_code = 1 and rank is not null
-    group by job_id, attempt
-    having count(distinct rank) = 1
+    select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1
+),
+aborted as (
+    select job_id, attempt, min(rank) as rank from failure_signal where exit_code in (-6, 134) and rank is not null group by job_id, attempt having count(distinct rank) = 1
 ),
 spared as (
     select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id
@@ -35,11 +34,12 @@ told as (
     union all
     select * from cause
     union all
-    select s.* replace (coalesce(e.rank, q.rank) as rank)
+    select s.* replace (coalesce(e.rank, a.rank, q.rank) as rank)
     from failure_signal as s
     left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
+    left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and s.tier = 'gpu'
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
-    where s.rank is null and s.signal = 'crash' and s.exception is not null and coalesce(e.rank, q.rank) is not null
+    where s.rank is null and s.signal = 'crash' and (s.exception is not null or a.rank is not null) and coalesce(e.rank, a.rank, q.rank) is not null
         and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
