@@ -7,7 +7,7 @@ select
     words
 from (
     values
-        ('named', 'its peers name it'),
+        ('named', 'its peers, or the error that all share, name it'),
         ('mismatch', 'its operation or size differs from that of the others'),
         ('other_collective', 'it stands in another collective than the others'),
         ('behind', 'it had not entered the collective the others waited in'),

@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold
+-- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers or a barrier name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared.
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -12,6 +12,8 @@ with named as (
         select job_id, attempt, rank, unnest(string_split(replace(coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank, file_id, line_no, text
         from failure_signal
         where signal = 'names_peer' and coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')) is not null
+        union all
+        select job_id, attempt, rank, peer_rank, file_id, line_no, text from shared_accusation
     )
     group by job_id, attempt, peer_rank
 ),
@@ -25,8 +27,7 @@ size as (
     where p.op_type is not null and p.op_type not in ('SEND', 'RECV') and (p.job_id, p.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' and seq_num is not null and rank is not null group by job_id, attempt, rank having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
 ),
 call as (
-    select job_id, attempt, rank, collective as shape, file_id, line_no, text from rank_position
-    where seq_num is null and collective is not null
+    select job_id, attempt, rank, collective as shape, file_id, line_no, text from rank_position where seq_num is null and collective is not null
 ),
 shape_share as (
     select *, 'mismatch' as basis, count(*) over (partition by job_id, attempt, shape) as shape_count, count(*) over (partition by job_id, attempt) as rank_count from size
@@ -43,8 +44,7 @@ behind as (
     where p.last_enqueued is not null and c.seq_num is not null and not exists (select 1 from held_rank as h where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
 ),
 placed as (
-    select f.job_id, f.attempt, p.rank from fr_failure as f
-    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.has_dump
+    select f.job_id, f.attempt, p.rank from fr_failure as f join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.has_dump
 ),
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent, coalesce(r.file_id, g.file_id) as file_id,

@@ -1,0 +1,16 @@
+-- A rank's error of its own program that names one rank, where the errors of all ranks name the same one.
+-- grain: one row a rank whose error names another or itself
+-- reads: rank_crash
+-- stored: yes
+-- empty without: rank_crash where pattern = 'python_exception'
+-- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong.
+create or replace view shared_accusation as
+with worded as (
+    select job_id, attempt, rank, file_id, line_no, text, list_distinct(regexp_extract_all(coalesce(message, text), '(?i)\brank[ =:#]{0,2}(\d{1,5})\b', 1)::integer[]) as peer_ranks
+    from rank_crash
+    where pattern = 'python_exception'
+)
+select job_id, attempt, rank, peer_ranks[1] as peer_rank, file_id, line_no, text
+from worded
+where len(peer_ranks) = 1
+qualify count(distinct peer_rank) over (partition by job_id, attempt) = 1 and count(*) over (partition by job_id, attempt) > 2
