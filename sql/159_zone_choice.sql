@@ -1,11 +1,12 @@
--- A zone that a clock may be in: the quarter hours up to 14 hours from UTC.
--- grain: one row a zone
+-- What a clock may be ahead of UTC: the quarter hours up to 14 hours from it, and whether clocks go so anywhere.
+-- grain: one row a quarter hour
 -- reads: threshold
--- note: zone_ns is what such a clock is ahead of UTC.
+-- note: is_in_use: in winter or in summer clocks somewhere on earth go so (IANA time zone database, 2026). Whether only one offset fits is asked of all quarter hours; one that nobody uses is a fit by chance.
 create or replace view zone_choice as
 select
     (q.step_no * s.value)::bigint as zone_s,
-    (q.step_no * s.value)::bigint * 1000000000 as zone_ns
+    (q.step_no * s.value)::bigint * 1000000000 as zone_ns,
+    (q.step_no % 4 = 0 and q.step_no between -48 and 56) or q.step_no in (-38, -14, -10, 14, 18, 22, 23, 26, 35, 38, 42, 51, 55) as is_in_use
 from (select unnest(range(-56, 57)) as step_no) as q
 cross join threshold as s
 where s.name = 'zone_step_s'

@@ -1,9 +1,9 @@
 -- The clock of a job whose logs name no request, told by the first batch it asked AIStore for.
--- grain: one row a job for which exactly one quarter-hour offset fits
--- reads: worker_file, job_storage, batch_start, cluster_load, threshold
+-- grain: one row a job for which exactly one offset fits
+-- reads: worker_file, job_storage, batch_start, cluster_load, zone_choice, threshold
 -- stored: yes
 -- empty without: batch_start
--- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone. Of files whose zone the user gave it is what is left of a difference, and no other file is told by them.
+-- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if clocks somewhere go so, zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone. Of files whose zone the user gave it is what is left of a difference, and no other file is told by them.
 create or replace view clock_job_start as
 with job_span as (
     select job_id, min(first_ns) as start_ns, max(last_ns) as end_ns
@@ -42,13 +42,13 @@ overlap as (
     cross join cluster_load as c
     group by j.job_id
 )
-select
-    f.job_id,
-    f.offset_ns,
-    f.line_no,
-    f.text
-from fitting as f
-join overlap as o on o.job_id = f.job_id
-where f.offset_ns = 0 or not o.is_covered
-qualify row_number() over (partition by f.job_id order by abs(f.offset_ns), f.offset_ns) = 1
-    and (f.offset_ns = 0 or count(*) over (partition by f.job_id) = 1)
+select job_id, offset_ns, line_no, text
+from (
+    select f.*
+    from fitting as f
+    join overlap as o on o.job_id = f.job_id
+    where f.offset_ns = 0 or not o.is_covered
+    qualify row_number() over (partition by f.job_id order by abs(f.offset_ns), f.offset_ns) = 1
+        and (f.offset_ns = 0 or count(*) over (partition by f.job_id) = 1)
+)
+where offset_ns in (select zone_ns from zone_choice where is_in_use)

@@ -58,4 +58,4 @@ select
 from fit
 where (is_of_hosts and (is_started or is_stopped)) or (is_started and is_stopped)
 group by cluster, zone_s
-qualify count(*) over (partition by cluster) = 1
+qualify count(*) over (partition by cluster) = 1 and zone_s in (select zone_s from zone_choice where is_in_use)
