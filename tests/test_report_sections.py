@@ -67,6 +67,29 @@ def test_own_request_is_shown(failure: doc.FailureReport) -> None:
     ]
 
 
+def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> None:
+    """The rank's error is among the steps of the chain where it happened, not behind what AIStore noticed later."""
+    began = failure.chains[0].steps[0]
+    assert began.at is not None
+    error, late = began.at + timedelta(seconds=1), began.at + timedelta(seconds=9)
+    line = doc.CitedLine("/w", 5, None, error, error, "E: gone", "the error of rank 5")
+    noticed = doc.ChainStep("reconnect", late, "p1", None, "/logs/x", 40, "line 40", 1)
+    cause = replace(failure.root_causes[0], supports=(line,))
+    told = replace(with_chain(failure, [began, noticed]), root_causes=(cause,))
+    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
+    heads = [head for head, _, _ in steps.items]
+    assert [" ".join(head.split()[1:3]) for head in heads[1:3]] == ["the error", "p1 reconnect"]
+    assert steps.items[1][1] == "E: gone"
+
+
+def test_killed_node_shown_by_its_next_start(failure: doc.FailureReport) -> None:
+    """A step whose line is a later start of the daemon says so, as the line has the time of another moment."""
+    began = replace(failure.chains[0].steps[0], step="node_loss", text="Started up at 2026/11/21 08:58:34, host h")
+    told = with_chain(failure, [began])
+    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
+    assert steps.items[0][0].endswith("node loss: it ended without a word, as its next start tells")
+
+
 def test_each_request_has_its_designated_target(failure: doc.FailureReport) -> None:
     """What is said of the rank's request names the designated target of that request, not of the chain's others."""
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (noisy(failure),)), width=200, color=False)

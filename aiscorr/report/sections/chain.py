@@ -6,7 +6,7 @@ The rank's own request and the lines that the verdict cites are always shown; of
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, ranges, shorten
 from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport, RootCause
@@ -18,6 +18,8 @@ EMPTY = "No chain leads from a node of AIStore to this failure."
 _LIMIT = 4
 _TEXT = 100
 _LONG = 220
+#: Why a killed node is shown by a later line, in the time of its own clock.
+_RESTART = ": it ended without a word, as its next start tells"
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE = timedelta(seconds=30)
 
@@ -29,11 +31,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if chain is not None:
         own, shown = own_wids(failure, chain), shown_steps(failure, chain)
         result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own))]
-        items = [_step(step, more, places, _LONG if step.wid in own else _TEXT) for step, more in shown]
-        if failure.root_causes:
-            items += _client(failure.root_causes[0], chain, places)
-        items.append((f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))
-        result.append(Steps(tuple(items)))
+        dated = [(step.at, _step(step, more, places, _LONG if step.wid in own else _TEXT)) for step, more in shown]
+        for moment, item in _client(failure.root_causes[0], chain, places) if failure.root_causes else ():
+            later = (no for no, (at, _) in enumerate(dated) if no and moment and at and at > moment)
+            dated.insert(next(later, len(dated)), (moment, item))
+        end = f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""
+        result.append(Steps((*(item for _, item in dated), end)))
         hidden = len(chain.steps) - len(shown)
         if hidden:
             query = f"select * from get_batch_chain_step where chain_id = '{chain.chain_id}' order by step_no"
@@ -128,15 +131,20 @@ def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) ->
     where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
     repeats = f" (and {sum(item.times for item in more)} more like it{where})" if more else ""
     moment = clock(step.at, is_exact=step.is_exact)
-    head = f"{moment} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}"
+    restart = _RESTART if step.step == "node_loss" and step.text.startswith("Started up at") else ""
+    head = f"{moment} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}{restart}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
     return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
 
 
-def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[str, str, str]]:
+def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[datetime | None, tuple[str, str, str]]]:
+    """The errors of ranks that the verdict cites, each with the moment at which it is shown."""
     known = {(step.path, step.line_no) for step in chain.steps}
     return [
-        (line.why, shorten(line.text or "", _LONG), places.line(line.path, line.line_no))
+        (
+            line.at if line.is_estimate else line.latest_at or line.at,
+            (_line(line, places)[0], shorten(line.text or "", _LONG), places.line(line.path, line.line_no)),
+        )
         for line in cause.supports
         if line.why.startswith("the error of rank") and (line.path, line.line_no) not in known
     ]
