@@ -237,6 +237,15 @@ def test_unknown_failure(verb: str, run: Command, db: str) -> None:
     assert outcome.err.startswith("error: no failure is called '4711'\n") and failure_id(db) in outcome.err
 
 
+def test_job_without_failure(run: Command, library: Library) -> None:
+    """The name of a job that completed is known: it had no failure."""
+    healthy = library.database("healthy_run")
+    (job_id,) = rows(healthy, "select job_id from job")[0]
+    outcome = run("--db", healthy, "report", str(job_id))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"job '{job_id}' is known and no failure of it is: it completed" in outcome.err
+
+
 def test_unknown_failure_of_none(run: Command, empty: str) -> None:
     """Where there is no failure at all, a name that fits nothing says so."""
     outcome = run("--db", empty, "report", "4711")
