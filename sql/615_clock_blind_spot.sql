@@ -15,7 +15,7 @@ select
     8 as position,
     'the clock of ' || count(*)::varchar || ' worker log' || case when count(*) > 1 then 's' else '' end as what,
     'no line ties them to UTC; they were taken as UTC, so that moments here may be hours off, and matches by time are worth less' as why,
-    'aiscorr ingest --timezone <Area/City> ' || min(path) as command,
+    'aiscorr ingest --timezone <Area/City> ' || case when count(*) <= 4 then string_agg(path, ' ' order by path) else string_agg(distinct folder, ' ' order by folder) end || case when count(*) > 1 then '   # all together: one alone would stand hours apart' else '' end as command,
     true as is_assumed
 from file
 where method = 'assumed'

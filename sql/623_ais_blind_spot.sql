@@ -1,6 +1,6 @@
 -- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, failure_case, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
+-- reads: failure, failure_lead, failure_case, ais_file, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
 -- stored: yes
 -- empty without: failure
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
@@ -27,7 +27,7 @@ base as (
     left join address as a on a.job_id = f.job_id and a.attempt = f.attempt
 ),
 near as (
-    select b.failure_id, string_agg(distinct v.cluster, ', ' order by v.cluster) as clusters
+    select b.failure_id, string_agg(distinct v.cluster, ', ' order by v.cluster) as clusters, bool_and(v.cluster in (select cluster from ais_file group by cluster having bool_and(contains(path, '.ERROR.')))) as is_errors_only
     from base as b
     join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at) and v.ended_ns >= epoch_ns(b.window_started_at)
     group by b.failure_id
@@ -52,8 +52,8 @@ every as (
     where b.node_count = 0 and b.is_asked and not (b.is_ais_user and n.failure_id is not null)
     union all
     select b.failure_id, 1, 'whether the job used AIStore cluster ' || case when b.node_count = 0 then n.clusters else b.cluster end,
-        'its logs cover ' || b.span_words || ', but no request, address or node of the job''s lines stands in them, so they clear nobody',
-        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # with the log of the proxy that the job asks' || coalesce(', ' || b.endpoint, '')
+        case when n.is_errors_only then 'only the ERROR files of its nodes are at hand, which clear nobody: they name too little to tie the job to them, as the INFO files would' else 'its logs cover ' || b.span_words || ', but no request, address or node of the job''s lines stands in them, so they clear nobody' end,
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # ' || case when n.is_errors_only then 'without --severity error' else 'with the log of the proxy that the job asks' || coalesce(', ' || b.endpoint, '') end
     from base as b
     join near as n on n.failure_id = b.failure_id
     where (b.is_ais_user and b.node_count = 0) or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)

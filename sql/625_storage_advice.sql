@@ -46,7 +46,7 @@ from aside
 union all
 select c.failure_id, 5, 'client',
     'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
-    'its last request met ' || c.node_id || ' ' || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar || ' s after the node was gone; AIStore took it off the map after '
+    'its last request met ' || c.node_id || ' up to ' || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar || ' s after the node was gone; AIStore took it off the map after up to '
         || round((c.removed_ns - c.gone_ns) / 1e9)::integer::varchar || ' s'
 from failure_comeback as c
 join repeated as r on r.failure_id = c.failure_id
