@@ -2,7 +2,7 @@
 -- grain: one row a worker log
 -- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job_start, clock_job_load, pattern
 -- stored: yes
--- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much; then it is no surer than they leave it. Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others; own evidence goes first, because nodes differ. In a file whose collector prints UTC, lines with a stamp of their own may still be local: the collector's stamps beside them tell by how much.
+-- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much; then it is no surer than they leave it. Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others, be it one that the user gave; own evidence goes first, because nodes differ. In a file whose collector prints UTC, lines with a stamp of their own may still be local: the collector's stamps beside them tell by how much.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, date_method, bool_and(zone is not null) over (partition by job_id) as is_all_given
@@ -34,7 +34,8 @@ sibling as (
     select a.file_id, t.offset_ns + (round((a.local_ns - b.local_ns) / 900e9) * 900e9)::bigint as offset_ns, t.confidence, a.line_no, a.text
     from death as a
     join death as b on b.job_id = a.job_id and b.attempt_no = a.attempt_no and b.file_id <> a.file_id
-    join told as t on t.file_id = b.file_id and t.file_id not in (select file_id from file where zone is not null)
+    join (select file_id, offset_ns, confidence from told where file_id not in (select file_id from file where zone is not null) union all select file_id, 0, 0.7 from file where zone is not null) as t on t.file_id = b.file_id
+    join file as q on q.file_id = a.file_id and (q.zone is null or t.file_id not in (select file_id from file where zone is not null))
     where not exists (select 1 from told as o where o.file_id = a.file_id)
     qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id, a.attempt_no) = 1
 ),

@@ -18,6 +18,8 @@ _WORDS = {
     "undetermined": ("Whether storage is the cause cannot be told from the logs at hand",) * 2,
 }
 _SURE, _HIGH = 0.8, 0.9
+#: A clock that is no surer contradicts what other logs say of it.
+_DOUBTED = 0.5
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -35,6 +37,9 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         result.append(Bullets(tuple((line.why, places.line(line.path, line.line_no)) for line in against)))
     elif failure.storage_verdict != "undetermined":
         result.append(Paragraph("Nothing at hand speaks against it.", "dim"))
+    if any(line.method == "given" and line.confidence < _DOUBTED for line in failure.clocks):
+        words = "The zone given for some logs does not fit the others: moments may be hours off (blind spots)."
+        result.append(Paragraph(words, "open"))
     lost = _not_found_again(failure)
     if lost:
         result.append(Paragraph(lost, "open"))
