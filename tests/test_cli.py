@@ -184,6 +184,7 @@ def test_stdout_is_data(run: Command) -> None:
 def test_demo_keeps_its_database(run: Command) -> None:
     """`demo --keep` leaves the database where it is told to, and else nothing."""
     assert run("-q", "demo").code == 0 and list(Path.cwd().iterdir()) == []
+    assert "aiscorr demo --keep demo.duckdb" in run("demo").err
     assert run("-q", "demo", "--keep", "kept.duckdb", "--format", "json").code == 0
     assert run("--db", "kept.duckdb", "report").code == 0
 

@@ -140,8 +140,10 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     noun = "file" if summary.file_count == 1 else "files"
+    told = summary.new_file_count + summary.unchanged_count + summary.duplicate_count + len(summary.unknown)
+    inside = f" ({told} with what archives hold)" if told > summary.file_count else ""
     lines = [
-        f"{summary.file_count} {noun}: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
+        f"{summary.file_count} {noun}{inside}: {summary.new_file_count} new, {summary.unchanged_count} unchanged,"
         f" {summary.duplicate_count} with bytes already known" + (f" ({kinds})" if kinds else ""),
         f"{summary.byte_count / 1e6:,.1f} MB, {summary.line_count:,} lines, {summary.event_count:,} events,"
         f" {summary.counter_count:,} counter values, {summary.reject_count:,} rejected, {summary.seconds:.1f} s",

@@ -158,4 +158,6 @@ def demo(context: Context, keep: str | None, form: str) -> int:
             color=is_terminal and not os.environ.get("NO_COLOR"),
         )
         emit(text, None)
+    if keep is None and form == "text":
+        context.say("for the commands above: aiscorr demo --keep demo.duckdb, then aiscorr --db demo.duckdb …")
     return 0
