@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: failure_case
--- note: weight 1 is what the report shows, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits; of a fault whose begin no line dates, the earliest.
+-- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits; of a fault whose begin no line dates, the earliest.
 create or replace view timeline as
 with used as (
     select f.failure_id, f.job_id, f.attempt, w.started_ns, w.ended_ns, f.hang_start_ns, c.cluster

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import Command
+from packing import LOG, tar_of
 from scenes import FIXTURES, Library, parts_of, read_in, rows
 
 from aiscorr import __version__
@@ -187,6 +188,12 @@ def test_demo_keeps_its_database(run: Command) -> None:
     assert "aiscorr demo --keep demo.duckdb" in run("demo").err
     assert run("-q", "demo", "--keep", "kept.duckdb", "--format", "json").code == 0
     assert run("--db", "kept.duckdb", "report").code == 0
+
+
+def test_members_of_an_archive_are_counted(run: Command) -> None:
+    """The summary counts files on disk, and beside them what archives hold."""
+    Path("all.tar").write_bytes(tar_of((f"rank{number}.log", LOG + b"x" * number) for number in range(3)))
+    assert "1 file (3 with what archives hold): 3 new" in run("ingest", "all.tar").out
 
 
 def test_verbose(run: Command, db: str) -> None:

@@ -322,12 +322,6 @@ def test_forms_are_told_by_their_first_bytes(head: bytes, form: str | None) -> N
     assert compression_of(head) == form
 
 
-def test_members_of_an_archive_are_counted(tmp_path: Path, run: Command, rows_only: None) -> None:
-    """The summary counts files on disk, and beside them what archives hold."""
-    written(tmp_path / "logs" / "all.tar", tar_of((f"rank{number}.log", LOG + b"x" * number) for number in range(3)))
-    assert "1 file (3 with what archives hold): 3 new" in run("ingest", tmp_path / "logs").out
-
-
 # --- damage --------------------------------------------------------------------------------------------------------
 
 
