@@ -3,7 +3,7 @@
 -- reads: rank_crash
 -- stored: yes
 -- empty without: rank_crash where pattern = 'python_exception'
--- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong.
+-- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so.
 create or replace view shared_accusation as
 with worded as (
     select job_id, attempt, rank, file_id, line_no, text, list_distinct(regexp_extract_all(coalesce(message, text), '(?i)\brank[ =:#]{0,2}(\d{1,5})\b', 1)::integer[]) as peer_ranks
@@ -12,5 +12,5 @@ with worded as (
 )
 select job_id, attempt, rank, peer_ranks[1] as peer_rank, file_id, line_no, text
 from worded
-where len(peer_ranks) = 1
+where len(peer_ranks) = 1 and peer_ranks[1] <> 0
 qualify count(distinct peer_rank) over (partition by job_id, attempt) = 1 and count(*) over (partition by job_id, attempt) > 2
