@@ -2,7 +2,6 @@
 -- grain: one row a rank whose error names another or itself
 -- reads: rank_crash
 -- stored: yes
--- empty without: rank_crash where pattern = 'python_exception'
 -- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so.
 create or replace view shared_accusation as
 with worded as (
