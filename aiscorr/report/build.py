@@ -45,18 +45,19 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
 
 def _unknown(connection: duckdb.DuckDBPyConnection, which: str, failure_ids: list[str]) -> UsageError:
     """What to say of a name that fits no failure: perhaps it is a job that had none."""
+    job = connection.execute("select max(end_reason) from job where job_id = $id having count(*) > 0", {"id": which})
+    ended = job.fetchone()
+    if ended is not None:
+        how = "had not ended when its logs end" if ended[0] == "end_of_logs" else ended[0]
+        tell = "aiscorr report   # without a name: what was looked at, and jobs that may hang"
+        said = f"job {which!r} is known and no failure of it is: it {how}"
+        return UsageError(said, where="the database", try_this=tell)
     known = "one of: " + ", ".join(failure_ids[:8])
     if len(failure_ids) > 8:
         known += f" and {len(failure_ids) - 8} more (`aiscorr query 'select failure_id from failure'`)"
     if not failure_ids:
         known = "aiscorr ingest PATH…: no failure is known so far"
-    job = connection.execute("select max(end_reason) from job where job_id = $id having count(*) > 0", {"id": which})
-    found = job.fetchone()
-    if found is None:
-        return UsageError(f"no failure is called {which!r}", where="the database", try_this=known)
-    how = {"completed": "completed", "end_of_logs": "had not ended when its logs end"}.get(found[0], f"{found[0]}")
-    tell = "aiscorr report   # without a name: what was looked at, and jobs that may hang"
-    return UsageError(f"job {which!r} is known and no failure of it is: it {how}", where="the database", try_this=tell)
+    return UsageError(f"no failure is called {which!r}", where="the database", try_this=known)
 
 
 def _covered(connection: duckdb.DuckDBPyConnection) -> doc.Covered:
