@@ -23,19 +23,23 @@ told as (
     where not exists (select 1 from own as o where o.file_id = a.file_id)
 ),
 death as (
-    select w.file_id, f.job_id, w.attempt_no, min(w.local_ns) as local_ns, arg_min(w.line_no, (w.local_ns, w.line_no)) as line_no, arg_min(w.text, (w.local_ns, w.line_no)) as text
+    select w.file_id, f.job_id, f.zone, w.attempt_no, min(w.local_ns) as local_ns, arg_min(w.line_no, (w.local_ns, w.line_no)) as line_no, arg_min(w.text, (w.local_ns, w.line_no)) as text
     from worker_line as w
     join file as f on f.file_id = w.file_id and (not f.is_utc or f.zone is not null)
     join pattern as p on p.pattern = w.pattern and p.format = 'worker' and p.rank_effect in ('timed_out', 'notified')
     where w.stamp_source = 'own'
-    group by w.file_id, f.job_id, w.attempt_no
+    group by w.file_id, f.job_id, f.zone, w.attempt_no
+),
+known as (
+    select file_id, offset_ns, confidence, false as is_given from told where file_id not in (select file_id from file where zone is not null)
+    union all
+    select file_id, 0, 0.7, true from file where zone is not null
 ),
 sibling as (
     select a.file_id, t.offset_ns + (round((a.local_ns - b.local_ns) / 900e9) * 900e9)::bigint as offset_ns, t.confidence, a.line_no, a.text
     from death as a
     join death as b on b.job_id = a.job_id and b.attempt_no = a.attempt_no and b.file_id <> a.file_id
-    join (select file_id, offset_ns, confidence from told where file_id not in (select file_id from file where zone is not null) union all select file_id, 0, 0.7 from file where zone is not null) as t on t.file_id = b.file_id
-    join file as q on q.file_id = a.file_id and (q.zone is null or t.file_id not in (select file_id from file where zone is not null))
+    join known as t on t.file_id = b.file_id and (not t.is_given or a.zone is null)
     where not exists (select 1 from told as o where o.file_id = a.file_id)
     qualify row_number() over (partition by a.file_id order by t.confidence desc, b.file_id, a.attempt_no) = 1
 ),
@@ -61,10 +65,6 @@ joined as (
     left join job_zone as z on z.job_id = f.job_id and f.zone is null
     left join clock_job_start as j on j.job_id = f.job_id and (f.zone is null or f.is_all_given)
     left join clock_job_load as g on g.job_id = f.job_id and (f.zone is null or f.is_all_given)
-),
-checked as (
-    select *, case when zone is not null and offset_ns <> 0 then offset_ns end as against_ns
-    from joined
 )
 select
     file_id,
@@ -75,4 +75,4 @@ select
     line_no,
     text,
     against_ns
-from checked
+from (select *, case when zone is not null and offset_ns <> 0 then offset_ns end as against_ns from joined)
