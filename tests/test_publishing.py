@@ -5,9 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -19,7 +20,7 @@ from stored_rows import leave_analysis_out, stored
 from aiscorr import pipeline, scanning
 from aiscorr.errors import DatabaseBusyError
 from aiscorr.model import IngestSummary
-from aiscorr.store.database import reading, writing
+from aiscorr.store.database import reading, reading_newest, writing
 
 HOLDER = """
 import fcntl, sys
@@ -195,3 +196,33 @@ def test_ingests_at_once_keep_each_others_files(
     )
     assert found == [(f"rank{name}.log", "ingested", count) for name, count in ((0, 1), (1, 2), (2, 4), (9, 3))]
     assert len(set(column(db, "select file_id from ingested_file"))) == 4
+
+
+@pytest.mark.parametrize("opener", [reading, reading_newest])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_publication_while_a_reader_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opener: Callable[[str], Any], fails: bool
+) -> None:
+    """A database published between DuckDB's first and last look at the file: the reader opens it anew, whole."""
+    path = str(tmp_path / "a.duckdb")
+    with writing(path) as connection:
+        connection.execute("create table mark as select 'old' as version")
+    connect, opened = duckdb.connect, []
+
+    def connect_late(*args: Any, **settings: Any) -> duckdb.DuckDBPyConnection:
+        """As DuckDB, while another version is put in the file's place at the first call."""
+        opened.append(args)
+        if len(opened) > 1:
+            return connect(*args, **settings)
+        with monkeypatch.context() as context:
+            context.setattr(duckdb, "connect", connect)
+            with writing(path) as connection:
+                connection.execute("update mark set version = 'new'")
+        if fails:
+            raise duckdb.IOException("IO Error: No more data remaining in MetadataReader")
+        return connect(*args, **settings)
+
+    monkeypatch.setattr(duckdb, "connect", connect_late)
+    with opener(path) as connection:
+        assert connection.execute("select version from mark").fetchall() == [("new",)]
+    assert len(opened) == 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import re
 import time
@@ -145,8 +146,9 @@ def reading(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection for one statement or one report; closed when the block ends."""
     check_there(path)
-    connection = _connect(path, read_only=True, config=base_config(memory_limit, threads), wait_s=wait_s)
-    with _checked(connection, path):
+    config = base_config(memory_limit, threads)
+    opener = functools.partial(_connect, path, read_only=True, config=config, wait_s=wait_s)
+    with _checked(_whole(path, opener), path) as connection:
         yield connection
 
 
@@ -160,8 +162,8 @@ def reading_newest(
     would not see what was published since. Here each has a DuckDB of its own, to which the file is attached.
     """
     check_there(path)
-    connection = _opened(path, lambda: _attached(path, memory_limit, threads), wait_s)
-    with _checked(connection, path):
+    opener = functools.partial(_opened, path, lambda: _attached(path, memory_limit, threads), wait_s)
+    with _checked(_whole(path, opener), path) as connection:
         yield connection
 
 
@@ -188,13 +190,41 @@ def _attached(path: str, memory_limit: str, threads: int | None) -> duckdb.DuckD
     return connection
 
 
+def _whole(path: str, opener: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
+    """What `opener` gives of one version of the file, opened anew where another was published meanwhile.
+
+    DuckDB (1.5 and 2.0) opens a file once for its headers and once more for its blocks. Where a publication falls
+    between, the headers of one version are read with the blocks of another: an error, or a wrong answer without one.
+    """
+    while True:
+        version = _version(path)
+        try:
+            connection = opener()
+        except DatabaseError:
+            if _version(path) == version:
+                raise
+            continue
+        if _version(path) == version:
+            return connection
+        connection.close()
+
+
+def _version(path: str) -> tuple[int, int, int] | None:
+    """What tells one published file from another; of none where it is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
 @contextlib.contextmanager
-def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[None]:
+def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Closes the connection at the end; what it is connected to was made by this version of the schema."""
     try:
         with _interruptible():
             check_schema(connection, path)
-            yield
+            yield connection
     finally:
         connection.close()
 
