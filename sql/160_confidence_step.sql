@@ -11,10 +11,10 @@ select
     reason
 from (
     values
-        ('guilty', null::varchar[], 0.0, 0.82, '10 of 10 such answers were right, and 0 of 0 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.89, '48 of 48 such answers were right, and 61 of 68 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.97, '89 of 89 such answers were right, and 77 of 78 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.96, '111 of 112 such answers were right, and 81 of 83 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.73, '95 of 95 such answers were right, and 133 of 186 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.52, '51 of 68 such answers were right, and 73 of 148 on incidents nobody had seen')
+        ('guilty', null::varchar[], 0.0, 0.81, '7 of 7 such answers were right, and 4 of 5 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.9, '38 of 38 such answers were right, and 74 of 82 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.97, '95 of 95 such answers were right, and 94 of 95 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.97, '109 of 110 such answers were right, and 108 of 110 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.76, '113 of 113 such answers were right, and 175 of 235 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.53, '49 of 58 such answers were right, and 90 of 178 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -19,7 +19,7 @@ from benchmarks.accuracy.score.judge import Judged
 class Group:
     """Answers of one verdict on storage, of these classes (none: of every other), by the least scores of its steps.
 
-    `unseen`: right answers and all answers a step of the last four parts when they were first asked.
+    `unseen`: right answers and all answers a step of the last five parts when they were first asked.
     """
 
     verdict: str
@@ -29,10 +29,10 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (0, 0), 0.7: (61, 68), 0.8: (77, 78)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (81, 83)}),
-    Group("innocent", (), {0.0: (133, 186)}),
-    Group("undetermined", (), {0.0: (73, 148)}),
+    Group("guilty", (), {0.0: (4, 5), 0.7: (74, 82), 0.8: (94, 95)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (108, 110)}),
+    Group("innocent", (), {0.0: (175, 235)}),
+    Group("undetermined", (), {0.0: (90, 178)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
