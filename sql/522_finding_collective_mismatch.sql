@@ -37,7 +37,7 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
-    case when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+    case when f.basis is null and k.message is not null then k.message when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then ' stands in another collective than the others'
@@ -55,4 +55,4 @@ left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
 left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
 left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
-left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt
+left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.message is null or f.waiting_rank_count >= f.rank_count)
