@@ -21,5 +21,6 @@ from (
         ('stale_membership', 'the node was not found by its peers while the rank waited', 9, false),
         ('unanswered', 'the rank''s requests were sent to this node, and none was answered', 10, true),
         ('error_line', 'an error that no rule knows names what the error of the rank names', 11, true),
-        ('fault_time', 'the node was in trouble when the rank stopped', 12, false)
+        ('rank_object', 'an error of the node names an object that bears the number of the rank, at the moment of the rank''s own error', 12, false),
+        ('fault_time', 'the node was in trouble when the rank stopped', 13, false)
 ) as t(link_kind, words, position, is_proof)

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space') or contains(text, '/v1/txn/')
--- note: An answer that stands word for word in the rank's error is that of the target which printed it. A target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation; its words stand in the rank's error. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- note: A part of a checkpoint bears the number of its rank (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`): its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation; its words stand in the rank's error. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -47,13 +47,16 @@ said as (
     qualify count(distinct e.node_id) over (partition by e.cluster, regexp_extract(e.text, 'POST (/v1/txn/\S+)', 1)) * 2 <= (select count(*) from node as m where m.cluster = e.cluster and m.role = 'target' and m.has_log)
 ),
 worded as (
-    select *, regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words
+    select *,
+        regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
+        try_cast(regexp_extract(text, '/(?:[^/\s]*?rank[_-]?|__)(\d+)[^/\s\d]', 1) as integer) as part_rank
     from said
 ),
 met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
-        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as node_id
+        coalesce(r.outcome = 'error' and w.part_rank = r.rank, false) and coalesce(r.object, r.wid, r.xid) is null as is_part,
+        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id when is_part then w.node_id end as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as p on p.name = 'stall_reach_s'
@@ -68,6 +71,7 @@ select
     failure_id,
     rank,
     node_id,
+    case when bool_and(is_part) then 'rank_object' else 'error_line' end as link_kind,
     arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
     arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,

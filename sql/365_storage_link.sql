@@ -19,7 +19,7 @@ unexplained as (
     from unanswered_node
     where node_id is not null
     union all
-    select failure_id, rank, node_id, 'error_line', fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
+    select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
     from named_error
 ),
 every as (
