@@ -50,18 +50,21 @@ def crop_larger_than_volume(stage: Stage) -> Scenario:
 
 
 def _heartbeats_missed(stage: Stage, at: int, limit: float) -> list[Exit]:
-    """The monitor of each rank finds that its rank is late, says so and kills it."""
-    job, draw = stage.job, stage.draw.child("monitors")
-    ends: dict[int, Exit] = {}
-    for rank in range(job.job.world):
-        then, node = at + draw.span(0, 4_900), job.job.node_of(rank)
-        pid = job.job.agent_pids[node] + 700 + job.job.local_rank(rank)
-        head = f"[{comma_stamp(then, job.job.zone)}] [WARNING] [RankMonServer{pid}@{job.job.hosts[node]}:{rank}]"
-        job.agent(then, node, f"{head} Did not get subsequent heartbeat. Waited {limit:.2f} seconds.")
-        job.agent(then + MS, node, f"{head} FT timeout elapsed.")
-        if node not in ends or then < ends[node].at:
-            ends[node] = Exit(rank, then + 20 * MS, -9)
-    return list(ends.values())
+    """Monitors find that their ranks are late, and kill them; who is not late yet is ended with the first of a host."""
+    job, draw, ends = stage.job.job, stage.draw.child("monitors"), []
+    for node in range(len(job.hosts)):
+        looks = sorted((at + draw.span(0, 4_900), rank) for rank in job.ranks_of(node))
+        first = min(looks[0][0], at + draw.span(300, 1_900))
+        ends.append(Exit(looks[0][1], first + 20 * MS, -9))
+        for look, rank in looks:
+            then = first + (look - looks[0][0])
+            if then > first + 400 * MS:
+                break
+            who = f"{job.agent_pids[node] + 700 + job.local_rank(rank)}@{job.hosts[node]}:{rank}"
+            head = f"[{comma_stamp(then, job.zone)}] [WARNING] [RankMonServer{who}]"
+            stage.job.agent(then, node, f"{head} Did not get subsequent heartbeat. Waited {limit:.2f} seconds.")
+            stage.job.agent(then + MS, node, f"{head} FT timeout elapsed.")
+    return ends
 
 
 @kind(hangs=False, lead_s=60.0, min_timeout_s=120)

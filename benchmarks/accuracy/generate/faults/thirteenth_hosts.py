@@ -199,7 +199,8 @@ def falls_back_to_sockets(stage: Stage) -> Scenario:
         for text in ("NET/IB : No device found.", f"NET/Socket : Using [0]{address}", "Using network Socket"):
             then += MS
             job.say(then, rank, f"{head} {text}")
-    job.say(at + 400 * MS, 0, f"NCCL version {since(NCCL, job.job.torch.order)}+cuda12.4")
+    if not job.job.torch.is_rocm:
+        job.say(at + 400 * MS, 0, f"NCCL version {since(NCCL, job.job.torch.order)}+cuda12.4")
     stage.open(until_step=steps)
     for step in range(10, steps, 10):
         share = f"data 0.0{draw.whole(1, 5)} s, forward {usual * 0.3:.2f} s, backward {slow - usual * 0.4:.2f} s"

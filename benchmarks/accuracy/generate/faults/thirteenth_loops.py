@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults import pipelines
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.requests import exhausted, retries
+from benchmarks.accuracy.generate.faults.requests import retries
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all, others_wait, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -37,7 +37,7 @@ def streaming_tries_twenty_times(stage: Stage) -> Scenario:
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, over = stage.draw.child("streaming"), over_at(stage)
     stage.open()
-    died = stage.mark(at - draw.span(20, 900), f"the host of {victim.name} is out of power")
+    died = stage.mark(at - draw.span(20, 900), f"the container of {victim.name} is killed, and cannot be started again")
     faults.kill(cluster, victim, died)
     faults.reconnects(cluster, victim, died, died + seconds(24), 2)
     left = faults.leave_smap(cluster, victim, died)
@@ -60,12 +60,12 @@ def streaming_tries_twenty_times(stage: Stage) -> Scenario:
         asks(other, at + draw.span(900, 16_000), draw.whole(3, 19))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "A power supply has failed, and the second one was never plugged in.",
+        "An image is pulled anew at each start of a pod, and the registry is down.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "network", "data")),),
     )
 
 
-@kind(reads=True, min_timeout_s=90, lead_s=60.0, without=("disk_busy", "mountpath_before"))
+@kind(reads=True, hangs=False, lead_s=60.0, without=("disk_busy", "mountpath_before"))
 def arrays_are_checked(stage: Stage) -> Scenario:
     """A monthly check reads all disks of a target; fsspec's time-out has no text (scirepeval#48, datasets#7175)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -73,8 +73,7 @@ def arrays_are_checked(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(12_000, 37_000), f"the arrays of {victim.name} are checked, as every month")
     limit = draw.pick((30, 60, 60))
-    until = at + seconds(min(stage.params.timeout_s, 240) + 30)
-    chores.arrays_checked(cluster, victim, began, until, draw.child("disks"))
+    chores.arrays_checked(cluster, victim, began, at + seconds(limit + 60), draw.child("disks"))
     others_wait(stage, [victim], draw)
     url = f"{victim.url(0)}/v1/objects/{stage.bucket}/{_shard(draw)}"
     if draw.chance(0.5):
@@ -83,18 +82,20 @@ def arrays_are_checked(stage: Stage) -> Scenario:
         late = at + draw.span(3_000, 17_000)
         said = f"{draw.whole(11, 90)} MB of {victim.url(0)}/v1/objects/{stage.bucket}/{_shard(draw)} in"
         stage.job.note(late, other, f"{said} {draw.between(11, 27):.1f} s", "W", 61, "shards")
-    pipelines.fsspec_timed_out(stage, at + seconds(limit) + draw.span(3, 60), rank)
-    stage.hang(at + 340 * MS, rank)
+    over = at + seconds(limit) + draw.span(3, 60)
+    pipelines.fsspec_timed_out(stage, over, rank)
+    ended = stage.job.agents_end([Exit(rank, over + 700 * MS, 1)], over + 700 * MS)
     return stage.close(
         "A timer of the distribution compares the halves of every array on the first Sunday of a month.",
         (stage.guilty("data_loading_stall", victim, also=("storage_io", "network")),),
+        until=ended,
     )
 
 
 def _resuming(stage: Stage, at: int, key: str, draw: Draw) -> None:
     """Rank 0 says what is loaded; other ranks have their shards soon."""
     own = stage.job.job
-    stage.job.note(at - 200 * MS, 0, f"resuming from ais://checkpoints/{key}, {own.world} shards", line=108)
+    stage.job.note(at - 200 * MS, 0, f"resuming from s3://checkpoints/{key}, {own.world} shards", line=108)
     for other in [one for one in range(own.world) if one != stage.culprit][: 2 * SPEAKERS]:
         spent = draw.between(3.1, 9.9)
         said = f"__{other}_0.distcp: {draw.between(7.1, 7.4):.2f} GB in {spent:.1f} s"
@@ -121,8 +122,15 @@ def shard_of_checkpoint_is_cold(stage: Stage) -> Scenario:
     text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
     then = retries(stage, at, rank, draw, 20.02, text, over - SEC)
     if then < over - SEC:
-        caller = sdk.Frame(own.script, 112, "load_checkpoint", "reader = bucket.object(shard).get_reader()", True)
-        exhausted(stage, then, rank, text, "ConnectionError", (caller,))
+        caller = (
+            sdk.Frame(own.script, 212, "<module>", "main()"),
+            sdk.Frame(own.script, 171, "main", "start_step = load_checkpoint(model, optimizer)", True),
+            sdk.Frame(
+                own.script, 112, "load_checkpoint", "content = bucket.object(shard).get_reader().read_all()", True
+            ),
+        )
+        job.sdk_warning(then, rank, "All retries exhausted; request failed", "ERROR")
+        job.raise_on(then + 2 * MS, rank, sdk.exhausted(own, caller, "ConnectionError", text))
         ended = job.agents_end([Exit(rank, then + 700 * MS, 1)], then + 700 * MS)
     else:
         frames = (
@@ -178,10 +186,10 @@ def validation_may_not_be_read(stage: Stage) -> Scenario:
 )
 def warns_and_continues(stage: Stage) -> Scenario:
     """A handler passes over each shard that fails, and all do: its proxy is gone (webdataset#308, StableCascade#25)."""
-    cluster, at, job = stage.cluster, stage.at, stage.job
+    cluster, at = stage.cluster, stage.at
     draw, proxy, over = stage.draw.child("handler"), stage.proxy_of(stage.culprit), over_at(stage)
     stage.open()
-    died = stage.mark(at - draw.span(90, 2_400), f"{proxy.name} is gone with its host")
+    died = stage.mark(at - draw.span(90, 2_400), f"kill -9 {proxy.name}, which is not started again")
     faults.kill(cluster, proxy, died)
     faults.leave_smap(cluster, proxy, died)
     absent = sorted(one for one in (stage.culprit, *readers(stage)) if stage.proxy_of(one) is proxy)
@@ -193,7 +201,6 @@ def warns_and_continues(stage: Stage) -> Scenario:
                 pipelines.shard_skipped(stage, then, rank, proxy, _shard(draw), handle)
                 then += seconds(31.5) + draw.span(10, 90)
     stage.hang(at + 340 * MS, *absent)
-    job.note(at - 20 * MS, 0, f"epoch goes on at step {stage.step}", line=134)
     made = stage.guilty("data_loading_stall", proxy, also=("storage_io", "network"))
     return stage.close(
         "Some shards are broken for years, so the handler was told to go on.",
@@ -201,7 +208,7 @@ def warns_and_continues(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, lead_s=60.0, without=("mountpath_before", "disk_busy", "loader_fallbacks"))
+@kind(reads=True, hangs=False, lead_s=60.0, without=("mountpath_before", "disk_busy", "loader_fallbacks"))
 def transform_meets_failing_disk(stage: Stage) -> Scenario:
     """Reads fail on a disk until it is given up; MONAI names a transform (MONAI#3604, #6162; aistore docs/fshc)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -213,7 +220,7 @@ def transform_meets_failing_disk(stage: Stage) -> Scenario:
         aistroubles.not_readable(cluster, victim, at + seconds(after) + draw.span(1, 9), name, False)
     given_up = at + draw.span(8_900, 13_000)
     disk.lose_mountpath(cluster, victim, given_up, victim.mountpaths[0], victim.disks[0], draw.between(40, 140))
-    for other, after in zip(readers(stage), (1.3, 4.1, 19.5, 24.8), strict=False):
+    for other, after in zip(readers(stage), (1.3, 4.1, 13.2, 15.4), strict=False):
         then, missed = at + seconds(after) + draw.span(1, 900), f"volumes/case-{draw.whole(0, 9_999):04d}/seg.nii.gz"
         if then < given_up:
             text = aistroubles.not_readable(cluster, victim, then, missed, False)
@@ -230,8 +237,9 @@ def transform_meets_failing_disk(stage: Stage) -> Scenario:
     caller = pipelines.applied(stage, sdk.Frame("/workspace/asr/volumes.py", 48, "__call__", read, True))
     cause = sdk.http_failure(job, 404, "Not Found", url, failure, caller)
     pipelines.in_transform(stage, then + 4 * MS, rank, cause, "volumes.FetchVolumed")
-    stage.hang(at + 340 * MS, rank)
+    ended = stage.job.agents_end([Exit(rank, then + 700 * MS, 1)], then + 700 * MS)
     return stage.close(
         "The drive was on the list of those to be replaced next week.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "data", "software")),),
+        until=ended,
     )

@@ -19,7 +19,7 @@ from fixtures.generator.torchrun import Exit
 kind = kinds_of("training", "thirteenth")
 
 
-@kind(reads=True)
+@kind(reads=True, hangs=False)
 def samples_do_not_stack(stage: Stage) -> Scenario:
     """Samples of a batch have two shapes, and are to be stacked (pytorch#116558, SimpleTuner#59)."""
     stage.open()
@@ -43,7 +43,8 @@ def samples_do_not_stack(stage: Stage) -> Scenario:
     )
     text = f"stack expects each tensor to be equal size, but got [{usual}] at entry 0 and [{odd}] at entry "
     in_worker(stage, at, rank, "RuntimeError", f"{text}{draw.whole(1, 15)}", frames)
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, at, rank)
+    unrest.hung_up_on(stage)
     also = ("data",)
     return stage.close(
         "A source of other recordings was mixed in without the step that cuts them.",
