@@ -1,11 +1,10 @@
-"""What loaders and checkpoints above AIStore print when reads and writes fail: lhotse, WebDataset, datasets, torch."""
+"""What loaders and checkpoints above AIStore print when reads and writes fail: lhotse, streamed batches, torch."""
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
+from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from fixtures.generator import sdk
-from fixtures.generator.draw import HEX
 from fixtures.generator.model import Node
 from fixtures.generator.moment import MS
 from fixtures.generator.stage import Stage
@@ -56,63 +55,19 @@ def tar_stream_broken(stage: Stage, at: int, rank: int, got: int) -> None:
     in_worker(stage, at, rank, "urllib3.exceptions.ProtocolError", text, frames)
 
 
-def stream_disconnected(stage: Stage, at: int, rank: int, attempt: int) -> None:
-    """The library datasets has lost a file that it streams; its logger prints the bare words."""
-    stage.job.say(at, rank, f"Got disconnected from remote data host. Retrying in 5sec [{attempt}/20]")
-
-
-def stream_given_up(stage: Stage, at: int, rank: int, url: str) -> None:
-    """The library datasets has tried twenty times; what it met last is told first."""
-    site = stage.job.job.build["site"]
-    first = sdk.Raised(
-        (
-            sdk.Frame(f"{site}/datasets/utils/file_utils.py", 829, "read_with_retries", "out = read(*args, **kwargs)"),
-            sdk.Frame(f"{site}/fsspec/implementations/http.py", 606, "async_fetch_range", "r.raise_for_status()"),
-            sdk.Frame(f"{site}/aiohttp/client_reqrep.py", 629, "raise_for_status", "raise ClientResponseError("),
-        ),
-        f"aiohttp.client_exceptions.ClientResponseError: 404, message='Not Found', url='{url}'",
-        sdk.DIRECT,
-    )
-    caller = fetch_frames(
-        stage,
-        "sample = next(self.stream)",
-        sdk.Frame(f"{site}/datasets/iterable_dataset.py", 2270, "__iter__", "for key, example in ex_iterable:"),
-        sdk.Frame(
-            f"{site}/datasets/utils/file_utils.py",
-            841,
-            "read_with_retries",
-            'raise ConnectionError("Server Disconnected") from disconnect_err',
-        ),
-    )
-    raised = sdk.Raised(caller, "ConnectionError: Server Disconnected")
-    stage.job.raise_on(at, rank, sdk.traceback(first, raised))
-
-
-def shard_left_out(stage: Stage, at: int, rank: int, url: str, status: tuple[int, str]) -> None:
-    """WebDataset is told to warn and go on: curl's own line, then a warning of Python."""
-    job, command = stage.job, f"curl -sSL {url}"
-    job.say(at, rank, f"curl: ({status[0]}) {status[1]}")
-    handle = f"0x7f{stage.draw.child('left out', rank, at).token(10, HEX)}"
-    told = (
-        f"OSError(\"(('{command}',), {{'shell': True, 'bufsize': 8192}}): exit {status[0]} (read) {{}}\", "
-        f"<webdataset.gopen.Pipe object at {handle}>, 'pipe:{command}')"
-    )
-    place = f"{job.job.build['site']}/webdataset/handlers.py:37"
-    job.say(at + 3 * MS, rank, f"{place}: UserWarning: {told}\n  warnings.warn(repr(exn))")
-
-
-def no_samples_found(stage: Stage, at: int, rank: int) -> None:
-    """WebDataset has been through all shards of a loader process and has not one sample."""
+def tar_stream_timed_out(stage: Stage, at: int, rank: int, node: Node) -> None:
+    """A streamed batch has no next entry for longer than its client waits: host and port, no address of a batch."""
     site = stage.job.job.build["site"]
     frames = (
-        sdk.Frame(f"{site}/webdataset/pipeline.py", 105, "iterator", "yield from self.iterator1()"),
-        sdk.Frame(f"{site}/webdataset/compat.py", 318, "check_empty", "raise ValueError("),
+        sdk.Frame(
+            f"{site}/aistore/pytorch/batch_iter_dataset.py", 96, "__iter__", "for moss_out, data in batch.get():"
+        ),
+        sdk.Frame(f"{site}/aistore/sdk/batch/extractor/tar_stream_extractor.py", 66, "extract", "for tarinfo in tar:"),
+        sdk.Frame(f"{PYTHON}/tarfile.py", 562, "__read", "buf = self.fileobj.read(self.bufsize)"),
+        sdk.Frame(f"{site}/urllib3/response.py", 754, "_error_catcher", "raise ReadTimeoutError("),
     )
-    text = (
-        "No samples found in dataset; perhaps you have fewer shards than workers.\n"
-        "Turn off using empty_check=False in the WebDataset constructor."
-    )
-    in_worker(stage, at, rank, "ValueError", text, frames)
+    text = f"HTTPConnectionPool(host='{node.address}', port={node.ports[0]}): Read timed out."
+    in_worker(stage, at, rank, "urllib3.exceptions.ReadTimeoutError", text, frames)
 
 
 def shards_not_loaded(stage: Stage, at: int, missing: dict[int, str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.requests import one_object
+from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -94,17 +95,18 @@ def unknown_since_its_update(stage: Stage) -> Scenario:
     )
 
 
-def _turned_away(stage: Stage, rank: int, draw: Draw) -> None:
-    """A rank is told 429 by its proxy, six times in a minute and a half, and gives up."""
+def _turned_away(stage: Stage, rank: int, draw: Draw) -> int:
+    """A rank is told 429 by its proxy, six times in a minute and a half, and gives up; when that is."""
     proxy, name = stage.proxy_of(rank), utterance(draw)
     over = stage.at + seconds(TRIES_S[-1]) + draw.span(4, 40)
     path = f"/v1/objects/{stage.bucket}/{name}?provider=ais"
     text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.too_many(429))
     caller = sdk.main_frames(stage.job.job, stage.step, *one_object(stage))
     stage.job.raise_on(over, rank, sdk.exhausted(stage.job.job, caller, "RetryError", text))
+    return over
 
 
-@kind(reads=True, min_timeout_s=120, lead_s=60.0)
+@kind(reads=True, hangs=False, min_timeout_s=120, lead_s=60.0)
 def front_limit_too_low(stage: Stage) -> Scenario:
     """A bucket is given a limit of its own: proxies answer 429 and say nothing (aistore docs/rate_limit)."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
@@ -118,7 +120,6 @@ def front_limit_too_low(stage: Stage) -> Scenario:
         spent = draw.pick((6.1, 6.1, 18.2, 18.3))
         if late - seconds(spent) > began:
             stage.job.note(late, other, f"slow read: {spent:.1f} s for {url}", "W", 80)
-    _turned_away(stage, rank, draw.child("culprit"))
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, _turned_away(stage, rank, draw.child("culprit")), rank)
     made = of_all(stage.guilty("storage_io", stage.victim, also=("data_loading_stall", "infrastructure")))
     return stage.close("Another team was to be slowed down, and somebody took the wrong bucket.", (made,))

@@ -8,30 +8,31 @@ from benchmarks.accuracy.generate.faults.callers import loader_timed_out, missin
 from benchmarks.accuracy.generate.faults.fetchers import (
     falls_back,
     sequential_failed,
-    stream_disconnected,
-    stream_given_up,
     tar_stream_broken,
+    tar_stream_timed_out,
 )
 from benchmarks.accuracy.generate.faults.requests import HANDLES, object_path, retries
+from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aisobjects, chains, sdk
+from fixtures.generator import aispassages as passages
 from fixtures.generator import aisquiet as quiet
 from fixtures.generator.aislog import Say
 from fixtures.generator.draw import Draw
-from fixtures.generator.model import Node, Scenario
+from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "thirteenth")
 
 
-@kind(reads=True, lead_s=60.0, without=(*RESTARTS, "kalive_hiccup"))
+@kind(reads=True, hangs=False, lead_s=60.0, without=(*RESTARTS, "kalive_hiccup"))
 def fallback_meets_the_same_target(stage: Stage) -> Scenario:
-    """A target is gone, lhotse asks for objects one by one, and one of them is there (lhotse batch_loader, PR 1549)."""
+    """A target is gone, lhotse asks for objects one by one, and one of them is there (lhotse PR 1566, batch_loader)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("fallback")
     stage.open()
@@ -55,16 +56,16 @@ def fallback_meets_the_same_target(stage: Stage) -> Scenario:
         missing = aisobjects.not_there(cluster, owner, then, name)
         why = missing_text(stage, then, rank, owner, name, missing)
     sequential_failed(stage, then + 5 * MS, rank, name, why)
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, then + 7 * MS, rank)
     return stage.close(
         "The way out of a failed batch leads to the same targets; Kubernetes waits for the volumes of the lost one.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "network")),),
     )
 
 
-@kind(reads=True, lead_s=60.0, without=(*RESTARTS, "kalive_hiccup"))
+@kind(reads=True, hangs=False, lead_s=60.0, without=(*RESTARTS, "kalive_hiccup"))
 def batch_breaks_in_mid_chunk(stage: Stage) -> Scenario:
-    """Who assembles a batch is killed for its memory as it streams (aistore docs/get_batch; urllib3 issue 2649)."""
+    """Who assembles a batch is killed for its memory as it streams (aistore docs/get_batch, streaming)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("mid chunk")
     stage.open()
@@ -74,13 +75,13 @@ def batch_breaks_in_mid_chunk(stage: Stage) -> Scenario:
     faults.kill(cluster, victim, died)
     faults.reconnects(cluster, victim, died, died + seconds(9))
     tar_stream_broken(stage, at, rank, draw.whole(0, 16_300))
-    for other, after in zip(readers(stage), (0.7, 1.9, 3.8), strict=False):
-        then, designated = at + seconds(after) + draw.span(1, 400), stage.other_target(victim, draw.whole(0, 99))
+    for other, after in zip(readers(stage), (0.04, 0.2, 0.41), strict=False):
+        then, designated = at + seconds(after) + draw.span(1, 90), stage.other_target(victim, draw.whole(0, 99))
         got = draw.whole(2, 30)
         chains.cut_off_stream(stage, then, designated, victim, other, got, 48)
         stage.job.note(then + 6 * MS, other, f"get-batch ended after {got} of 48 entries, asking for the rest", "W", 99)
     faults.start_again(cluster, victim, died + draw.span(9_000, 14_000))
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, at, rank)
     return stage.close(
         "Batches of long recordings are held in memory until they can be sent in order.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "network")),),
@@ -96,7 +97,7 @@ def _denied(stage: Stage, at: int, error: str, many: int, draw: Draw) -> None:
         stage.cluster.say(node, then, Say("I", "tgtobj:905", text))
 
 
-@kind(reads=True, lead_s=60.0)
+@kind(reads=True, hangs=False, lead_s=60.0)
 def batches_denied_behind(stage: Stage) -> Scenario:
     """The key to the cloud was rotated and batches have too many soft errors (aistore docs/get_batch)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
@@ -111,7 +112,7 @@ def batches_denied_behind(stage: Stage) -> Scenario:
         cluster.count(draw.pick(cluster.targets), then, getbatch_n=1, getbatch_obj_n=36 - lost)
         cluster.count(draw.pick(cluster.targets), then, err_soft_getbatch_n=lost)
         stage.job.note(then + 9 * MS, who, f"get-batch: {lost} of 36 entries are missing, left out", "W", 102)
-    for other, after in zip(readers(stage), (-0.4, 0.5, 1.7), strict=False):
+    for other, after in zip(readers(stage), (-2.1, -0.9, 0.2), strict=False):
         then = at + seconds(after) + draw.span(1, 200)
         _denied(stage, then, error, 9, draw)
         failed = chains.soft_limit(stage, then, stage.other_target(victim, draw.whole(0, 99)), other)
@@ -119,12 +120,12 @@ def batches_denied_behind(stage: Stage) -> Scenario:
     _denied(stage, at, error, 9, draw)
     failed = chains.soft_limit(stage, at, victim, rank)
     stage.job.raise_on(at + 6 * MS, rank, failed.traceback)
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, at + 6 * MS, rank)
     made = of_all(stage.guilty("storage_io", victim, also=("data_loading_stall", "data")))
     return stage.close("Keys are rotated every ninety days; the secret of the pods is copied by hand.", (made,))
 
 
-@kind(reads=True, min_timeout_s=90, lead_s=60.0)
+@kind(reads=True, hangs=False, min_timeout_s=90, lead_s=60.0)
 def source_asks_to_slow_down(stage: Stage) -> Scenario:
     """The cloud says 503 and targets wait and ask again, without a line (aistore docs/rate_limit, reactive)."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
@@ -138,44 +139,35 @@ def source_asks_to_slow_down(stage: Stage) -> Scenario:
         node = draw.pick(cluster.targets)
         place = f"{node.url(0)}/v1/objects/{stage.bucket}/{name}"
         stage.job.note(late, other, f"slow read: {draw.between(14, 44):.1f} s to the first byte of {place}", "W", 80)
-    loader_timed_out(stage, at + seconds(limit) + draw.span(3, 40), rank, limit)
-    stage.hang(at + 340 * MS, rank)
+    over = at + seconds(limit) + draw.span(3, 40)
+    loader_timed_out(stage, over, rank, limit)
+    exits(stage, over, rank)
     made = of_all(stage.guilty("data_loading_stall", stage.victim, also=("storage_io", "network")))
     return stage.close("A new prefix has one partition in the cloud, and all hosts begin with it.", (made,))
 
 
-@kind(reads=True, min_timeout_s=180, lead_s=60.0, without=(*RESTARTS, "kalive_hiccup"))
-def stream_of_datasets_disconnects(stage: Stage) -> Scenario:
-    """A target is gone; the library datasets asks twenty times for its shard (huggingface/datasets#5374, #6172)."""
+@kind(reads=True, hangs=False, lead_s=60.0, without=("disk_busy", "mountpath_before"))
+def stream_times_out_between_entries(stage: Stage) -> Scenario:
+    """A disk resets itself; streamed batches lack an entry for as long as a client waits (lhotse PR 1549)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw = stage.draw.child("disconnects")
+    draw, number = stage.draw.child("between"), stage.draw.child("disk").whole(0, len(stage.victim.disks) - 1)
     stage.open()
-    died = stage.mark(at - draw.span(60, 900), f"the host of {victim.name} is switched off")
-    faults.kill(cluster, victim, died)
-    left = faults.leave_smap(cluster, victim, died)
-
-    def asks(who: int, since: int, many: int) -> str:
-        """A reader repeats a read; once the map has changed it is sent to a target that does not have the shard."""
-        shard, owner = f"data/train-{draw.whole(0, 899):05d}.parquet", _heir(stage, draw)
-        for attempt in range(1, many + 1):
-            then = since + (attempt - 1) * (5 * SEC + 9 * MS)
-            if then > left:
-                aisobjects.not_there(cluster, owner, then - 2 * MS, shard)
-            stream_disconnected(stage, then, who, attempt)
-        return f"{owner.url(0)}/v1/objects/{stage.bucket}/{shard}"
-
-    for other in readers(stage)[: draw.whole(1, 3)]:
-        asks(other, at + draw.span(300, 9_000), draw.whole(9, 15))
-    url = asks(rank, at, 20)
-    stream_given_up(stage, at + 20 * (5 * SEC + 9 * MS), rank, url)
-    stage.hang(at + 340 * MS, rank)
-    made = stage.guilty("storage_io", victim, also=("data_loading_stall", "network"))
-    return stage.close("A breaker of the rack has tripped; what was on the host has no second copy.", (made,))
-
-
-def _heir(stage: Stage, draw: Draw) -> Node:
-    """A target that is asked for what the lost one held."""
-    return stage.other_target(stage.victim, draw.whole(0, 99))
+    began = stage.mark(at - draw.span(24_000, 39_000), f"the controller of a disk of {victim.name} resets itself")
+    passages.controller_resets(cluster, victim, began, at + seconds(40), number, draw)
+    for other, after in zip(readers(stage), (-6.2, -3.1, -1.4, 0.2), strict=False):
+        then, designated = at + seconds(after) + draw.span(1, 300), stage.other_target(victim, draw.whole(0, 99))
+        got, wid = draw.whole(3, 33), cluster.wid(stage.proxy_of(other), draw)
+        quiet.client_gave_up(cluster, designated, then + draw.span(20, 900), wid, stage.client(other), got)
+        said = f"get-batch: read timed out after {got} of 36 entries ({designated.url(0)}), asking for the rest"
+        stage.job.note(then, other, said, "W", 99)
+    designated, wid = stage.other_target(victim, draw.whole(0, 99)), cluster.wid(stage.proxy_of(rank), draw)
+    quiet.client_gave_up(cluster, designated, at + draw.span(20, 600), wid, stage.client(rank), draw.whole(3, 33))
+    tar_stream_timed_out(stage, at, rank, designated)
+    exits(stage, at, rank)
+    return stage.close(
+        "A client waits as long as a target does before it gives an entry up, and so both give up at once.",
+        (stage.guilty("data_loading_stall", victim, also=("storage_io", "network")),),
+    )
 
 
 @kind(reads=True, hangs=False, slurm=True, lead_s=60.0, without=("low_space",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.requests import object_path
+from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -118,12 +119,12 @@ def _tolerates(stage: Stage, at: int, rank: int, count: str, draw: Draw) -> None
     stage.job.note(at + 6 * MS, rank, said, "W", 92)
 
 
-@kind(reads=True, uptime=True, lead_s=60.0, without=("mountpath_before", *RESTARTS))
+@kind(reads=True, hangs=False, uptime=True, lead_s=60.0, without=("mountpath_before", *RESTARTS))
 def disk_given_up_last_night(stage: Stage) -> Scenario:
     """A disk was given up in the night and had no copies: alerts are left of it (aistore docs/fshc, disk-fault)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, tolerated = stage.draw.child("last night"), stage.draw.child("tolerated").pick((8, 10, 16))
-    until = at + seconds(stage.params.timeout_s + 60)
+    until = at + seconds(70)
     stage.mark(quiet.lost_a_disk_before(cluster, victim, until, draw), f"{victim.name} has given a disk up before")
     stage.open()
     first = stage.job.begin + seconds(9)
@@ -139,7 +140,7 @@ def disk_given_up_last_night(stage: Stage) -> Scenario:
     designated = stage.other_target(victim, draw.whole(0, 99))
     failed = chains.missing_entry(stage, at, designated, victim, utterance(draw))
     stage.job.raise_on(at + 8 * MS, rank, failed.traceback)
-    stage.hang(at + 340 * MS, rank)
+    exits(stage, at + 8 * MS, rank)
     return stage.close(
         "The bucket has no mirror; what was on the disk is to be uploaded again, and a ticket says so.",
         (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.fetchers import shards_not_loaded, upload_of_before
 from benchmarks.accuracy.generate.faults.requests import HANDLES
+from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisdisk as disk
@@ -21,7 +22,7 @@ RESET = "('Connection aborted.', ConnectionResetError(104, 'Connection reset by 
 GIB_PER_S = 0.28
 
 
-@kind(culprit=0, lead_s=90.0, without=("tenant_out_of_space", "low_space"))
+@kind(culprit=0, hangs=False, lead_s=90.0, without=("tenant_out_of_space", "low_space"))
 def upload_of_before_has_failed(stage: Stage) -> Scenario:
     """An upload in the background finds no room and is told with the next one (pytorch#159374; orbax issue 605)."""
     cluster, victim, at, job = stage.cluster, stage.victim, stage.at, stage.job
@@ -34,12 +35,12 @@ def upload_of_before_has_failed(stage: Stage) -> Scenario:
     name = f"{job.job.task}/step={before}.pt"
     job.note(sent, 0, f"checkpoint of step {before} is written in the background: ais://checkpoints/{name}", line=123)
     full = stage.mark(sent + draw.span(2_000, 9_000), f"{victim.name} runs out of space")
-    disk.out_of_space(cluster, victim, full, at + seconds(min(stage.params.timeout_s, 120)), space)
+    disk.out_of_space(cluster, victim, full, at + seconds(60), space)
     disk.put_rejected(cluster, victim, full + 4 * MS, f"/v1/objects/checkpoints/{name}", space)
     job.note(at - 5 * MS, 0, f"waiting for the checkpoint of step {before} before that of {stage.step}", line=115)
     told = upload_of_before(stage, victim, sent, f"/v1/objects/checkpoints/{name}", space.error)
     job.raise_on(at, 0, told)
-    stage.hang(at + 340 * MS, 0)
+    exits(stage, at, 0)
     return stage.close(
         "The upload runs in a thread of its own; the program looks at its result when it needs the thread again.",
         (stage.guilty("storage_io", victim),),
