@@ -24,7 +24,8 @@ from fixtures.generator.trainend import JobRun
 HELD = sorted(
     kind.name
     for kind in KINDS.values()
-    if kind.held in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
+    if kind.held
+    in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
 )
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -34,6 +35,7 @@ GREETING += "|Distributed init: |Sampling by language|torch_dtype"
 GREETING += "|Root gang initialized|Apply torch DistributedDataParallel|Start training loop"
 GREETING += r"|cdb=None|Monkey patch _flash_attention_forward|Create optimizer time"
 GREETING += r"|torchcodec|success bind process to numa node"
+GREETING += "|init_process_group: rank|Starting rank=|initialize distributed rank"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -63,7 +65,8 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+    "part",
+    ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
 )
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
@@ -75,7 +78,8 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+    "part",
+    ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
 )
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
@@ -256,6 +260,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("lavis", r"2026-09-14 10:20:00,000 \[WARNING\] late"),
         ("lerobot", r"WARNING 2026-09-14 10:20:00       loop\.py:7 late"),
         ("xtuner", r"\[XTuner\]\[RANK 3\]\[2026-09-14 10:20:00\]\[WARNING\] late"),
+        ("primus", r"\[20260914 10:20:00\]\[rank-3/8\]\[WARNING\]  \[-{29}loop\.py:7\] : late"),
+        ("dit", r"\[\x1b\[34m2026-09-14 10:20:00\x1b\[0m\] late"),
+        ("monai", r"2026-09-14 10:20:00,000 - loop - WARNING - late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox", "lavis"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit"),
             )
             if name in self.styles
         )
@@ -61,6 +61,8 @@ _ELEVENTH_AIS = ("4.2.rc4", "4.4.rc3", "5.0.rc3", "5.3.rc2")
 _ELEVENTH_TORCH = ("2.5-ngc", "2.6-glog", "2.10-conda", "2.12-ngc")
 _TWELFTH_AIS = ("4.0.rc4", "4.5.rc3", "4.8.rc3", "5.2.rc3")
 _TWELFTH_TORCH = ("2.3-glog", "2.7-conda", "2.11-ngc", "2.13-rocm")
+_THIRTEENTH_AIS = ("4.1.rc4", "4.7.rc3", "5.0.rc1", "5.1.rc3")
+_THIRTEENTH_TORCH = ("2.4-glog", "2.6-ngc", "2.9-conda", "2.12-rocm")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -74,12 +76,14 @@ _HELD_AIS = (
     *_TENTH_AIS,
     *_ELEVENTH_AIS,
     *_TWELFTH_AIS,
+    *_THIRTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
     *(*_SIXTH_TORCH, *_SEVENTH_TORCH, *_EIGHTH_TORCH, *_NINTH_TORCH, *_TENTH_TORCH),
     *_ELEVENTH_TORCH,
     *_TWELFTH_TORCH,
+    *_THIRTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -120,6 +124,14 @@ PARTS: dict[str, Part] = {
     ),
     "twelfth": Part(
         "held back as the twelfth", ("twelfth",), 0.8, _TWELFTH_AIS, _TWELFTH_TORCH, ("lavis", "lerobot", "xtuner")
+    ),
+    "thirteenth": Part(
+        "held back as the thirteenth",
+        ("thirteenth",),
+        0.8,
+        _THIRTEENTH_AIS,
+        _THIRTEENTH_TORCH,
+        ("primus", "dit", "monai"),
     ),
 }
 

@@ -53,6 +53,8 @@ NAMELESS = (
     "verl",
     "lavis",
     "lerobot",
+    "dit",
+    "monai",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
