@@ -62,8 +62,9 @@ def _unknown(connection: duckdb.DuckDBPyConnection, which: str, failure_ids: lis
 
 def _covered(connection: duckdb.DuckDBPyConnection) -> doc.Covered:
     jobs = _all(connection, doc.CoveredJob, _COVERED_JOB, None)
+    faults = _all(connection, doc.CoveredFault, _COVERED_FAULT, None)
     (seen,) = _records(connection, _COVERED_NODE, None)
-    return doc.Covered(jobs=jobs, **seen)
+    return doc.Covered(jobs=jobs, faults=faults, **seen)
 
 
 def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str | None) -> list[dict[str, Any]]:
@@ -334,7 +335,23 @@ select
         select arg_max(n.role || ' ' || n.node_id || ' ' || k.broke_words
             || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC'), (n.weight, -n.started_ns, n.node_id))
         from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
-    ) as worst_fault
+    ) as worst_fault,
+    (select count(*) from get_batch_chain where wid_count > 0)::integer as broken_chain_count,
+    (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count
+"""
+_COVERED_FAULT = """
+select statement, path, line_no
+from (
+    select n.role || ' ' || n.node_id || ' ' || k.broke_words
+            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC') as statement,
+        i.path, n.line_no, n.started_ns, n.node_id, n.weight
+    from node_fault as n
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    left join ingested_file as i on i.file_id = n.file_id
+    where n.weight >= 0.5
+    order by n.weight desc, n.started_ns, n.node_id, k.fault_kind limit 8
+)
+order by started_ns, node_id, statement
 """
 _APART = """
 select job_id, ranks, is_still, is_moved, statement, path, line_no

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 
-from aiscorr.report.without_failure import Covered, CoveredJob, StandingApart
+from aiscorr.report.without_failure import Covered, CoveredFault, CoveredJob, StandingApart
 
-__all__ = ["Covered", "CoveredJob", "StandingApart"]
+__all__ = ["Covered", "CoveredFault", "CoveredJob", "StandingApart"]
 
 SCHEMA = "aiscorr.report/1"
 

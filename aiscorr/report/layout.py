@@ -68,10 +68,24 @@ def no_failure(report: doc.Report) -> list[Block]:
     more = f" and {len(covered.node_ids) - _MANY} more" if len(covered.node_ids) > _MANY else ""
     names = ", ".join(covered.node_ids[:_MANY]) + more if covered.node_ids else "no log of any is at hand"
     items.append(f"AIStore nodes: {names}")
-    if covered.fault_count:
-        worst = f", the heaviest: {covered.worst_fault}" if covered.worst_fault else ""
-        items.append(f"AIStore's own faults in these logs: {covered.fault_count}{worst} (aiscorr query @faults)")
-    return [Paragraph(NO_FAILURE), Bullets(tuple((item, "") for item in items))]
+    blocks: list[Block] = [Paragraph(NO_FAILURE), Bullets(tuple((item, "") for item in items))]
+    return [*blocks, *_own_faults(covered)]
+
+
+def _own_faults(covered: doc.Covered) -> list[Block]:
+    """What was wrong with AIStore by itself, where no job is known to have felt it."""
+    blocks: list[Block] = []
+    if covered.faults:
+        count = len(covered.faults)
+        which = "" if count == covered.fault_count else f", the {count} heaviest of {covered.fault_count}"
+        blocks.append(Paragraph(f"AIStore's own faults in these logs{which} (aiscorr query @faults):"))
+        places = ("" if one.path is None else f"{one.path}:{one.line_no}" for one in covered.faults)
+        blocks.append(Bullets(tuple(zip((one.statement for one in covered.faults), places, strict=True))))
+    if covered.broken_chain_count:
+        count, chains = covered.broken_request_count, covered.broken_chain_count
+        requests = f"{count} x-get-batch request{'s' * (count > 1)} broke, in {chains} chain{'s' * (chains > 1)}"
+        blocks.append(Paragraph(f"{requests} (aiscorr query @chains)."))
+    return blocks
 
 
 def _job(job: doc.CoveredJob) -> str:

@@ -33,10 +33,26 @@ class CoveredJob:
 
 
 @dataclass(frozen=True)
+class CoveredFault:
+    """A fault of an AIStore node that a client may have felt, and the line that says so."""
+
+    statement: str
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
 class Covered:
-    """What logs are at hand where no failure was found; faults are AIStore's own that a client may have felt."""
+    """What logs are at hand where no failure was found; faults are AIStore's own that a client may have felt.
+
+    `faults`: the heaviest of them, in order of time. `broken_request_count`: x-get-batch requests that broke, in
+    `broken_chain_count` chains.
+    """
 
     jobs: tuple[CoveredJob, ...]
     node_ids: tuple[str, ...]
     fault_count: int
     worst_fault: str | None
+    faults: tuple[CoveredFault, ...]
+    broken_chain_count: int
+    broken_request_count: int
