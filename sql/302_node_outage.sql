@@ -30,7 +30,7 @@ own as (
 ),
 logs as (
     select cluster, max(utc_ns) as last_ns
-    from ais_event
+    from line
     group by cluster
 ),
 span as (

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: node_fault
 -- empty without: failure_case
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began. Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began later has borne it since its start). Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -33,6 +33,7 @@ faulty as (
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
         case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s,
+        (f.stall_ns - greatest(n.started_ns, coalesce(epoch_ns(j.started_at), n.started_ns))) / 1e9 as borne_s,
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
@@ -73,7 +74,7 @@ select
         when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
         when is_asked then greatest(weight, stale_weight) * 0.98
         when fault_kind = 'stale_membership' then stale_weight
-        else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (lag_s - bite_s) / (3 * bite_s)))
+        else weight * time_weight * greatest(case when is_silent then 0.3 when has_error then 0.85 else 0.75 end, least(1.0, 1.0 - (borne_s - bite_s) / (3 * bite_s)))
     end as score,
     lag_s,
     file_id, line_no, client_file_id, client_line_no
