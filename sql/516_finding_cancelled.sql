@@ -1,10 +1,10 @@
--- Somebody or the scheduler cancelled the job while it went on, and nothing had failed before.
+-- Somebody or the scheduler cancelled the job while it went on, and nothing had failed before: it may have crawled.
 -- grain: one row a failure
--- reads: failure_lead, failed_attempt, failure_signal, step_slowdown
+-- reads: failure_lead, failed_attempt, failure_signal, step_slowdown, storage_crawl
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A job that had become slow may have been cancelled for that.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A job that had become slow may have been cancelled for that; where AIStore kept it waiting, that was AIStore's.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
@@ -16,20 +16,22 @@ select
     f.failure_id,
     'cancelled' as finding,
     case when not a.is_cancelled then 'quiet' when coalesce(f.absent_count, 0) > 0 then 'blind' else 'fired' end as state,
-    'infrastructure' as failure_class,
-    'cancelled' as failure_kind,
-    case when s.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
-    null::varchar as node_id,
+    case when c.is_felt then 'data_loading_stall' else 'infrastructure' end as failure_class,
+    case when c.is_felt then 'cancelled_crawling' else 'cancelled' end as failure_kind,
+    case when c.is_felt then 'guilty' when s.failure_id is null and c.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
+    case when c.is_felt then c.node_id end as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    0.85 as score,
-    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed before' || case when s.failure_id is null then '' else ', but it had become slow' end as statement,
+    case c.crawl when 'slow_reads' then 0.75 else 0.85 end as score,
+    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed before' || case when s.failure_id is not null then ', but it had become slow' when c.is_felt then ', but it crawled' else '' end || coalesce('; ' || c.words, '') as statement,
     list_filter([
         {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
-        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
+        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
+        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' else 'the statistics of the target that waited longest' end}
     ], lambda p: p.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
+left join storage_crawl as c on c.failure_id = f.failure_id
