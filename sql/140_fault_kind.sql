@@ -44,6 +44,7 @@ from (
         ('misplaced_removed', 0.25, true, false, true, 'had removed misplaced objects (cleanup)', 'had removed misplaced objects (cleanup)', 'Let a rebalance finish before a cleanup removes what it calls misplaced; put back what is gone.'),
         ('certificate', 0.75, false, false, true, 'had an expired certificate', 'had an expired certificate', 'Renew the certificate on all nodes and load it.'),
         ('unexplained', 0.62, false, false, false, 'printed errors that no rule knows', 'printed errors that no rule knows', 'Read these lines; a pattern of your own (patterns in aiscorr.toml) gives them a meaning.'),
+        ('slow_reads', 0.85, false, false, false, 'served reads far slower than before and than its peers', 'served reads far slower than before and than its peers', 'Look at the node''s disks (iostat, SMART), the speed and the errors of its network link (ethtool), and what else runs on its host.'),
         ('pressure', 0.65, false, false, false, 'was overloaded', 'was overloaded', 'The node delayed requests under load: look at disk utilisation, CPU and memory at that time.'),
         ('handler_panic', 0.62, false, false, false, 'panicked in a request handler', 'panicked in a request handler', 'Read the panic and its stack in the stderr copy, and file it with the AIStore version.'),
         ('cut', 0.5, false, false, false, 'was cut off', 'was cut off', 'Connections to the node broke while it lived: look at the network between the nodes.'),

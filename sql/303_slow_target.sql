@@ -1,0 +1,66 @@
+-- A span in which a target served reads far slower than before, and than the other targets did at that time.
+-- grain: one row a target and span
+-- reads: counter_delta, threshold
+-- stored: yes
+-- empty without: counter_delta where counter = 'get.ns.total'
+-- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. A reader that reads slowly slows all targets alike, and one that stands still ends its reads with an error, which is not counted here: so what only one target shows is its disk, its network or its host. Reads that waited for a remote backend are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
+create or replace view slow_target as
+with rate as (
+    select
+        cluster, node_id, previous_ns, utc_ns, file_id, line_no,
+        sum(delta) filter (where counter = 'get.n') as read_count,
+        sum(delta) filter (where counter = 'get.ns.total') as took_ns,
+        sum(delta) filter (where counter = 'get.size') as byte_count,
+        coalesce(sum(delta) filter (where counter <> 'get.ns.total' and ends_with(counter, '.get.ns.total')), 0) as cold_ns
+    from counter_delta
+    where node_role = 'target' and delta > 0 and (counter in ('get.n', 'get.ns.total', 'get.size') or ends_with(counter, '.get.ns.total'))
+    group by cluster, node_id, previous_ns, utc_ns, file_id, line_no
+    having read_count > 0 and took_ns > 0 and byte_count > 0
+),
+beside as (
+    select r.cluster, r.node_id, r.utc_ns, sum(p.took_ns) / sum(p.byte_count) as peer_pace, sum(p.took_ns) / sum(p.read_count) as peer_ns
+    from rate as r
+    join threshold as c on c.name = 'crawl_s'
+    join rate as p on p.cluster = r.cluster and p.node_id <> r.node_id and p.utc_ns > r.previous_ns - r.took_ns / r.read_count and p.previous_ns < r.utc_ns
+    where r.read_count >= 3 and r.took_ns >= c.value * 1e9 * r.read_count and r.cold_ns < r.took_ns / 2
+    group by r.cluster, r.node_id, r.utc_ns
+    having count(distinct p.node_id) >= 2
+),
+placed as (
+    select r.*, r.took_ns / r.read_count as mean_ns, r.took_ns / r.byte_count as pace, b.peer_pace, b.peer_ns, f.value as factor, coalesce(pace >= f.value * b.peer_pace, false) as is_lame
+    from rate as r
+    join threshold as f on f.name = 'slow_target_factor'
+    left join beside as b on b.cluster = r.cluster and b.node_id = r.node_id and b.utc_ns = r.utc_ns
+),
+aged as (
+    select *,
+        sum(read_count) filter (where not is_lame) over before as before_count,
+        sum(took_ns) filter (where not is_lame) over before / before_count as usual_ns,
+        sum(took_ns) filter (where not is_lame) over before / sum(byte_count) filter (where not is_lame) over before as usual_pace
+    from placed
+    window before as (partition by cluster, node_id order by utc_ns rows between unbounded preceding and 1 preceding)
+),
+alone as (
+    select cluster, node_id, utc_ns, previous_ns - mean_ns::bigint as started_ns, mean_ns, case when before_count >= 3 then usual_ns end as usual_ns, peer_ns, read_count, file_id, line_no
+    from aged
+    where is_lame and case when before_count >= 3 then pace >= factor * usual_pace and mean_ns >= 2 * usual_ns else pace >= 10 * factor * peer_pace end
+),
+numbered as (
+    select a.*, sum(case when a.is_new then 1 else 0 end) over (partition by a.cluster, a.node_id order by a.utc_ns) as span_no
+    from (
+        select a.*, coalesce(a.started_ns - lag(a.utc_ns) over (partition by a.cluster, a.node_id order by a.utc_ns) > p.value * 1000000000, true) as is_new
+        from alone as a
+        join threshold as p on p.name = 'fault_gap_s'
+    ) as a
+)
+select
+    cluster, node_id,
+    min(started_ns) as started_ns,
+    min(utc_ns - mean_ns::bigint) as known_ns,
+    max(utc_ns) as ended_ns,
+    sum(read_count)::bigint as read_count,
+    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+    arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+    'reads took ' || round(sum(mean_ns * read_count) / sum(read_count) / 1e9)::bigint::varchar || ' s on average (' || sum(read_count)::bigint::varchar || ' in this time), ' || coalesce(round(arg_min(usual_ns, utc_ns) / 1e9, 1)::varchar || ' s before, ', '') || round(arg_min(peer_ns, utc_ns) / 1e9, 1)::varchar || ' s at the other targets' as text
+from numbered
+group by cluster, node_id, span_no
