@@ -24,6 +24,7 @@ from (
         ('storage_logs_partial', 'The client reports storage trouble; the logs of a few nodes, or of a cluster that may be another one, are at hand, and tie nothing to it.', 'the blind spots: the logs of the other nodes'),
         ('client_side_only', 'Only the client''s lines tell of storage trouble: no AIStore log covers the moment.', 'the AIStore logs of that time'),
         ('cancelled', 'The scheduler ended the job while it went on, without a reason; nothing had failed before.', 'who cancelled it: sacct -j JOB -o State,ExitCode (CANCELLED by UID)'),
+        ('tokens_refused', 'AIStore refused the tokens of several clients at once.', 'the key that AIStore verifies tokens with, and the AuthN server that signs them (ais auth)'),
         ('cancelled_crawling', 'The job was cancelled after it had crawled, and AIStore had kept it waiting.', 'the latencies of the targets (aiscorr query @counters), their disks, their network and the backend of the bucket'),
         ('entries_missing', 'A batch asked for more entries that are not in its bucket than it may miss (max_soft_errs).', 'the manifest beside ais ls BUCKET; err.soft.getbatch.n of the target'),
         ('evicted', 'Objects are gone from a target that had evicted objects (LRU) of a bucket without a backend.', 'ais bucket props show BUCKET lru; the capacity of the target'),

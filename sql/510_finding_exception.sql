@@ -3,15 +3,16 @@
 -- reads: failure_lead, unanswered_node, ais_event, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host.
+-- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all, or to find all signatures invalid, in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host.
 create or replace view finding_exception as
 with turned as (
-    select f.failure_id, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
+    select f.failure_id, any_value(k.kind) as kind, any_value(k.says) as says, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
     from failure_lead as f
-    join ais_event as e on e.cluster = f.cluster and e.severity = 'E' and e.utc_ns <= f.crash_latest_ns + 60000000000 and contains(e.text, 'token required')
-    where contains(f.crash_message, 'token required')
+    join (values ('token required', 'tokens_demanded', 'since the job began AIStore demands tokens, of others too'), ('token signature is invalid', 'tokens_refused', 'since the job began AIStore finds the signatures of others'' tokens invalid too')) as k(words, kind, says)
+        on contains(coalesce(f.crash_message, f.alike_message), k.words)
+    join ais_event as e on e.cluster = f.cluster and e.severity = 'E' and e.utc_ns <= coalesce(f.crash_latest_ns, f.stall_ns) + 60000000000 and contains(e.text, k.words)
     group by f.failure_id, f.started_ns, f.progress_ns
-    having count(distinct regexp_extract(e.text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1)) > 1 and min(e.utc_ns) > coalesce(f.progress_ns, f.started_ns + 60000000000)
+    having count(distinct regexp_extract(e.text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1)) > 1 and min(e.utc_ns) > f.started_ns + case when f.progress_ns is null then 60000000000 else 0 end
 ),
 named as (
     select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
@@ -25,7 +26,7 @@ named as (
 ),
 told as (
     select
-        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.file_id as turned_file_id, t.line_no as turned_line_no,
+        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '.') as cause_words,
@@ -42,7 +43,7 @@ select
     'exception' as finding,
     case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
-    case when turned_file_id is not null then 'tokens_demanded' else cause_pattern end as failure_kind,
+    coalesce(turned_kind, cause_pattern) as failure_kind,
     case
         when turned_file_id is not null then 'guilty'
         when named_node_id is not null or (remark_node_id is not null and not is_foreign) then 'undetermined'
@@ -68,7 +69,7 @@ select
         || ' failed by ' || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
             when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end end
-        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; since the job began AIStore demands tokens, of others too' when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name else '' end as statement,
+        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; ' || turned_says when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name else '' end as statement,
     [
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')},
