@@ -1,6 +1,6 @@
 -- A line that supports or contradicts a hypothesis.
 -- grain: one row a failure, hypothesis and line
--- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file, step_slowdown, step_line
+-- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file, step_slowdown, step_time
 -- public: yes
 -- stored: yes
 -- empty without: root_cause
@@ -33,8 +33,8 @@ tail as (
     group by file_id, line_no
 ),
 progress as (
-    select file_id, line_no, any_value(rank) as rank, any_value(text) as text
-    from step_line
+    select file_id, line_no, any_value(rank) as rank, any_value(text) as text, min(utc_ns) as utc_ns
+    from step_time
     group by file_id, line_no
 ),
 frame as (
@@ -50,8 +50,8 @@ select
     f.path,
     case when r.file_id is null then l.line_no end as line_no,
     r.locator,
-    make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns, r.utc_ns)) as event_at,
-    make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns, r.utc_ns)) as latest_at,
+    make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns, r.utc_ns, g.utc_ns)) as event_at,
+    make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns, r.utc_ns, g.utc_ns)) as latest_at,
     coalesce(a.text, w.text, t.text, k.text, r.text, g.text) as text,
     a.node_id,
     coalesce(w.rank, t.rank, k.rank, r.rank, g.rank) as rank,

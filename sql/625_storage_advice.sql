@@ -1,6 +1,6 @@
--- Advice that needs AIStore's side: what befell a storage that is innocent, and how long a client should have asked again.
+-- Advice that needs AIStore's side: what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, failure_comeback, failure_signal, node_fault, fault_kind
+-- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
 create or replace view storage_advice as
@@ -43,6 +43,12 @@ select failure_id, 2 as position, 'storage' as recipient,
     case when words is null and retry_count = 0 then 'the AIStore logs at hand cover the failure and nothing in them fits it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
+union all
+select c.failure_id, 1, 'storage', k.advice, c.words
+from storage_crawl as c
+join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
+join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' else 'pressure' end
+where c.is_felt
 union all
 select c.failure_id, 5, 'client',
     'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
