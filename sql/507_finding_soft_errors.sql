@@ -4,12 +4,12 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: soft_broken_chain
--- note: Storage answered truthfully: names that are wrong, or objects that somebody deleted. It stays open while less of AIStore's side is at hand than acquits, a node was away at a time that clocks in doubt may bring here, or the target misses entries all the time.
+-- note: An error of a mounted file system is about no batch. Storage answered truthfully: names that are wrong, or objects that somebody deleted. It stays open while less of AIStore's side is at hand than acquits, a node was away at a time that clocks in doubt may bring here, or the target misses entries all the time.
 create or replace view finding_soft_errors as
 select
     f.failure_id,
     'soft_errors' as finding,
-    case when f.crash_class in ('storage_io', 'data_loading_stall', 'data') then 'fired' else 'quiet' end as state,
+    case when f.crash_class in ('storage_io', 'data_loading_stall', 'data') and not starts_with(f.crash_pattern, 'fs_') then 'fired' else 'quiet' end as state,
     'data' as failure_class,
     'entries_missing' as failure_kind,
     case when f.is_storage_seen and f.fault_count = 0 and coalesce(f.stray_count, 0) = 0 and not s.is_usual then 'innocent' else 'undetermined' end as storage_verdict,

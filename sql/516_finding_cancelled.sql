@@ -1,16 +1,23 @@
 -- Somebody or the scheduler cancelled the job while it went on, and nothing had failed before: it may have crawled.
 -- grain: one row a failure
--- reads: failure_lead, failed_attempt, failure_signal, step_slowdown, storage_crawl
+-- reads: failure_lead, failed_attempt, failure_signal, step_slowdown, storage_crawl, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A job that had become slow may have been cancelled for that; where AIStore kept it waiting, that was AIStore's.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A job that had become slow may have been cancelled for that; where AIStore kept it waiting, that was AIStore's. It stays open where a target was in heavy trouble through most of the job and to its end.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
     from failure_signal
     where signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')
     group by job_id, attempt
+),
+borne as (
+    select f.failure_id, n.file_id, n.line_no, n.role || ' ' || n.node_id || ' ' || k.broke_words as words
+    from failure_lead as f
+    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8 and n.ended_ns >= f.ended_ns - 60000000000 and n.started_ns <= (f.started_ns + f.ended_ns) / 2
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    qualify row_number() over (partition by f.failure_id order by n.weight desc, n.started_ns, n.node_id) = 1
 )
 select
     f.failure_id,
@@ -18,7 +25,7 @@ select
     case when not a.is_cancelled then 'quiet' when coalesce(f.absent_count, 0) > 0 then 'blind' else 'fired' end as state,
     case when c.is_felt then 'data_loading_stall' else 'infrastructure' end as failure_class,
     case when c.is_felt then 'cancelled_crawling' else 'cancelled' end as failure_kind,
-    case when c.is_felt then 'guilty' when s.failure_id is null and c.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
+    case when c.is_felt then 'guilty' when s.failure_id is null and c.failure_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
     case when c.is_felt then c.node_id end as node_id,
     null::integer as rank,
     null::varchar as chain_id,
@@ -29,9 +36,10 @@ select
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
         {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' else 'the statistics of the target that waited longest' end}
     ], lambda p: p.file_id is not null) as supports,
-    [] as contradicts
+    case when b.failure_id is not null and c.is_felt is not true then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
 from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join storage_crawl as c on c.failure_id = f.failure_id
+left join borne as b on b.failure_id = f.failure_id
