@@ -11,6 +11,7 @@ from (
         ('zone_step_s', 900.0, 'all time zones in use differ by whole quarter hours'),
         ('zone_span_s', 50400.0, 'zones reach from UTC-12 to UTC+14'),
         ('zone_residual_s', 120.0, 'two sightings of one event on two nodes are farther apart than this only if a clock is off'),
+        ('batch_residual_s', 2.0, 'all targets begin a batch within milliseconds, as far as their clocks agree'),
         ('smap_residual_s', 60.0, 'a new cluster map reaches all nodes within milliseconds, a restarting node within seconds'),
         ('drift_s', 2.0, 'hosts kept by NTP differ by less, and a cluster map or an answer reaches its reader sooner'),
         ('job_start_lag_s', 300.0, 'a job asks for its first batch within minutes of its first line'),

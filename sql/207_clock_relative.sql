@@ -1,9 +1,9 @@
--- The clock of an AIStore file against UTC or against the other nodes, from cluster maps that all of them saw.
--- grain: one row an AIStore log file with a sighting of a cluster map that another node saw too
--- reads: ais_file, clock_run, clock_date, clock_mark, threshold
+-- The clock of an AIStore file against UTC or against the other nodes, from cluster maps that all of them saw and batches that all of them began.
+-- grain: one row an AIStore log file with a sighting of something that another node saw too
+-- reads: ais_file, ais_line, clock_run, clock_date, clock_mark, threshold
 -- stored: yes
 -- empty without: ais_file
--- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others.
+-- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others. All targets begin an x-get-batch xaction within milliseconds (AIStore 4.0 and later); one that comes back joins it late, so that only a whole number of quarter hours is believed, to two seconds.
 create or replace view clock_relative as
 with sighting as (
     select
@@ -12,12 +12,22 @@ with sighting as (
         replace(m.key, '?', f.cluster) as key,
         min(m.local_ns + coalesce(d.shift_ns, 0)) as local_ns,
         min(m.line_no) as line_no,
-        arg_min(m.text, m.line_no) as text
+        arg_min(m.text, m.line_no) as text,
+        any_value(p.value * 1000000000) as residual_ns
     from clock_mark as m
     join ais_file as f on f.file_id = m.file_id
     left join clock_date as d on d.file_id = m.file_id
+    join threshold as p on p.name = 'zone_residual_s'
     where m.kind = 'smap'
     group by m.file_id, f.node_id, replace(m.key, '?', f.cluster)
+    union all
+    select l.file_id, f.node_id, f.cluster || '/' || l.xid as key, min(l.local_ns + coalesce(d.shift_ns, 0)), min(l.line_no), arg_min(l.text, l.line_no), any_value(p.value * 1000000000)
+    from ais_line as l
+    join ais_file as f on f.file_id = l.file_id
+    left join clock_date as d on d.file_id = l.file_id
+    join threshold as p on p.name = 'batch_residual_s'
+    where l.pattern = 'ais_get_batch_started' and l.xid is not null
+    group by l.file_id, f.node_id, f.cluster || '/' || l.xid
 ),
 known as (
     select s.key, min(s.local_ns - coalesce(r.offset_ns, 0)) as utc_ns
@@ -40,6 +50,7 @@ difference as (
         s.file_id,
         s.line_no,
         s.text,
+        s.residual_ns,
         s.local_ns - coalesce(k.utc_ns, m.utc_ns) as gap_ns,
         (round((s.local_ns - coalesce(k.utc_ns, m.utc_ns)) / 900e9) * 900e9)::bigint as offset_ns,
         k.key is not null as is_absolute
@@ -55,6 +66,6 @@ select
     min(line_no) as line_no,
     arg_min(text, line_no) as text
 from difference
-where abs(gap_ns - offset_ns) < (select value * 1000000000 from threshold where name = 'zone_residual_s')
+where abs(gap_ns - offset_ns) < residual_ns
 group by file_id, offset_ns
 qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns), offset_ns) = 1
