@@ -1,28 +1,29 @@
 -- A span in which a target served reads far slower than before, and than the other targets did at that time.
 -- grain: one row a target and span
--- reads: counter_delta, threshold
+-- reads: long_read, counter_delta, threshold
 -- stored: yes
--- empty without: counter_delta where counter = 'get.ns.total'
+-- empty without: long_read
 -- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. A reader that reads slowly slows all targets alike, and one that stands still ends its reads with an error, which is not counted here: so what only one target shows is its disk, its network or its host. Reads that waited for a remote backend are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
 create or replace view slow_target as
 with rate as (
     select
-        cluster, node_id, previous_ns, utc_ns, file_id, line_no,
-        sum(delta) filter (where counter = 'get.n') as read_count,
-        sum(delta) filter (where counter = 'get.ns.total') as took_ns,
-        sum(delta) filter (where counter = 'get.size') as byte_count,
-        coalesce(sum(delta) filter (where counter <> 'get.ns.total' and ends_with(counter, '.get.ns.total')), 0) as cold_ns
-    from counter_delta
-    where node_role = 'target' and delta > 0 and (counter in ('get.n', 'get.ns.total', 'get.size') or ends_with(counter, '.get.ns.total'))
-    group by cluster, node_id, previous_ns, utc_ns, file_id, line_no
+        d.cluster, d.node_id, d.previous_ns, d.utc_ns, d.file_id, d.line_no,
+        sum(d.delta) filter (where d.counter = 'get.n') as read_count,
+        sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns,
+        sum(d.delta) filter (where d.counter = 'get.size') as byte_count,
+        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns
+    from counter_delta as d
+    join (select distinct cluster from long_read) as c on c.cluster = d.cluster
+    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or ends_with(d.counter, '.get.ns.total'))
+    group by d.cluster, d.node_id, d.previous_ns, d.utc_ns, d.file_id, d.line_no
     having read_count > 0 and took_ns > 0 and byte_count > 0
 ),
 beside as (
     select r.cluster, r.node_id, r.utc_ns, sum(p.took_ns) / sum(p.byte_count) as peer_pace, sum(p.took_ns) / sum(p.read_count) as peer_ns
     from rate as r
-    join threshold as c on c.name = 'crawl_s'
+    join long_read as l on l.file_id = r.file_id and l.line_no = r.line_no
     join rate as p on p.cluster = r.cluster and p.node_id <> r.node_id and p.utc_ns > r.previous_ns - r.took_ns / r.read_count and p.previous_ns < r.utc_ns
-    where r.read_count >= 3 and r.took_ns >= c.value * 1e9 * r.read_count and r.cold_ns < r.took_ns / 2
+    where r.cold_ns < r.took_ns / 2
     group by r.cluster, r.node_id, r.utc_ns
     having count(distinct p.node_id) >= 2
 ),
