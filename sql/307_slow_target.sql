@@ -3,7 +3,7 @@
 -- reads: long_read, counter_delta, threshold
 -- stored: yes
 -- empty without: long_read
--- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. A reader that reads slowly slows all targets alike, and one that stands still ends its reads with an error, which is not counted here: so what only one target shows is its disk, its network or its host. Reads that waited for a remote backend are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
+-- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. A reader that reads slowly slows all targets alike, and one that stands still ends its reads with an error, which is not counted here: so what only one target shows is its disk, its network or its host, if it is more than one long read makes. Reads that waited for a remote backend are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
 create or replace view slow_target as
 with rate as (
     select
@@ -65,3 +65,4 @@ select
     'reads took ' || round(sum(mean_ns * read_count) / sum(read_count) / 1e9)::bigint::varchar || ' s on average (' || sum(read_count)::bigint::varchar || ' in this time), ' || coalesce(round(arg_min(usual_ns, utc_ns) / 1e9, 1)::varchar || ' s before, ', '') || round(arg_min(peer_ns, utc_ns) / 1e9, 1)::varchar || ' s at the other targets' as text
 from numbered
 group by cluster, node_id, span_no
+having sum(mean_ns * read_count) >= (select value * 1e9 from threshold where name = 'drawn_out_s')
