@@ -1,65 +1,68 @@
--- What made a job crawl at AIStore until somebody cancelled it: a slow remote backend, peers that keep batches waiting, or reads that slowed with the job while nodes were in trouble.
+-- What made a job crawl at AIStore until somebody cancelled it: a slow remote backend, peers that keep batches waiting, or targets in trouble whose reads slowed with the job.
 -- grain: one row a failure
--- reads: failed_attempt, failure_case, job, job_cluster, step_pace, step_slowdown, slowdown_storage, counter_delta, node_fault, threshold
+-- reads: crawl_growth, slowdown_storage, node_fault, threshold
 -- stored: yes
--- empty without: failure_case
--- empty without: failed_attempt where is_cancelled
--- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who waits for nobody while all others wait is the one they wait for. Means over the statistics intervals from the first slow step, or the start of the job, to its end. is_felt: the job's own progress lines show long steps; without such lines it is not known, and a job with short ones did not crawl.
+-- empty without: crawl_growth
+-- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who assembles batches and waits for nobody while all others wait is the one they wait for. Where the steps slowed, the mean must have grown with them. What the backend gave nobody who waited (a prefetch) does not count.
 create or replace view storage_crawl as
-with crawling as (
-    select f.failure_id, c.cluster, coalesce(s.since_ns, epoch_ns(j.started_at)) as from_ns, f.stall_ns as until_ns, s.since_ns, p.value * 1e9 as slow_ns, s.since_ns is not null or u.usual_s is not null as is_felt
-    from failure_case as f
-    join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt and a.is_cancelled
-    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join threshold as p on p.name = 'crawl_s'
-    left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
-    left join (select failure_id, min(usual_s) as usual_s from step_pace group by failure_id) as u on u.failure_id = f.failure_id
-    where s.since_ns is not null or coalesce(u.usual_s >= p.value / 2, true)
-),
-grown as (
+with summed as (
     select
-        w.failure_id, d.node_id, any_value(w.slow_ns) as slow_ns,
-        coalesce(sum(d.delta) filter (where d.counter = 'getbatch.n'), 0) as batch_count,
-        coalesce(sum(d.delta) filter (where d.counter = 'getbatch.rxwait.ns'), 0) as waited_ns,
-        coalesce(sum(d.delta) filter (where ends_with(d.counter, '.get.n')), 0) as cold_count,
-        coalesce(sum(d.delta) filter (where ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
-        arg_max(d.file_id, (d.utc_ns, d.line_no)) as file_id,
-        arg_max(d.line_no, (d.utc_ns, d.line_no)) as line_no
-    from crawling as w
-    join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns > w.from_ns and d.utc_ns <= w.until_ns
-        and (d.counter in ('getbatch.n', 'getbatch.rxwait.ns') or regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$'))
-    where not starts_with(d.counter, 'err.')
-    group by w.failure_id, d.node_id
+        failure_id, any_value(slow_ns) as slow_ns, any_value(since_ns) is not null as is_slowed, any_value(factor) as factor,
+        sum(cold_count) filter (where not is_before) as cold_count,
+        sum(cold_ns) filter (where not is_before) as cold_ns,
+        sum(served_ns) filter (where not is_before) as served_ns,
+        sum(cold_ns) filter (where is_before) / nullif(sum(cold_count) filter (where is_before), 0) as usual_cold_ns,
+        sum(batch_count) filter (where not is_before and waited_ns > 0) as batch_count,
+        sum(waited_ns) filter (where not is_before) as waited_ns,
+        sum(waited_ns) filter (where is_before) / nullif(sum(batch_count) filter (where is_before), 0) as usual_wait_ns,
+        count(*) filter (where not is_before and batch_count > 0) as assembler_count,
+        count(*) filter (where not is_before and batch_count > 0 and waited_ns < slow_ns / 20) as prompt_count,
+        any_value(node_id) filter (where not is_before and batch_count > 0 and waited_ns < slow_ns / 20) as prompt_id
+    from crawl_growth
+    group by failure_id
+),
+place as (
+    select
+        failure_id,
+        arg_max(file_id, (cold_ns, node_id)) as cold_file_id, arg_max(line_no, (cold_ns, node_id)) as cold_line_no,
+        arg_max(file_id, (waited_ns, node_id)) as wait_file_id, arg_max(line_no, (waited_ns, node_id)) as wait_line_no
+    from crawl_growth
+    where not is_before
+    group by failure_id
 ),
 troubled as (
-    select w.failure_id, count(distinct n.node_id)::varchar || ' targets had trouble (' || string_agg(distinct n.fault_kind, ', ' order by n.fault_kind) || ')' as words, arg_min(n.file_id, (n.started_ns, n.node_id)) as file_id, arg_min(n.line_no, (n.started_ns, n.node_id)) as line_no
-    from crawling as w
+    select w.failure_id, n.node_id, n.fault_kind, n.started_ns, n.file_id, n.line_no
+    from (select distinct failure_id, cluster, since_ns, until_ns from crawl_growth) as w
     join node_fault as n on n.cluster = w.cluster and n.role = 'target' and n.weight >= 0.6 and abs(n.started_ns - w.since_ns) <= 60000000000 and n.ended_ns >= (w.since_ns + w.until_ns) / 2
-    group by w.failure_id
+),
+slower as (
+    select s.failure_id, count(distinct s.node_id) as slow_count, count(distinct t.node_id) as troubled_count, median(s.usual_ms) as usual_ms, median(s.slow_ms) as slow_ms,
+        string_agg(distinct t.fault_kind, ', ' order by t.fault_kind) as kinds, arg_min(t.file_id, (t.started_ns, t.node_id)) as file_id, arg_min(t.line_no, (t.started_ns, t.node_id)) as line_no
+    from slowdown_storage as s
+    left join troubled as t on t.failure_id = s.failure_id and t.node_id = s.node_id
+    join threshold as p on p.name = 'crawl_s'
+    where s.request = 'GET' and s.is_slower and s.slow_ms >= p.value * 200
+    group by s.failure_id
 ),
 cause as (
-    select failure_id, 1 as place, 'backend_slow' as crawl, null::varchar as node_id, sum(cold_ns) / sum(cold_count) as mean_ns, arg_max(file_id, (cold_ns, node_id)) as file_id, arg_max(line_no, (cold_ns, node_id)) as line_no,
-        'AIStore''s reads from the remote backend took ' || round(mean_ns / 1e9)::bigint::varchar || ' s on average (' || sum(cold_count)::bigint::varchar || ' of them)' as words
-    from grown
-    group by failure_id
-    having sum(cold_count) >= 10 and mean_ns >= any_value(slow_ns)
+    select s.failure_id, 1 as place, 'backend_slow' as crawl, null::varchar as node_id, cold_ns / cold_count as mean_ns, p.cold_file_id as file_id, p.cold_line_no as line_no,
+        'AIStore''s reads from the remote backend took ' || round(cold_ns / cold_count / 1e9)::bigint::varchar || ' s on average (' || cold_count::bigint::varchar || ' of them)' as words
+    from summed as s
+    join place as p on p.failure_id = s.failure_id
+    where cold_count >= 10 and cold_ns >= slow_ns * cold_count and served_ns >= 0.9 * cold_ns and (not is_slowed or cold_ns / cold_count >= factor * usual_cold_ns)
     union all
-    select failure_id, 2, 'slow_sender', case when count(*) filter (where waited_ns < slow_ns / 20) = 1 and count(*) >= 3 then any_value(node_id) filter (where waited_ns < slow_ns / 20) end as sender_id,
-        sum(waited_ns) / sum(batch_count) filter (where waited_ns > 0) as mean_ns, arg_max(file_id, (waited_ns, node_id)) as file_id, arg_max(line_no, (waited_ns, node_id)) as line_no,
-        'AIStore''s batches waited ' || round(mean_ns / 1e9)::bigint::varchar || ' s on average for entries of other targets' || coalesce(', at all targets but ' || sender_id || ', which waited for nobody', '')
-    from grown
-    group by failure_id
-    having sum(batch_count) filter (where waited_ns > 0) >= 5 and mean_ns >= any_value(slow_ns)
+    select s.failure_id, 2, 'slow_sender', case when prompt_count = 1 and assembler_count >= 3 then prompt_id end as sender_id, waited_ns / batch_count, p.wait_file_id, p.wait_line_no,
+        'AIStore''s batches waited ' || round(waited_ns / batch_count / 1e9)::bigint::varchar || ' s on average for entries of other targets' || coalesce(', at all targets but ' || sender_id || ', which waited for nobody', '')
+    from summed as s
+    join place as p on p.failure_id = s.failure_id
+    where batch_count >= 5 and waited_ns >= slow_ns * batch_count and cold_ns < waited_ns / 2 and (not is_slowed or waited_ns / batch_count >= factor * coalesce(usual_wait_ns, 0))
     union all
-    select w.failure_id, 3, 'slow_reads', null, max(s.slow_ms) * 1e6, any_value(t.file_id), any_value(t.line_no),
-        'AIStore''s reads slowed with it, from ' || round(median(s.usual_ms), 1)::varchar || ' to ' || round(median(s.slow_ms))::bigint::varchar || ' ms on average, when ' || any_value(t.words)
-    from crawling as w
-    join troubled as t on t.failure_id = w.failure_id
-    join slowdown_storage as s on s.failure_id = w.failure_id and s.request = 'GET' and s.is_slower and s.slow_ms * 1e6 >= w.slow_ns / 5
-    group by w.failure_id
+    select failure_id, 3, 'slow_reads', null, slow_ms * 1e6, file_id, line_no,
+        'AIStore''s reads slowed with it, from ' || round(usual_ms, 1)::varchar || ' to ' || round(slow_ms)::bigint::varchar || ' ms on average, when ' || troubled_count::varchar || ' of the ' || slow_count::varchar || ' targets had trouble (' || kinds || ')'
+    from slower
+    where troubled_count >= 2 and troubled_count * 2 >= slow_count
 )
 select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, c.words, c.file_id, c.line_no
 from cause as c
-join crawling as w on w.failure_id = c.failure_id
+join (select failure_id, bool_or(is_felt) as is_felt from crawl_growth group by failure_id) as w on w.failure_id = c.failure_id
 qualify row_number() over (partition by c.failure_id order by c.place) = 1
