@@ -41,6 +41,7 @@ from (
         ('link_score', 0.55, 'below this a tie between a rank and a node is no ground to accuse the node'),
         ('chain_score', 0.65, 'below this a chain only shares the time with a rank'),
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
+        ('fault_before_job_s', 600.0, 'a job that begins so long after a fault begins into it; later the cluster has got over it'),
         ('fault_bite_s', 60.0, 'a request that a fault holds up stops its rank within a minute, when what was fetched ahead is used up'),
         ('request_pending_s', 45.0, 'a rank that goes on longer than this after a retry has outlived it'),
         ('cut_return_s', 90.0, 'a node that one line says is gone and that writes on sooner than this was only cut off'),

@@ -29,9 +29,9 @@ own as (
     group by s.cluster, s.node_id, s.outage_no
 ),
 logs as (
-    select cluster, max(utc_ns) as last_ns
-    from line
-    group by cluster
+    select l.cluster, max(l.utc_ns) as last_ns, (select max(e.utc_ns) from ais_event as e where e.cluster = l.cluster) as event_ns
+    from line as l
+    group by l.cluster
 ),
 span as (
     select
@@ -57,7 +57,7 @@ span as (
         greatest(coalesce(
             e.back_ns,
             case when list_contains(s.effects, 'removed') and list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) then o.resumed_ns when not list_contains(s.effects, 'killed') then o.after_ns end,
-            case when list_contains(s.effects, 'removed') or (o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable'])) then l.last_ns end,
+            case when list_contains(s.effects, 'removed') then l.last_ns when o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
             case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) and o.end_ns <= s.last_ns + 30000000000 then s.last_ns + (select value::bigint * 1000000000 from threshold where name = 'stopped_open_s') end,
             s.last_ns
         ), s.first_ns) as ended_ns,

@@ -49,14 +49,19 @@ said as (
 worded as (
     select *,
         regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
-        try_cast(regexp_extract(text, '/(?:[^/\s]*?rank[_-]?|__)(\d+)[^/\s\d]', 1) as integer) as part_rank
+        try_cast(coalesce(
+            nullif(regexp_extract(text, '/__(\d+)_\d+\.distcp\s', 1), ''),
+            nullif(regexp_extract(text, '/zero_pp_rank_(\d+)_mp_rank_00_\w+\.pt\s', 1), ''),
+            nullif(regexp_extract(text, '/(?:[^/\s]*[_.-])?rank[_-]?(\d+)\.\w+\s', 1), '')
+        ) as integer) as part_rank
     from said
 ),
 met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
         coalesce(r.outcome = 'error' and w.part_rank = r.rank, false) and coalesce(r.object, r.wid, r.xid) is null as is_part,
-        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id when is_part then w.node_id end as node_id
+        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
+        coalesce(said_node_id, case when is_part then w.node_id end) as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as p on p.name = 'stall_reach_s'
@@ -71,7 +76,7 @@ select
     failure_id,
     rank,
     node_id,
-    case when bool_and(is_part) then 'rank_object' else 'error_line' end as link_kind,
+    case when bool_and(said_node_id is null) then 'rank_object' else 'error_line' end as link_kind,
     arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
     arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,

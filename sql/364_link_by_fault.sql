@@ -4,13 +4,14 @@
 -- stored: yes
 -- empty without: node_fault
 -- empty without: failure_case
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began later has borne it since its start; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
         max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as slack_ns,
         max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
         max(value) filter (where name = 'fault_bite_s') as bite_s,
+        max(value::bigint * 1000000000) filter (where name = 'fault_before_job_s') as before_ns,
         max(value) filter (where name = 'cluster_sure') as sure,
         max(value) filter (where name = 'unsaid_refusal_factor') as unsaid_factor
     from threshold
@@ -33,7 +34,8 @@ faulty as (
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
         case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s,
-        (f.stall_ns - greatest(n.started_ns, coalesce(epoch_ns(j.started_at), n.started_ns))) / 1e9 - coalesce(try_cast(regexp_extract(u.crash_text, 'imed out after (\d+) seconds', 1) as integer), 0) as borne_s,
+        (f.stall_ns - case when n.started_ns >= epoch_ns(j.started_at) - p.before_ns then greatest(n.started_ns, epoch_ns(j.started_at)) else n.started_ns end) / 1e9
+            - case when f.hang_start_ns is null and u.crash_pattern = 'dataloader_timeout' then coalesce(try_cast(regexp_extract(u.crash_text, 'timed out after (\d+) seconds', 1) as integer), 0) else 0 end as borne_s,
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,

@@ -5,7 +5,7 @@
 -- note: Two ways: no collective has the majority, or ranks wait for a message while all others stand in one collective (who waits is not at fault then, and the logs do not name who was to send). Only operations that need one size on all ranks are compared: who scatters, gathers or exchanges uneven parts may differ rightly.
 create or replace view call_split as
 with call as (
-    select p.job_id, p.attempt, p.rank, p.op_type, p.op_type || ' of ' || coalesce(p.numel_in::varchar, '?') || ' elements' as shape, p.seq_num, p.op_type in ('SEND', 'RECV') as is_message, p.file_id, p.line_no
+    select p.job_id, p.attempt, p.rank, p.op_type, p.op_type || ' of ' || coalesce(p.numel_in::varchar, '?') || ' elements' as shape, p.seq_num, regexp_matches(p.op_type, 'SEND|RECV') as is_message, p.file_id, p.line_no
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num = p.seq_num
     where p.op_type is not null and p.numel_in is not null

@@ -15,7 +15,7 @@ with word as (
 borne as (
     select f.failure_id, n.file_id, n.line_no, n.role || ' ' || n.node_id || ' ' || k.broke_words as words
     from failure_lead as f
-    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8 and n.ended_ns >= f.ended_ns - 60000000000 and n.started_ns <= (f.started_ns + f.ended_ns) / 2
+    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8 and n.fault_kind <> 'maintenance' and n.ended_ns >= f.ended_ns - 60000000000 and n.started_ns <= (f.started_ns + f.ended_ns) / 2
     join fault_kind as k on k.fault_kind = n.fault_kind
     qualify row_number() over (partition by f.failure_id order by n.weight desc, n.started_ns, n.node_id) = 1
 )

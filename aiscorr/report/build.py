@@ -342,7 +342,7 @@ select
 _COVERED_FAULT = """
 select statement, path, line_no
 from (
-    select n.role || ' ' || n.node_id || ' ' || k.broke_words
+    select coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
             || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC') as statement,
         i.path, n.line_no, n.started_ns, n.node_id, n.weight
     from node_fault as n
