@@ -1,34 +1,37 @@
--- A span in which a target served reads far slower than before, and than the other targets did at that time.
+-- A span in which a target served reads far slower than before, and than any other target did at that time.
 -- grain: one row a target and span
 -- reads: long_read, counter_delta, threshold
 -- stored: yes
 -- empty without: long_read
--- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. A reader that reads slowly slows all targets alike, and one that stands still ends its reads with an error, which is not counted here: so what only one target shows is its disk, its network or its host, if it is more than one long read makes. Reads that waited for a remote backend are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
+-- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting. Readers that slow down slow several targets: where another target's reads are nearly as slow it is not this one. Reads that waited for a remote backend, their own or another's of the same object, are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
 create or replace view slow_target as
 with rate as (
     select
-        d.cluster, d.node_id, d.previous_ns, d.utc_ns, d.file_id, d.line_no,
+        d.cluster, d.node_id, min(d.previous_ns) as previous_ns, d.utc_ns, d.file_id, d.line_no,
         sum(d.delta) filter (where d.counter = 'get.n') as read_count,
         sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns,
         sum(d.delta) filter (where d.counter = 'get.size') as byte_count,
-        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns
+        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
+        sum(d.delta) filter (where d.counter <> 'get.n' and ends_with(d.counter, '.get.n')) as cold_count,
+        took_ns / read_count as mean_ns, took_ns / byte_count as pace
     from counter_delta as d
     join (select distinct cluster from long_read) as c on c.cluster = d.cluster
-    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or ends_with(d.counter, '.get.ns.total'))
-    group by d.cluster, d.node_id, d.previous_ns, d.utc_ns, d.file_id, d.line_no
+    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$')) and not starts_with(d.counter, 'err.')
+    group by d.cluster, d.node_id, d.utc_ns, d.file_id, d.line_no
     having read_count > 0 and took_ns > 0 and byte_count > 0
 ),
 beside as (
-    select r.cluster, r.node_id, r.utc_ns, sum(p.took_ns) / sum(p.byte_count) as peer_pace, sum(p.took_ns) / sum(p.read_count) as peer_ns
+    select r.cluster, r.node_id, r.utc_ns, sum(p.took_ns) / sum(p.byte_count) as peer_pace, sum(p.took_ns) / sum(p.read_count) as peer_ns, max(p.pace) filter (where p.mean_ns >= c.value * 2e8) as worst_pace
     from rate as r
     join long_read as l on l.file_id = r.file_id and l.line_no = r.line_no
-    join rate as p on p.cluster = r.cluster and p.node_id <> r.node_id and p.utc_ns > r.previous_ns - r.took_ns / r.read_count and p.previous_ns < r.utc_ns
-    where r.cold_ns < r.took_ns / 2
+    join threshold as c on c.name = 'crawl_s'
+    join rate as p on p.cluster = r.cluster and p.node_id <> r.node_id and p.utc_ns > r.previous_ns - r.mean_ns and p.previous_ns < r.utc_ns
+    where r.cold_ns < r.took_ns / 2 and coalesce(r.cold_ns / r.cold_count < r.mean_ns / 2, true)
     group by r.cluster, r.node_id, r.utc_ns
     having count(distinct p.node_id) >= 2
 ),
 placed as (
-    select r.*, r.took_ns / r.read_count as mean_ns, r.took_ns / r.byte_count as pace, b.peer_pace, b.peer_ns, f.value as factor, coalesce(pace >= f.value * b.peer_pace, false) as is_lame
+    select r.*, b.peer_pace, b.peer_ns, f.value as factor, coalesce(r.pace >= f.value * b.peer_pace and r.pace >= f.value / 2 * coalesce(b.worst_pace, 0), false) as is_lame
     from rate as r
     join threshold as f on f.name = 'slow_target_factor'
     left join beside as b on b.cluster = r.cluster and b.node_id = r.node_id and b.utc_ns = r.utc_ns
@@ -59,10 +62,10 @@ select
     min(started_ns) as started_ns,
     min(utc_ns - mean_ns::bigint) as known_ns,
     max(utc_ns) as ended_ns,
+    count(*) > 1 and sum(mean_ns * read_count) >= (select value * 1e9 from threshold where name = 'drawn_out_s') as is_lasting,
     sum(read_count)::bigint as read_count,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
     arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
     'reads took ' || round(sum(mean_ns * read_count) / sum(read_count) / 1e9)::bigint::varchar || ' s on average (' || sum(read_count)::bigint::varchar || ' in this time), ' || coalesce(round(arg_min(usual_ns, utc_ns) / 1e9, 1)::varchar || ' s before, ', '') || round(arg_min(peer_ns, utc_ns) / 1e9, 1)::varchar || ' s at the other targets' as text
 from numbered
 group by cluster, node_id, span_no
-having sum(mean_ns * read_count) >= (select value * 1e9 from threshold where name = 'drawn_out_s')

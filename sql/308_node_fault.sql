@@ -19,7 +19,7 @@ with every as (
     select cluster, node_id, case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
     from slow_source
     union all by name
-    select cluster, node_id, 'slow_reads' as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
+    select cluster, node_id, case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
     from slow_target
 ),
 worded as (

@@ -41,7 +41,7 @@ faulty as (
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
-            * case when r.is_absence and not k.takes_away and (n.fault_kind = 'slow_reads' or not coalesce(y.retried_ns > f.stall_ns, false)) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
+            * case when r.is_absence and not k.takes_away and (starts_with(n.fault_kind, 'slow_reads') or not coalesce(y.retried_ns > f.stall_ns, false)) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
             * case when u.crash_pattern = 'sdk_entry_timeout' and n.role = 'target' and n.node_id is distinct from u.crash_node_id then 1.3 when u.crash_pattern like '%out_of_space' and n.fault_kind <> 'out_of_space' then 0.5 else 1.0 end
             * case when c.certainty >= p.sure then 1.0 else c.certainty end
             * case when n.fault_kind = 'backend' and q.node_id is null and not contains(coalesce(j.data_source, b.name) || ' ' || coalesce(u.crash_text, b.name), b.name) then 0.6 else 1.0 end
