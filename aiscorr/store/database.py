@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import duckdb
 
 SCHEMA_VERSION = "4"
+#: So often is a file opened anew that changes while it is opened.
+_MANY_VERSIONS = 100
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1
@@ -94,7 +96,7 @@ def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: 
             if time.monotonic() > end:
                 raise _busy_error(path, error) from None
             time.sleep(_RETRY_S)
-        except (duckdb.SerializationException, duckdb.InternalException, duckdb.FatalException) as error:
+        except duckdb.Error as error:
             raise _broken(path, error) from None
 
 
@@ -196,17 +198,24 @@ def _whole(path: str, opener: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb
     DuckDB (1.5 and 2.0) opens a file once for its headers and once more for its blocks. Where a publication falls
     between, the headers of one version are read with the blocks of another: an error, or a wrong answer without one.
     """
-    while True:
-        version = _version(path)
+    version = _version(path)
+    for _ in range(_MANY_VERSIONS):
         try:
             connection = opener()
         except DatabaseError:
-            if _version(path) == version:
+            before, version = version, _version(path)
+            if version == before:
                 raise
             continue
-        if _version(path) == version:
-            return connection
+        before, version = version, _version(path)
+        if version == before:
+            break
         connection.close()
+    else:
+        raise DatabaseBusyError(
+            "the database is replaced too often to be opened", where=path, try_this="run this again in a while"
+        )
+    return connection
 
 
 def _version(path: str) -> tuple[int, int, int] | None:
@@ -215,7 +224,7 @@ def _version(path: str) -> tuple[int, int, int] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino, status.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextlib.contextmanager
