@@ -3,7 +3,7 @@
 -- reads: ais_file, ais_line, clock_run, clock_date, clock_mark, threshold
 -- stored: yes
 -- empty without: ais_file
--- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others. All targets begin an x-get-batch xaction within milliseconds (AIStore 4.0 and later); one that comes back joins it late, so that only a whole number of quarter hours is believed, to two seconds.
+-- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others. All targets begin an x-get-batch xaction within milliseconds (AIStore 4.0 and later); one that comes back joins it late, so that only a whole number of quarter hours is believed, to two seconds, and only of a file that saw no cluster map.
 create or replace view clock_relative as
 with sighting as (
     select
@@ -13,7 +13,8 @@ with sighting as (
         min(m.local_ns + coalesce(d.shift_ns, 0)) as local_ns,
         min(m.line_no) as line_no,
         arg_min(m.text, m.line_no) as text,
-        any_value(p.value * 1000000000) as residual_ns
+        any_value(p.value * 1000000000) as residual_ns,
+        false as is_batch
     from clock_mark as m
     join ais_file as f on f.file_id = m.file_id
     left join clock_date as d on d.file_id = m.file_id
@@ -21,7 +22,7 @@ with sighting as (
     where m.kind = 'smap'
     group by m.file_id, f.node_id, replace(m.key, '?', f.cluster)
     union all
-    select l.file_id, f.node_id, f.cluster || '/' || l.xid as key, min(l.local_ns + coalesce(d.shift_ns, 0)), min(l.line_no), arg_min(l.text, l.line_no), any_value(p.value * 1000000000)
+    select l.file_id, f.node_id, f.cluster || '/' || l.xid as key, min(l.local_ns + coalesce(d.shift_ns, 0)), min(l.line_no), arg_min(l.text, l.line_no), any_value(p.value * 1000000000), true
     from ais_line as l
     join ais_file as f on f.file_id = l.file_id
     left join clock_date as d on d.file_id = l.file_id
@@ -51,6 +52,7 @@ difference as (
         s.line_no,
         s.text,
         s.residual_ns,
+        s.is_batch,
         s.local_ns - coalesce(k.utc_ns, m.utc_ns) as gap_ns,
         (round((s.local_ns - coalesce(k.utc_ns, m.utc_ns)) / 900e9) * 900e9)::bigint as offset_ns,
         k.key is not null as is_absolute
@@ -66,6 +68,6 @@ select
     min(line_no) as line_no,
     arg_min(text, line_no) as text
 from difference
-where abs(gap_ns - offset_ns) < residual_ns
+where abs(gap_ns - offset_ns) < residual_ns and (not is_batch or file_id not in (select file_id from clock_mark where kind = 'smap'))
 group by file_id, offset_ns
 qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns), offset_ns) = 1
