@@ -79,8 +79,10 @@ def _own_faults(covered: doc.Covered) -> list[Block]:
         count = len(covered.faults)
         which = "" if count == covered.fault_count else f", the {count} heaviest of {covered.fault_count}"
         blocks.append(Paragraph(f"AIStore's own faults in these logs{which} (aiscorr query @faults):"))
-        places = ("" if one.path is None else f"{one.path}:{one.line_no}" for one in covered.faults)
-        blocks.append(Bullets(tuple(zip((one.statement for one in covered.faults), places, strict=True))))
+        places = Places(one.path for one in covered.faults if one.path)
+        if places.root:
+            blocks.append(Paragraph(f"Paths are below {places.root}", "dim"))
+        blocks.append(Bullets(tuple((one.statement, places.line(one.path, one.line_no)) for one in covered.faults)))
     if covered.broken_chain_count:
         count, chains = covered.broken_request_count, covered.broken_chain_count
         requests = f"{count} x-get-batch request{'s' * (count > 1)} broke, in {chains} chain{'s' * (chains > 1)}"
