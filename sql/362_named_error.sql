@@ -47,13 +47,8 @@ said as (
     qualify count(distinct e.node_id) over (partition by e.cluster, regexp_extract(e.text, 'POST (/v1/txn/\S+)', 1)) * 2 <= (select count(*) from node as m where m.cluster = e.cluster and m.role = 'target' and m.has_log)
 ),
 worded as (
-    select *,
-        regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
-        try_cast(coalesce(
-            nullif(regexp_extract(text, '/__(\d+)_\d+\.distcp\s', 1), ''),
-            nullif(regexp_extract(text, '/zero_pp_rank_(\d+)_mp_rank_00_\w+\.pt\s', 1), ''),
-            nullif(regexp_extract(text, '/(?:[^/\s]*[_.-])?rank[_-]?(\d+)\.\w+\s', 1), '')
-        ) as integer) as part_rank
+    select *, regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
+        try_cast(regexp_extract(text, '/__(\d+)_\d+\.distcp\s', 1) || regexp_extract(text, '/zero_pp_rank_(\d+)_mp_rank_00_\w+\.pt\s', 1) || regexp_extract(text, '/(?:[^/\s]*[_.-])?rank[_-]?(\d+)\.\w+\s', 1) as integer) as part_rank
     from said
 ),
 met as (
@@ -73,14 +68,11 @@ met as (
         and case w.fault_kind when 'job_not_begun' then contains(replace(r.text, '\"', '"'), coalesce(nullif(w.words, ''), w.text)) else not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false) end
 )
 select
-    failure_id,
-    rank,
-    node_id,
+    failure_id, rank, node_id,
     case when bool_and(said_node_id is null) then 'rank_object' else 'error_line' end as link_kind,
     arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
     arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
-    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
-    arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+    arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
     arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id,
     arg_min(client_line_no, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_line_no
 from met

@@ -34,8 +34,7 @@ faulty as (
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
         case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s,
-        (f.stall_ns - case when n.started_ns >= epoch_ns(j.started_at) - p.before_ns then greatest(n.started_ns, epoch_ns(j.started_at)) else n.started_ns end) / 1e9
-            - case when f.hang_start_ns is null and u.crash_pattern = 'dataloader_timeout' then coalesce(try_cast(regexp_extract(u.crash_text, 'timed out after (\d+) seconds', 1) as integer), 0) else 0 end as borne_s,
+        (f.stall_ns - case when n.started_ns >= epoch_ns(j.started_at) - p.before_ns then greatest(n.started_ns, epoch_ns(j.started_at)) else n.started_ns end) / 1e9 - case when f.hang_start_ns is null and u.crash_pattern = 'dataloader_timeout' then coalesce(try_cast(regexp_extract(u.crash_text, 'timed out after (\d+) seconds', 1) as integer), 0) else 0 end as borne_s,
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
@@ -66,9 +65,7 @@ faulty as (
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
 )
 select
-    failure_id,
-    rank,
-    node_id,
+    failure_id, rank, node_id,
     case when is_asked and has_error then 'error_node' when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind,
     fault_id,
     fault_kind,

@@ -5,16 +5,11 @@
 -- empty without: failure_lead
 -- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all, or to find all signatures invalid, in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host.
 create or replace view finding_exception as
-with refused as (
-    select cluster, utc_ns, file_id, line_no, text, nullif(regexp_extract(text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1), '') as bucket
-    from ais_event
-    where severity = 'E' and regexp_matches(text, 'token required|token signature is invalid')
-),
+with refused as (select cluster, utc_ns, file_id, line_no, text, nullif(regexp_extract(text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1), '') as bucket from ais_event where severity = 'E' and regexp_matches(text, 'token required|token signature is invalid')),
 turned as (
     select f.failure_id, any_value(k.kind) as kind, any_value(k.says) as says, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
     from failure_lead as f
-    join (values ('token required', 'tokens_demanded', 'since the job began AIStore demands tokens, of others too'), ('token signature is invalid', 'tokens_refused', 'since the job began AIStore finds the signatures of others'' tokens invalid too')) as k(words, kind, says)
-        on contains(coalesce(f.crash_message, f.alike_message), k.words)
+    join (values ('token required', 'tokens_demanded', 'since the job began AIStore demands tokens, of others too'), ('token signature is invalid', 'tokens_refused', 'since the job began AIStore finds the signatures of others'' tokens invalid too')) as k(words, kind, says) on contains(coalesce(f.crash_message, f.alike_message), k.words)
     join refused as e on e.cluster = f.cluster and e.utc_ns <= coalesce(f.crash_latest_ns, f.stall_ns) + 60000000000 and contains(e.text, k.words)
     left join (select failure_id, string_agg(concat_ws(' ', bucket, url, text), ' ') as words from rank_request group by failure_id) as r on r.failure_id = f.failure_id
     group by f.failure_id, f.started_ns, f.progress_ns
@@ -24,8 +19,7 @@ named as (
     select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
     from failure_lead as f
     join node_endpoint as e on e.cluster = f.cluster and contains(f.crash_message, e.endpoint)
-    join node_fault as n on n.cluster = f.cluster and n.node_id = e.node_id and n.weight >= 0.3 and n.started_ns <= f.crash_latest_ns
-        and n.ended_ns >= f.started_ns - (select value * 1000000000 from threshold where name = 'named_fault_s')
+    join node_fault as n on n.cluster = f.cluster and n.node_id = e.node_id and n.weight >= 0.3 and n.started_ns <= f.crash_latest_ns and n.ended_ns >= f.started_ns - (select value * 1000000000 from threshold where name = 'named_fault_s')
     left join fault_kind as k on k.fault_kind = n.fault_kind
     where f.crash_pattern = 'python_exception' and f.frame_kind is distinct from 'storage'
     qualify row_number() over (partition by f.failure_id order by n.weight desc, n.started_ns desc, n.node_id) = 1
@@ -45,8 +39,7 @@ told as (
     left join named as m on m.failure_id = f.failure_id left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software'
 )
 select
-    failure_id,
-    'exception' as finding,
+    failure_id, 'exception' as finding,
     case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
     coalesce(turned_kind, cause_pattern) as failure_kind,
