@@ -16,9 +16,9 @@ ended as (
     group by s.cluster, s.node_id, s.outage_no
 ),
 line as (
-    select cluster, node_id, utc_ns, file_id, line_no from ais_event
+    select cluster, node_id, utc_ns, file_id, line_no, true as is_event from ais_event
     union all
-    select cluster, node_id, utc_ns, file_id, line_no from stats_reading
+    select cluster, node_id, utc_ns, file_id, line_no, false from stats_reading
 ),
 own as (
     select s.cluster, s.node_id, s.outage_no, max(e.utc_ns) filter (where e.utc_ns <= s.seen_ns) as before_ns, min(e.utc_ns) filter (where e.utc_ns > s.seen_ns) as after_ns,
@@ -29,9 +29,9 @@ own as (
     group by s.cluster, s.node_id, s.outage_no
 ),
 logs as (
-    select l.cluster, max(l.utc_ns) as last_ns, (select max(e.utc_ns) from ais_event as e where e.cluster = l.cluster) as event_ns
-    from line as l
-    group by l.cluster
+    select cluster, max(utc_ns) as last_ns, max(utc_ns) filter (where is_event) as event_ns
+    from line
+    group by cluster
 ),
 span as (
     select
