@@ -327,23 +327,23 @@ _COVERED_JOB = """
 select job_id, attempt, rank_count, world_size, started_at, ended_at, end_reason
 from job order by started_at, job_id, attempt
 """
-_COVERED_NODE = """
+_FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
+            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC')"""
+_COVERED_NODE = f"""
 select
     coalesce((select list(distinct node_id order by node_id) from node where has_log), []) as node_ids,
     (select count(*) from node_fault where weight >= 0.5)::integer as fault_count,
     (
-        select arg_max(n.role || ' ' || n.node_id || ' ' || k.broke_words
-            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC'), (n.weight, -n.started_ns, n.node_id))
+        select arg_max({_FAULT_WORDS}, (n.weight, -n.started_ns, n.node_id))
         from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
     ) as worst_fault,
     (select count(*) from get_batch_chain where wid_count > 0)::integer as broken_chain_count,
     (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count
 """
-_COVERED_FAULT = """
+_COVERED_FAULT = f"""
 select statement, path, line_no
 from (
-    select coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
-            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC') as statement,
+    select {_FAULT_WORDS} as statement,
         i.path, n.line_no, n.started_ns, n.node_id, n.weight
     from node_fault as n
     join fault_kind as k on k.fault_kind = n.fault_kind
