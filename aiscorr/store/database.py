@@ -209,13 +209,11 @@ def _whole(path: str, opener: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb
             continue
         before, version = version, _version(path)
         if version == before:
-            break
+            return connection
         connection.close()
-    else:
-        raise DatabaseBusyError(
-            "the database is replaced too often to be opened", where=path, try_this="run this again in a while"
-        )
-    return connection
+    raise DatabaseBusyError(
+        "the database is replaced too often to be opened", where=path, try_this="run this again in a while"
+    )
 
 
 def _version(path: str) -> tuple[int, int, int] | None:
