@@ -50,7 +50,7 @@ from (
         ('named_fault_s', 3600.0, 'an AIStore node that a program''s own error names may have lost or mixed up data by trouble so long before the job began'),
         ('stall_reach_s', 90.0, 'what a rank met at the storage longer than this before the others waited for it did not stop it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
-        ('drawn_out_s', 150.0, 'a single read that its reader draws out lasts a minute or two; clients end it then'),
+        ('drawn_out_s', 150.0, 'a single read that its reader draws out mostly lasts a minute or two; longer waits in several lines are those of several reads'),
         ('slow_target_factor', 3.0, 'targets of a cluster differ by a half; one that takes three times as long for a byte as it did, and as its peers do, is ill'),
         ('crawl_s', 5.0, 'reads that take so long on average starve a training however much its loaders fetch ahead'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),
