@@ -6,7 +6,6 @@ member names are never used as paths, so `../` in a tar is only a name.
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import re
@@ -25,23 +24,15 @@ from typing import IO, Any, cast
 from aiscorr.errors import SourceError
 from aiscorr.model import ByteStream, SourceRef, Unreadable
 from aiscorr.sources.bounded import Expanded, ExpandsTooFarError, SourceFile, Tick, UpTo
+from aiscorr.sources.gunzip import BlockStream, GzipError, unzipped
 from aiscorr.sources.names import file_on_disk, printable, words
 from aiscorr.sources.tape import TapeState, members
-
-igzip: Any
-_GzipError: Any = zlib.error
-try:
-    from isal import igzip, isal_zlib
-
-    _GzipError = isal_zlib.error
-except ImportError:  # no wheel for this machine: the standard library does the same, slower
-    igzip = None
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZIP = b"PK\x03\x04"
 _READ_ERRORS = (
-    OSError, EOFError, zlib.error, _GzipError, tarfile.TarError, zipfile.BadZipFile, RuntimeError, ValueError,
+    OSError, EOFError, zlib.error, GzipError, tarfile.TarError, zipfile.BadZipFile, RuntimeError, ValueError,
     OverflowError, struct.error,
 )  # fmt: skip
 #: A zip inside an archive is kept in memory up to this size, and beyond it in a temporary file.
@@ -55,18 +46,28 @@ class TruncatedError(Exception):
 
 
 class GuardedStream:
-    """A stream that turns the many faces of a damaged archive into TruncatedError."""
+    """A stream that turns the many faces of a damaged archive into TruncatedError, behind the last byte before it."""
 
     def __init__(self, inner: IO[bytes]) -> None:
         self._inner = inner
+        self._read_once = getattr(inner, "readinto1", None) or cast(Any, inner).readinto
+        self._damage: TruncatedError | None = None
 
     def readinto(self, buffer: memoryview, /) -> int:
         """As the inner stream; raises TruncatedError where the data is damaged."""
-        try:
-            count = self._inner.readinto(buffer)  # type: ignore[attr-defined]
-        except _READ_ERRORS as error:
-            raise TruncatedError(str(error) or type(error).__name__) from None
-        return int(count or 0)
+        count = 0
+        while count < len(buffer) and self._damage is None:
+            try:
+                more = int(self._read_once(buffer[count:]) or 0)
+            except _READ_ERRORS as error:
+                self._damage = TruncatedError(str(error) or type(error).__name__)
+                break
+            if more == 0:
+                break
+            count += more
+        if self._damage is not None and not count:
+            raise self._damage
+        return count
 
     def close(self) -> None:
         """Closes the inner stream."""
@@ -88,7 +89,7 @@ def compression_of(head: bytes) -> str | None:
 
 def _decompress(inner: IO[bytes], compression: str) -> IO[bytes]:
     if compression == "gzip":
-        return cast(IO[bytes], (igzip or gzip).GzipFile(fileobj=inner))
+        return cast(IO[bytes], BlockStream(unzipped(inner)))
     import pyarrow as pa
 
     return pa.CompressedInputStream(pa.PythonFile(inner, mode="r"), "zstd")  # type: ignore[no-any-return]

@@ -40,6 +40,7 @@ class _Tape:
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._handle = cast(Any, handle)
+        self._read_once = getattr(handle, "readinto1", None) or self._handle.readinto
         self._place = 0
 
     def tell(self) -> int:
@@ -60,8 +61,8 @@ class _Tape:
         return data
 
     def readinto(self, buffer: memoryview) -> int:
-        """The next bytes, into a buffer."""
-        count = int(self._handle.readinto(buffer) or 0)
+        """The next bytes, into a buffer: what comes at once, as what is read in front of an error would be lost."""
+        count = int(self._read_once(buffer) or 0)
         self._place += count
         return count
 

@@ -1,0 +1,87 @@
+"""What a gzip stream holds, in whatever state it is."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import zlib
+from pathlib import Path
+
+import pytest
+from packing import tar_of
+
+from aiscorr.model import SourceRef, Unreadable
+from aiscorr.sources.gunzip import BlockStream, GzipError, unzipped
+from aiscorr.sources.read import TruncatedError, expand
+
+TEXT = b"".join(b"%d %x\n" % (number, random.Random(number).getrandbits(200)) for number in range(20_000))
+WHOLE = gzip.compress(TEXT, mtime=0)
+
+
+def read(data: bytes) -> tuple[bytes, type[Exception] | None]:
+    """All that comes out of a stream, and what ended it."""
+    found = bytearray()
+    try:
+        for block in unzipped(io.BytesIO(data)):
+            found += block
+    except (EOFError, GzipError) as error:
+        return bytes(found), type(error)
+    return bytes(found), None
+
+
+@pytest.mark.parametrize("cut", [1, 9, 40_000, 262_144, 262_145, len(WHOLE) - 8, len(WHOLE) - 1])
+def test_all_in_front_of_a_cut_comes_out(cut: int) -> None:
+    """As many bytes as zlib makes of what is there; isal may keep back the last symbol."""
+    found, error = read(WHOLE[:cut])
+    there = zlib.decompressobj(31).decompress(WHOLE[:cut])
+    assert error is EOFError
+    assert found == there[: len(found)]
+    assert len(there) - len(found) < 8
+
+
+def test_members_and_zeros_between_them() -> None:
+    """`cat a.gz b.gz`, with the zeros of tapes and of holes between and behind, beyond one read."""
+    assert read(WHOLE + b"\0" * 300_000 + gzip.compress(b"more") + b"\0" * 600_000) == (TEXT + b"more", None)
+    assert read(b"") == (b"", None)
+
+
+def test_what_is_damaged_or_no_gzip_ends_it() -> None:
+    """All in front of it comes out but for a block at most."""
+    at = len(WHOLE) // 2
+    found, error = read(WHOLE[:at] + bytes(byte ^ 0x55 for byte in WHOLE[at : at + 4096]) + WHOLE[at + 4096 :])
+    intact = len(zlib.decompressobj(31).decompress(WHOLE[:at]))
+    assert error is GzipError
+    assert intact - len(found) <= 1 << 16
+    assert TEXT[: min(intact, len(found))] == found[:intact]
+    assert read(WHOLE + b"a log that was appended") == (TEXT, GzipError)
+
+
+def test_checksum_of_a_member_is_compared() -> None:
+    """A trailer that belongs to other data is damage."""
+    assert read(WHOLE[:-8] + b"\1\2\3\4" + WHOLE[-4:])[1] is GzipError
+
+
+@pytest.mark.parametrize("is_tar", [False, True])
+@pytest.mark.parametrize("size", [1000, 1 << 20])
+def test_last_lines_of_a_cut_file_are_read(is_tar: bool, size: int, tmp_path: Path) -> None:
+    """Through the streams that readers are given, whatever they ask for at once."""
+    whole = gzip.compress(tar_of([("a.log", TEXT)])) if is_tar else WHOLE
+    cut = whole[: len(whole) // 2]
+    (tmp_path / "a.gz").write_bytes(cut)
+    streams = expand(SourceRef("a.gz", str(tmp_path / "a.gz"), stored_byte_count=len(cut)))
+    found = next(streams)
+    assert not isinstance(found, Unreadable)
+    buffer, count = memoryview(bytearray(len(TEXT))), 0
+    with pytest.raises(TruncatedError, match="ended before"):
+        while got := found[1].readinto(buffer[count : count + size]):
+            count += got
+    there = zlib.decompressobj(31).decompress(cut)[512 if is_tar else 0 :]
+    assert count > len(there) - 8
+    assert buffer[:count] == there[:count]
+
+
+def test_a_stream_of_blocks_ends() -> None:
+    """Reads of any size, none more at the end."""
+    stream = BlockStream(block for block in (b"ab", b"cde"))
+    assert [stream.read(size) for size in (1, 5, 2, 5, 5)] == [b"a", b"b", b"cd", b"e", b""]
