@@ -1,38 +1,32 @@
-"""What is left in a job of reads and writes that failed below it: loader processes, shards that are none, barriers."""
+"""What is left in a job of reads that failed below it: samples and shards left out, shards that are none, no batch."""
 
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
-from benchmarks.accuracy.generate.faults.loaders import dataset_frames
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX
 from fixtures.generator.model import Node
+from fixtures.generator.moment import MS
 from fixtures.generator.stage import Stage
 
 
-def error_of_get(stage: Stage, at: int, rank: int, node: Node, name: str, status: int, text: str) -> str:
-    """The SDK's words for a GET that a target answers with an error, in one line."""
-    path = f"/v1/objects/{stage.bucket}/{name}"
-    body = sdk.answer(node, status, text, "GET", path, stage.client(rank))
-    return sdk.request_error(status, body, node.url(0) + path + sdk.query(stage.proxy_of(rank), at), " ")
+def left_out(stage: Stage, at: int, rank: int, node: Node, name: str) -> None:
+    """A loader that reads plain addresses leaves a sample out that a target answers with 500."""
+    url = f"{node.url(0)}/v1/objects/{stage.bucket}/{name}{sdk.query(stage.proxy_of(rank), at - 4 * MS)}"
+    text = f"500 Server Error: Internal Server Error for url: {url}"
+    stage.job.note(at, rank, f"cut {name} is left out: HTTPError: {text}", "W", 94)
 
 
-def died_in_worker(stage: Stage, at: int, rank: int, error: str, text: str) -> None:
-    """An error of the SDK in a loader process: it takes more than a text, so the rank raises a RuntimeError."""
-    job, worker = stage.job, stage.draw.child("loader process", rank).whole(0, 5)
-    site, name = job.job.build["site"], error.rsplit(".", 1)[-1]
-    frames = (
-        sdk.Frame(f"{site}/torch/utils/data/_utils/worker.py", 351, "_worker_loop", "data = fetcher.fetch(index)"),
-        sdk.Frame(f"{site}/torch/utils/data/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))"),
-        *dataset_frames(stage),
-    )
-    original = sdk.traceback(sdk.Raised(frames, f"{error}: {text}"))
-    caller = sdk.main_frames(job.job, stage.step, sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", REMADE))
-    said = f"RuntimeError: Caught {name} in DataLoader worker process {worker}.\nOriginal {original}"
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, said)))
-
-
-REMADE = "raise RuntimeError(msg) from None"
+def passed_over(stage: Stage, at: int, rank: int, node: Node, shard: str, handle: str) -> None:
+    """curl is sent on to a target that refuses connections; WebDataset's handler warns and takes the next shard."""
+    job = stage.job
+    command = f"curl -sSL {stage.proxy_of(rank).url(0)}/v1/objects/{stage.bucket}/{shard}"
+    why = "Couldn't connect to server"
+    job.say(at, rank, f"curl: (7) Failed to connect to {node.address} port {node.ports[0]} after 0 ms: {why}")
+    what = f"((('{command}',), {{'shell': True, 'bufsize': 8192}}): exit 7 (read) {{}})"
+    said = f"""OSError("{what}", <webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:{command}')"""
+    handler = f"{job.job.build['site']}/webdataset/handlers.py:34: UserWarning"
+    job.say(at + 2 * MS, rank, f"{handler}: {said}\n  warnings.warn(repr(exn))")
 
 
 def no_tar(stage: Stage, at: int, rank: int, url: str) -> None:

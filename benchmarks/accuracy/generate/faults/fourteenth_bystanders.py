@@ -21,7 +21,7 @@ RESET = "('Connection aborted.', ConnectionResetError(104, 'Connection reset by 
 
 @kind(reads=True, hangs=False, lead_s=100.0)
 def resets_after_an_idle_hour(stage: Stage) -> Scenario:
-    """Idle connections were closed and are made anew; a label is out of range (NeMo Speech PR 15612; pytorch#11943)."""
+    """Idle connections were closed and are made anew; a label is out of range (NeMo Speech PR 15612)."""
     stage.open()
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("idle")
     for who in (rank, *readers(stage)[:7]):
@@ -41,7 +41,7 @@ def resets_after_an_idle_hour(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=100.0, without=RESTARTS)
 def loss_is_nan_beside_a_restart(stage: Stage) -> Scenario:
-    """A target restarts and all reads are served; a check of the loss ends the job (Megatron-LM, check_for_nan_in_loss)."""
+    """A target restarts and all reads are served; a check of the loss ends the job (Megatron-LM, check-for-nan)."""
     stage.open()
     beside(stage, commotion.restart_survived)
     eleventh_unrest.unsettled(stage, (commotion.tenant_meets_bad_data, noise.tenant_errors))
@@ -61,7 +61,7 @@ def loss_is_nan_beside_a_restart(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=100.0)
 def disk_of_the_host_full_beside_a_full_target(stage: Stage) -> Scenario:
-    """A local cache fills the disk of a host while a target is full for another tenant (mosaicml/streaming docs, cache)."""
+    """A cache fills the disk of a host, a target is full for another tenant (mosaicml/streaming docs, cache limit)."""
     beside(stage, noise.tenant_out_of_space)
     stage.open()
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("cache")
@@ -73,14 +73,14 @@ def disk_of_the_host_full_beside_a_full_target(stage: Stage) -> Scenario:
     text = f"OSError: [Errno 28] No space left on device: '{path}'"
     raise_and_exit(stage, at, rank, text, "sample = next(stream)")
     return stage.close(
-        "The cache has no limit unless one is given.",
+        "The cache has no limit unless one is given, and the runs of a week share it.",
         (stage.innocent("infrastructure", rank, also=("software", "data")),),
     )
 
 
 @kind(reads=True, lead_s=100.0, words_only=True, without=("disk_busy",))
 def one_rank_logs_images_beside_a_backup(stage: Stage) -> Scenario:
-    """A rank alone gathers for a picture, storage is busy with a copy (pytorch#76469, Lightning docs, rank_zero_only)."""
+    """A rank alone draws pictures, storage is busy with a copy (Lightning docs, logging on one rank)."""
     cluster, at, rank = stage.cluster, stage.at, stage.culprit
     draw = stage.draw.child("images")
     stage.open()

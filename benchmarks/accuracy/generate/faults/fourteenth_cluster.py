@@ -1,7 +1,8 @@
-"""Storage faults of the fourteenth part that a cluster has as a whole: full uplinks, other work, transforms, its start."""
+"""Storage faults of the fourteenth part that a cluster has as a whole: full uplinks, other work, its start."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.callers import loader_timed_out
@@ -23,7 +24,7 @@ from fixtures.generator.stage import Stage, utterance
 kind = kinds_of("storage", "fourteenth")
 
 
-def _slow_reads(stage: Stage, nodes: list[Node], begin: int, until: int, low_s: float, high_s: float) -> None:
+def _slow_reads(stage: Stage, nodes: Sequence[Node], begin: int, until: int, low_s: float, high_s: float) -> None:
     """Ranks note reads of these targets that took long, one after the other."""
     draw = stage.draw.child("slow reads")
     who, then = [stage.culprit, *readers(stage)[:5]], begin
@@ -55,7 +56,7 @@ def uplink_of_a_rack_full(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, min_timeout_s=90, lead_s=60.0, without=(*RESTARTS, "disk_busy"))
 def rebalance_outlasts_loader(stage: Stage) -> Scenario:
-    """A rebalance takes all disks, and a loader has waited long enough (aistore docs/rebalance; pytorch, DataLoader)."""
+    """A rebalance takes all disks, and a loader has waited long enough (aistore docs/rebalance, performance)."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, limit = stage.draw.child("outlasts"), min(stage.params.timeout_s - 20, 120) // 10 * 10
     stage.open()
@@ -122,7 +123,7 @@ def backup_reads_everything(stage: Stage) -> Scenario:
 
 @kind(reads=True, trains=False, hangs=False, culprit=0, uptime=True, without=(*RESTARTS, "kalive_hiccup"))
 def first_job_after_maintenance(stage: Stage) -> Scenario:
-    """All pods were replaced, a job begins before the cluster is up: 503 to its list (ais-k8s docs, rolling updates)."""
+    """All pods were replaced, a job begins before the cluster is up: 503 to its list (ais-k8s docs, upgrades)."""
     cluster, job = stage.cluster, stage.job
     draw, proxy = stage.draw.child("first"), stage.proxy_of(0)
     opened = max(cluster.last_process(node).opened_at for node in cluster.nodes)
@@ -154,7 +155,7 @@ def _saves_twice(stage: Stage, draw: Draw) -> tuple[int, int]:
 
 @kind(culprit=0, lead_s=90.0, without=(*RESTARTS, "kalive_hiccup"))
 def background_upload_never_ends(stage: Stage) -> Scenario:
-    """The next checkpoint waits for the one before, whose target hangs (orbax#392; marin#9209; Lightning docs, async)."""
+    """The next checkpoint waits for the one before, whose target hangs (orbax#392; marin#9209)."""
     cluster, victim, at, job = stage.cluster, stage.victim, stage.at, stage.job
     draw = stage.draw.child("never ends")
     stage.open()
@@ -162,6 +163,9 @@ def background_upload_never_ends(stage: Stage) -> Scenario:
     since = stage.mark(sent + draw.span(300, 2_900), f"{victim.name} stands still, its connections stay open")
     faults.stop(cluster, victim, since, since + seconds(4_000))
     faults.leave_smap(cluster, victim, since, hung=True)
+    gone, whole = draw.between(0.1, 0.9), draw.between(31, 74)
+    said = f"step={before}.pt: {gone:.1f} of {whole:.1f} GiB sent to {victim.url(0)} after 30 s"
+    job.note(sent + 30 * SEC, 0, said, "W", 126)
     job.note(at - 5 * MS, 0, f"waiting for the checkpoint of step {before} before that of {stage.step}", line=115)
     stage.hang(at + 340 * MS, 0)
     return stage.close(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.aftermaths import (
-    died_in_worker,
-    error_of_get,
-    no_tar,
-    nothing_to_put_together,
-)
+from benchmarks.accuracy.generate.faults.aftermaths import left_out, no_tar, nothing_to_put_together
 from benchmarks.accuracy.generate.faults.callers import loader_timed_out
+from benchmarks.accuracy.generate.faults.clients import TRIES_S
+from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
+from benchmarks.accuracy.generate.faults.requests import object_path
 from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -58,24 +56,22 @@ def slow_disk_outlasts_loader(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, hangs=False, lead_s=60.0, without=DISKS)
+@kind(reads=True, hangs=False, min_timeout_s=120, lead_s=60.0, without=DISKS)
 def sector_read_in_worker(stage: Stage) -> Scenario:
-    """A sector is lost and the disk is said to be well; a loader process dies of it (aistore docs/fshc)."""
+    """A sector is lost, the disk is said to be well; a loader process dies after its retries (aistore docs/fshc)."""
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, name = stage.draw.child("sector"), utterance(stage.draw.child("name"))
     stage.open()
     stage.mark(at, f"sectors of a disk of {victim.name} cannot be read")
-    text = troubles.not_readable(cluster, victim, at + 3 * MS, name, False)
-    troubles.examined(cluster, victim, at + 4 * MS, text, True, draw)
-    for other, after in zip(readers(stage)[: draw.whole(0, 2)], (-2.2, -0.9), strict=False):
-        missed, then = utterance(draw), at + seconds(after) + draw.span(1, 300)
-        stage.mark(then, f"another object of {victim.name} cannot be read")
-        failed = troubles.not_readable(cluster, victim, then, missed, False)
-        error = error_of_get(stage, then, other, victim, missed, 500, failed)
-        stage.job.note(then + 5 * MS, other, f"{missed} left out: AISError: {error}", "W", 86)
-    error = error_of_get(stage, at, rank, victim, name, 500, text)
-    died_in_worker(stage, at + 9 * MS, rank, "aistore.sdk.errors.AISError", error)
-    exits(stage, at + 9 * MS, rank)
+    for after in TRIES_S:
+        then = at + seconds(after) + draw.span(2, 9)
+        error = troubles.not_readable(cluster, victim, then, name, False)
+        if after in (0.0, 42.14):
+            troubles.examined(cluster, victim, then + MS, error, True, draw)
+    over = at + seconds(TRIES_S[-1]) + draw.span(14, 40)
+    text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, name), sdk.too_many(500))
+    in_worker(stage, over, rank, "requests.exceptions.RetryError", text, dataset_frames(stage))
+    exits(stage, over, rank)
     return stage.close(
         "One file in a million; what examines the disk writes a file and reads it, which goes well.",
         (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),
@@ -102,8 +98,8 @@ def shards_of_one_target_late(stage: Stage) -> Scenario:
     for rank in absent[:3]:
         then = at + seconds(30) + draw.span(1, 90)
         while then < over - SEC:
-            spent = f"part 1 of __{rank}_0.distcp is written for {(then - at) / SEC:.0f} s"
-            job.note(then, rank, f"{spent} ({victim.url(0)})", "W", 118)
+            told = f"part 1 of __{rank}_0.distcp is written for {(then - at) / SEC:.0f} s"
+            job.note(then, rank, f"{told} ({victim.url(0)})", "W", 118)
             then += seconds(60)
     stage.hang(at + seconds(4.4), *absent)
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "rank_hang"))
@@ -138,17 +134,14 @@ def drops_leave_an_empty_batch(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(14_000, 31_000), f"a disk of {victim.name} has errors")
     others = readers(stage)[:6]
-    first = True
     turns = sorted(began + int((at - SEC - began) * draw.between(0.02, 1)) for _ in range(draw.whole(7, 14)))
     lost = [(then, draw.pick([rank, *others])) for then in turns]
-    for then, who in [*lost, *((at - left * 40 * MS, rank) for left in (4, 3, 2, 1))]:
+    for turn, (then, who) in enumerate([*lost, *((at - left * 40 * MS, rank) for left in (4, 3, 2, 1))]):
         name = utterance(draw)
         text = troubles.not_readable(cluster, victim, then, name, False)
-        if first:
+        if not turn:
             troubles.examined(cluster, victim, then + MS, text, True, draw)
-            first = False
-        error = error_of_get(stage, then, who, victim, name, 500, text)
-        stage.job.note(then + 5 * MS, who, f"cut of {name} is left out: AISError: {error}", "W", 94)
+        left_out(stage, then + 5 * MS, who, victim, name)
     nothing_to_put_together(stage, at, rank)
     exits(stage, at, rank)
     return stage.close(

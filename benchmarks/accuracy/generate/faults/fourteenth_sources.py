@@ -1,4 +1,4 @@
-"""Storage faults of the fourteenth part that the store behind a bucket brings: other regions, errors, slow first reads."""
+"""Storage faults of the fourteenth part that the store behind a bucket brings: regions, errors, slow first reads."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "fourteenth")
-ELSEWHERE = "The bucket you are attempting to access must be addressed using the specified endpoint."
-ELSEWHERE += " Please send all future requests to this endpoint."
 INTERNAL = "aws-error[InternalError: We encountered an internal error. Please try again.]"
 TRIED = "exceeded maximum number of attempts, 3, https response error StatusCode: 0, RequestID: , HostID: "
 
 
 @kind(reads=True, trains=False, hangs=False)
 def bucket_in_another_region(stage: Stage) -> Scenario:
-    """A bucket lies in a region its cluster is not set up for: 301, no first batch (red-hat-storage/ocs-ci#4010)."""
+    """A bucket lies in a region its cluster is not set up for, no first batch (AWS docs, error codes; ocs-ci#4010)."""
     cluster, job = stage.cluster, stage.job
-    draw, error = stage.draw.child("region"), f"aws-error[PermanentRedirect: {ELSEWHERE}]"
+    draw, region = stage.draw.child("region"), stage.draw.child("expected").pick(("eu-central-1", "us-west-2"))
+    said = f"The authorization header is malformed; the region 'us-east-1' is wrong; expecting '{region}'"
+    error = f"aws-error[AuthorizationHeaderMalformed: {said}]"
     job.start()
     at, last = job.begin + draw.span(900, 2_600), 0
     stage.mark(job.begin, "the bucket behind is in another region than the cluster asks")
@@ -38,8 +38,8 @@ def bucket_in_another_region(stage: Stage) -> Scenario:
     for turn, rank in enumerate(ranks):
         node, name = draw.pick(cluster.targets), f"shards/train-{draw.whole(0, 99):06d}.tar"
         last = at + turn * draw.span(40, 210)
-        behind.cold_failed(cluster, node, last, name, error, 301)
-        job.raise_on(last + 4 * MS, rank, refused_get(stage, last, rank, node, name, (301, "Moved Permanently"), error))
+        behind.cold_failed(cluster, node, last, name, error, 400)
+        job.raise_on(last + 4 * MS, rank, refused_get(stage, last, rank, node, name, (400, "Bad Request"), error))
     exits(stage, last + 4 * MS, ranks[0])
     made = of_all(stage.guilty("storage_io", stage.victim, also=("infrastructure", "software", "data")))
     return stage.close(
@@ -105,7 +105,7 @@ def source_has_internal_errors(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, min_timeout_s=120, lead_s=60.0)
 def handshakes_time_out(stage: Stage) -> Scenario:
-    """Connections to the cloud pass one gateway that is full: handshakes time out (AWS docs, NAT gateway; aws-sdk-go)."""
+    """Connections to the cloud pass one gateway that is full: handshakes time out (AWS docs, NAT gateway)."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, region = stage.draw.child("handshake"), stage.draw.child("where").pick(("eu-west-1", "us-east-2"))
     stage.open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults import pipelines
+from benchmarks.accuracy.generate.faults.aftermaths import passed_over
 from benchmarks.accuracy.generate.faults.callers import msc_missing
 from benchmarks.accuracy.generate.faults.clients import TRIES_S
 from benchmarks.accuracy.generate.faults.doorways import assembly_failed
@@ -138,7 +138,7 @@ def entries_of_one_peer_lost(stage: Stage) -> Scenario:
 
 @kind(reads=True, proxies=2, hosts=2, off_primary=True, lead_s=60.0, without=STILL)
 def proxy_held_to_a_share(stage: Stage) -> Scenario:
-    """A proxy has a quota of processor time and redirects late: its hosts wait (ais-k8s docs; kubernetes, CPU limits)."""
+    """A proxy has a quota of processor time and redirects late: its hosts wait (kubernetes docs, limits)."""
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     proxy, draw, over = stage.proxy_of(rank), stage.draw.child("share"), over_at(stage)
     stage.open()
@@ -179,7 +179,7 @@ def dropped_shards_end_an_epoch(stage: Stage) -> Scenario:
         for _ in range(many):
             shard, handle = f"shards/train-{draw.whole(0, 4095):06d}.tar", draw.token(10, "0123456789abcdef")
             if then < up:
-                pipelines.shard_skipped(stage, then, who, victim, shard, handle)
+                passed_over(stage, then, who, victim, shard, handle)
             then += draw.span(1_100, 1_900)
     joined = faults.start_again(cluster, victim, up)
     cluster.start_batches(joined + seconds(3.4), stage.other_target(victim))
