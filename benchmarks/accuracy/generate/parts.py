@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel"),
             )
             if name in self.styles
         )
@@ -63,6 +63,8 @@ _TWELFTH_AIS = ("4.0.rc4", "4.5.rc3", "4.8.rc3", "5.2.rc3")
 _TWELFTH_TORCH = ("2.3-glog", "2.7-conda", "2.11-ngc", "2.13-rocm")
 _THIRTEENTH_AIS = ("4.1.rc4", "4.7.rc3", "5.0.rc1", "5.1.rc3")
 _THIRTEENTH_TORCH = ("2.4-glog", "2.6-ngc", "2.9-conda", "2.12-rocm")
+_FOURTEENTH_AIS = ("4.3.rc4", "4.6.rc4", "4.9.rc3", "5.3.rc3")
+_FOURTEENTH_TORCH = ("2.5-rocm", "2.8-glog", "2.11-conda", "2.14-rocm")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -77,6 +79,7 @@ _HELD_AIS = (
     *_ELEVENTH_AIS,
     *_TWELFTH_AIS,
     *_THIRTEENTH_AIS,
+    *_FOURTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -84,6 +87,7 @@ _HELD_TORCH = (
     *_ELEVENTH_TORCH,
     *_TWELFTH_TORCH,
     *_THIRTEENTH_TORCH,
+    *_FOURTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -132,6 +136,14 @@ PARTS: dict[str, Part] = {
         _THIRTEENTH_AIS,
         _THIRTEENTH_TORCH,
         ("primus", "dit", "monai"),
+    ),
+    "fourteenth": Part(
+        "held back as the fourteenth",
+        ("fourteenth",),
+        0.8,
+        _FOURTEENTH_AIS,
+        _FOURTEENTH_TORCH,
+        ("physicsnemo", "vissl", "automodel"),
     ),
 }
 

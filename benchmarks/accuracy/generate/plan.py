@@ -55,6 +55,9 @@ NAMELESS = (
     "lerobot",
     "dit",
     "monai",
+    "physicsnemo",
+    "vissl",
+    "automodel",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
