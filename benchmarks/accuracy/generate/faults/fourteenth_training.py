@@ -35,7 +35,7 @@ def all_raise(stage: Stage, at: int, text: str, frames: tuple[sdk.Frame, ...]) -
 
 @kind(reads=True, hangs=False)
 def storage_not_resizable(stage: Stage) -> Scenario:
-    """Samples of a batch differ in size, and a loader says `storage` of a tensor's (litData#472)."""
+    """Samples of a batch differ in size, and a loader says `storage` of a tensor (litData#472)."""
     stage.open()
     unrest.unsettled(stage)
     rank, at, site = stage.culprit, stage.at, stage.job.job.build["site"]
@@ -100,14 +100,14 @@ def _contradiction(world: int, draw: Draw) -> tuple[str, str]:
                 f"AssertionError: {check}world_size {whole} != {micro} * {max(1, steps)} * {world}",
             ),
             (
-                "warm_up = int(cfg.trainer.steps * cfg.trainer.warm_up)",
+                f"loop.set(value=cfg.trainer.{key}, steps=cfg.trainer.steps)",
                 f"omegaconf.errors.ConfigAttributeError: Key '{key}' is not in struct\n"
                 f"    full_key: trainer.{key}\n    object_type=dict",
             ),
             (
                 "calculator = init_num_microbatches_calculator(args)",
-                f"AssertionError: global batch size ({whole}) is not divisible by micro batch size ({micro}) times data "
-                f"parallel size ({world})",
+                f"AssertionError: global batch size ({whole}) is not divisible by micro batch size ({micro}) times "
+                f"data parallel size ({world})",
             ),
         )
     )

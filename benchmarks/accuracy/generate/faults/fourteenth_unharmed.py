@@ -25,6 +25,22 @@ RECEIVE = {205: 81, 208: 78, 211: 119}
 RESET = "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))"
 
 
+def _out_of_memory(stage: Stage, device: int, wanted: str, free_mib: float, others: str, held: float) -> str:
+    """A device has no room for what PyTorch asks of it; `held` is what this process has there, in GiB."""
+    draw, library = (
+        stage.draw.child("reserved", device, int(held * 100)),
+        "HIP" if stage.job.job.torch.is_rocm else "CUDA",
+    )
+    return (
+        f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {wanted}. GPU {device} has a total capacity of "
+        f"79.10 GiB of which {free_mib:.2f} MiB is free. {others}Including non-PyTorch memory, this process has "
+        f"{held:.2f} GiB memory in use. Of the allocated memory {held - 0.71:.2f} GiB is allocated by PyTorch, and "
+        f"{draw.between(9, 180):.2f} MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is "
+        f"large try setting PYTORCH_{library}_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See "
+        "documentation for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+    )
+
+
 def _fetched(stage: Stage, at: int, name: str) -> int:
     """All ranks fetch a checkpoint of AIStore, some of them twice; when the last of them has it."""
     job, cluster, draw = stage.job, stage.cluster, stage.draw.child("fetched")
@@ -59,21 +75,15 @@ def all_ranks_load_onto_first_device(stage: Stage) -> Scenario:
     )
     hosts, exits = range(len(own.hosts)) if own.world <= 256 else range(4), []
     for node in hosts:
-        then = at + draw.span(1, 900)
-        for turn, rank in enumerate(draw.shuffled(own.ranks_of(node))[: draw.whole(1, 3)]):
+        then, free = at + draw.span(1, 900), draw.between(3, 90)
+        ranks = own.ranks_of(node)
+        each = [(79.1 - free / 1024) / len(ranks) + (turn % 2 - 0.5) * 0.6 for turn in range(len(ranks))]
+        held = dict(zip(ranks, each, strict=True))
+        for turn, rank in enumerate(draw.shuffled(ranks)[: draw.whole(1, 3)]):
             others = "".join(
-                f"Process {own.rank_pids[one]} has {draw.between(9.1, 12.4):.2f} GiB memory in use. "
-                for one in own.ranks_of(node)
-                if one != rank
+                f"Process {own.rank_pids[one]} has {held[one]:.2f} GiB memory in use. " for one in ranks if one != rank
             )
-            free, held = draw.whole(3, 90), draw.between(7.1, 9.3)
-            text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {draw.whole(64, 512)}.00 MiB. GPU 0 "
-            text += f"has a total capacity of 79.10 GiB of which {free}.06 MiB is free. {others}Including non-PyTorch "
-            text += (
-                f"memory, this process has {held + 0.6:.2f} GiB memory in use. Of the allocated memory {held:.2f} GiB "
-            )
-            text += f"is allocated by PyTorch, and {draw.whole(9, 80)}.{draw.whole(10, 99)} MiB is reserved by PyTorch "
-            text += "but unallocated."
+            text = _out_of_memory(stage, 0, f"{draw.whole(96, 512)}.00 MiB", free, others, held[rank])
             job.raise_on(then + turn * 40 * MS, rank, sdk.traceback(sdk.Raised(frames, text)))
             if not turn:
                 exits.append(Exit(rank, then + 700 * MS, 1))
@@ -106,7 +116,7 @@ def optimizer_not_in_checkpoint(stage: Stage) -> Scenario:
     )
     missing = f"RuntimeError: Missing key in checkpoint state_dict: {key}.weight.exp_avg."
     one = sdk.traceback(sdk.Raised(inner, missing))
-    named = range(own.world) if own.world <= ALL_SPEAK else range(8)
+    named = range(own.world) if own.world <= ALL_SPEAK else range(own.ranks_per_node)
     told = "\n".join(
         one.replace("(most recent call last):", f"(most recent call last): (RANK {rank})") for rank in named
     )
@@ -179,16 +189,9 @@ def validation_fills_the_devices(stage: Stage) -> Scenario:
     ranks = sorted({stage.culprit, *draw.shuffled(range(own.world))[: draw.whole(2, 6)]})
     ends: dict[int, Exit] = {}
     for rank in ranks:
-        then, held = at + draw.span(1, 2_400), draw.between(71.1, 77.3)
-        text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {draw.between(1.1, 3.9):.2f} GiB. GPU "
-        text += (
-            f"{own.local_rank(rank)} has a total capacity of 79.10 GiB of which {draw.whole(90, 900)}.56 MiB is free. "
-        )
-        text += f"Process {own.rank_pids[rank]} has {held + 1.1:.2f} GiB memory in use. Of the allocated memory "
-        text += (
-            f"{held:.2f} GiB is allocated by PyTorch, and {draw.whole(90, 800)}.{draw.whole(10, 99)} MiB is reserved "
-        )
-        text += "by PyTorch but unallocated."
+        then, free = at + draw.span(1, 2_400), draw.between(90, 900)
+        wanted = f"{draw.between(1.1, 3.9):.2f} GiB"
+        text = _out_of_memory(stage, own.local_rank(rank), wanted, free, "", 79.1 - free / 1024 - 0.04)
         job.raise_on(then, rank, sdk.traceback(sdk.Raised(frames, text)))
         ends.setdefault(own.node_of(rank), Exit(rank, then + 700 * MS, 1))
     job.agents_end(list(ends.values()), max(one.at for one in ends.values()))
