@@ -122,7 +122,7 @@ def product_fails_on_device(stage: Stage) -> Scenario:
     )
 
 
-@kind(hangs=False)
+@kind(hangs=False, lead_s=80.0, without=("restart_before", "kill_after", "rotation"))
 def device_not_answering(stage: Stage) -> Scenario:
     """A device answers no more after hours of load, and CUDA does not know why (returnn#1520, 3dgrut#191)."""
     stage.open()
