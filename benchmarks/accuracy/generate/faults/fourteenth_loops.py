@@ -19,7 +19,7 @@ from fixtures.generator.aisdisk import Space
 from fixtures.generator.aislog import Say
 from fixtures.generator.aisobjects import TRACE
 from fixtures.generator.draw import HEX, Draw
-from fixtures.generator.model import Scenario
+from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
@@ -97,7 +97,21 @@ def archive_through_a_mount(stage: Stage) -> Scenario:
     return stage.close("Checkpoints of the last three projects are still there.", (stage.guilty("storage_io", victim),))
 
 
-@kind(reads=True, hangs=False, slurm=True, lead_s=60.0, without=("disk_busy", "mountpath_before"))
+def _held_back(stage: Stage, node: Node, at: int, until: int, draw: Draw) -> None:
+    """A target whose disks are at their limit lets batches wait, for them and for entries of its peers."""
+    cluster, xact, then = stage.cluster, stage.cluster.xact, at + draw.span(2_000, 9_000)
+    while then < until:
+        if xact is not None and draw.chance(0.3):
+            level, slept = draw.pick((("high", "10ms"), ("high", "10ms"), ("critical", "100ms")))
+            advice = ev.advice(level, slept, "low", "low", level)
+            cluster.say(node, then, ev.throttled(xact, draw.whole(9, 40), advice, slept, node.release.order))
+            cluster.count(node, then, getbatch_throttle_ns=draw.whole(2, 90) * 10 * MS)
+        cluster.count(node, then, getbatch_n=1, getbatch_obj_n=36, getbatch_obj_size=36 * 16_000)
+        cluster.count(node, then, getbatch_rxwait_ns=draw.span(6_000, 17_000))
+        then += draw.span(9_000, 26_000)
+
+
+@kind(reads=True, hangs=False, slurm=True, ais_order=410, lead_s=60.0, without=("disk_busy", "mountpath_before"))
 def idle_devices_are_reaped(stage: Stage) -> Scenario:
     """A sort takes all disks, devices idle, and a guard cancels (aistore docs/dsort; Princeton RC, policies)."""
     cluster, at, job = stage.cluster, stage.at, stage.job
@@ -108,6 +122,7 @@ def idle_devices_are_reaped(stage: Stage) -> Scenario:
     tasks.sort_begins(cluster, began, over + seconds(50), "imgnet-shuffled", draw)
     for node in cluster.up(began):
         disk.disk_pressure(cluster, node, began + draw.span(900, 3_000), over + seconds(20), draw.child(node.node_id))
+        _held_back(stage, node, began, over + seconds(20), draw.child("held", node.node_id))
     mean = draw.whole(2, 7)
     for turn, after in enumerate((55.0, 110.0), 1):
         then = at + seconds(after)
@@ -147,23 +162,10 @@ def _removed_as_bad(stage: Stage, at: int, name: str, draw: Draw) -> str:
     return gone
 
 
-@kind(hangs=False, trains=False, torch_order=203)
-def shard_not_read_back(stage: Stage) -> Scenario:
-    """A shard of a checkpoint has rotted on its disk: all ranks are told it is not there (aistore docs/checksum)."""
-    job, own, draw = stage.job, stage.job.job, stage.draw.child("read back")
-    victim, site = stage.victim, own.build["site"]
-    job.start()
-    at, rank = job.begin + draw.span(1_900, 4_900), stage.culprit
-    name = f"{own.task}/step-{draw.whole(9, 60) * 500}/__{rank}_0.distcp"
-    job.note(
-        at - seconds(1.2), 0, f"going on from ais://checkpoints/{name.rsplit('/', 1)[0]}, {own.world} shards", line=104
-    )
-    stage.mark(at, f"{victim.name} finds {name} changed on its disk")
-    gone = _removed_as_bad(stage, at, name, draw)
-    for other in range(own.world) if own.world <= ALL_SPEAK else range(0, own.world, own.ranks_per_node):
-        node = stage.other_target(victim, other)
-        size = draw.whole(90, 700) << 20
-        stage.cluster.count(node, at - 300 * MS, get_n=1, get_ns_total=draw.span(300, 900), get_size=size)
+def _not_loaded(stage: Stage, at: int, name: str, gone: str, draw: Draw) -> int:
+    """torch's checkpoint fails on all ranks, and names the one that did not read its shard; when the job is over."""
+    own, victim, rank = stage.job.job, stage.victim, stage.culprit
+    site = own.build["site"]
     path = f"/v1/objects/checkpoints/{name}"
     body = sdk.answer(victim, 404, gone, "GET", path, stage.client(rank))
     url = victim.url(0) + path + sdk.query(stage.proxy_of(rank), at + 20 * MS)
@@ -188,7 +190,27 @@ def shard_not_read_back(stage: Stage) -> Scenario:
     text = (
         f"torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([{rank}])\n{told}"
     )
-    ended = all_raise(stage, at + draw.span(700, 1_900), text, frames)
+    return all_raise(stage, at + draw.span(700, 1_900), text, frames)
+
+
+@kind(hangs=False, trains=False, torch_order=203)
+def shard_not_read_back(stage: Stage) -> Scenario:
+    """A shard of a checkpoint has rotted on its disk: all ranks are told it is not there (aistore docs/checksum)."""
+    job, own, draw = stage.job, stage.job.job, stage.draw.child("read back")
+    victim = stage.victim
+    job.start()
+    at, rank = job.begin + draw.span(1_900, 4_900), stage.culprit
+    name = f"{own.task}/step-{draw.whole(9, 60) * 500}/__{rank}_0.distcp"
+    job.note(
+        at - seconds(1.2), 0, f"going on from ais://checkpoints/{name.rsplit('/', 1)[0]}, {own.world} shards", line=104
+    )
+    stage.mark(at, f"{victim.name} finds {name} changed on its disk")
+    gone = _removed_as_bad(stage, at, name, draw)
+    for other in range(own.world) if own.world <= ALL_SPEAK else range(0, own.world, own.ranks_per_node):
+        node = stage.other_target(victim, other)
+        size = draw.whole(90, 700) << 20
+        stage.cluster.count(node, at - 300 * MS, get_n=1, get_ns_total=draw.span(300, 900), get_size=size)
+    ended = _not_loaded(stage, at, name, gone, draw)
     return stage.close(
         "The bucket has no mirror, and a scrub is not run.",
         (stage.guilty("storage_io", victim, also=("data",)),),
