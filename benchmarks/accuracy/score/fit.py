@@ -29,10 +29,10 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (4, 5), 0.7: (74, 82), 0.8: (94, 95)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (108, 110)}),
-    Group("innocent", (), {0.0: (175, 235)}),
-    Group("undetermined", (), {0.0: (90, 178)}),
+    Group("guilty", (), {0.0: (4, 5), 0.7: (75, 82), 0.8: (96, 97)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (128, 133)}),
+    Group("innocent", (), {0.0: (177, 233)}),
+    Group("undetermined", (), {0.0: (81, 155)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
