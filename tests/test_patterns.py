@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
@@ -21,7 +22,8 @@ from aiscorr.parse import sieve
 from aiscorr.parse.ais_record import records_of
 from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan, shorten
 from aiscorr.parse.sieve import sieved
-from aiscorr.parse.spec import FORMAT_TABLES, Pattern, Sample, load_patterns, pattern_set, sample_mismatch
+from aiscorr.parse.spec import FORMAT_TABLES, Pattern, Sample, checked_pattern, pattern_set, sample_mismatch
+from aiscorr.parse.spec_files import read_folder
 from aiscorr.parse.worker_tail import TailPatterns
 
 KINDS = tuple(FORMAT_TABLES)
@@ -31,7 +33,7 @@ FOLDER = REPO / "aiscorr" / "patterns"
 @lru_cache(maxsize=1)
 def every() -> tuple[Pattern, ...]:
     """All patterns of the package."""
-    return load_patterns([FOLDER])
+    return tuple(checked_pattern(Path(path), raw) for path, raw in read_folder(FOLDER).items())
 
 
 def samples() -> Iterator[tuple[Pattern, Sample]]:

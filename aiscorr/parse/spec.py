@@ -283,12 +283,21 @@ def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
     )
 
 
-def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
-    """A checked pattern from the content of its file; the file stem is its name."""
+def checked_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
+    """A pattern whose file is right in every key, its regex and its converters. Raises SpecError."""
     _check_keys(path, raw)
+    pattern = parse_pattern(path, raw)
+    _require(
+        all(pattern.literals), "an empty literal", path, "a text of three characters or more that every match contains"
+    )
+    pattern.check()
+    return pattern
+
+
+def parse_pattern(path: Path, raw: Mapping[str, Any]) -> Pattern:
+    """A pattern from the content of its file, that is right in its keys; the file stem is its name."""
     formats = tuple(raw["formats"])
     literals = (raw["literal"],) if isinstance(raw["literal"], str) else tuple(raw["literal"])
-    _require(all(literals), "an empty literal", path, "a text of three characters or more that every match contains")
     samples, misses = read_samples(raw, path)
     return Pattern(
         name=path.stem,
@@ -325,9 +334,8 @@ def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pat
     for folder in folders:
         for path, raw in read_folder(folder).items():
             if kind is None or kind in raw.get("formats", (kind,)):
-                pattern = parse_pattern(Path(path), raw)
-                if folder != _OWN_FOLDER:
-                    pattern.check()
+                read = parse_pattern if folder == _OWN_FOLDER else checked_pattern
+                pattern = read(Path(path), raw)
                 found[pattern.name] = pattern
     return tuple(sorted(found.values(), key=lambda p: (p.priority, p.name)))
 

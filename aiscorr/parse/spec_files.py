@@ -7,7 +7,7 @@ import os
 import tomllib
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
@@ -28,12 +28,19 @@ def _date_as_table(value: object) -> dict[str, str]:
 
 def read_folder(folder: Path) -> dict[str, dict[str, Any]]:
     """The raw content of a folder's spec files by path, parsed once and kept in the cache; not to be changed."""
-    return _content(str(folder), _state(folder))
+    return _content(str(folder), _state(folder)).files
 
 
 def folder_key(folder: Path) -> str:
     """A name for the content of a folder's spec files, whatever their times."""
-    return _content_key(str(folder), _state(folder))
+    return _content(str(folder), _state(folder)).key
+
+
+class _Content(NamedTuple):
+    """The raw content of spec files by path, and a name for it."""
+
+    key: str
+    files: dict[str, dict[str, Any]]
 
 
 def _state(folder: Path) -> tuple[str, ...]:
@@ -47,14 +54,14 @@ def _state(folder: Path) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _content(folder: str, state: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _content(folder: str, state: tuple[str, ...]) -> _Content:
     paths = [Path(folder, one.rsplit(" ", 2)[0]) for one in state]
-    name = f"spec-{key_of([folder, *state])}.json"
-    made = cached(name, lambda: json.dumps({str(p): read_toml(p) for p in paths}, default=_date_as_table).encode())
-    return dict(json.loads(made))
+    made = cached(f"specs-{key_of([folder, *state])}.json", lambda: _read(paths))
+    return _Content(*json.loads(made))
 
 
-@lru_cache(maxsize=8)
-def _content_key(folder: str, state: tuple[str, ...]) -> str:
-    found = _content(folder, state)
-    return key_of(part for path, raw in found.items() for part in (Path(path).name, json.dumps(raw)))
+def _read(paths: list[Path]) -> bytes:
+    """As JSON what `_Content` holds."""
+    files = {str(path): read_toml(path) for path in paths}
+    key = key_of(part for path in paths for part in (path.name, json.dumps(files[str(path)], default=_date_as_table)))
+    return json.dumps([key, files], default=_date_as_table).encode()
