@@ -1,23 +1,40 @@
 -- A worker log that a failed job should have left and that is not at hand: a gap in numbers such as error-JOB-0 … N−1.
 -- grain: one row a failure and missing number
 -- reads: failure_case, worker_file, worker_event
--- note: The number of files is known from the job's nodes where the log states them, else from the highest number seen.
+-- note: The number of files follows from the ranks a file holds: the only share of the world size with which each rank stands in its own file; the least of several where a file shows two ranks or more. Where no share fits, or too little is seen, only gaps below the highest number count.
 create or replace view missing_worker_file as
 with numbered as (
-    select distinct f.failure_id, f.job_id, f.attempt, w.worker_node_no, w.path
+    select distinct f.failure_id, f.job_id, f.attempt, f.world_size, w.file_id, w.worker_node_no, w.path
     from failure_case as f
     join worker_file as w on w.job_id = f.job_id
     where w.worker_node_no is not null and regexp_matches(w.path, '-' || w.worker_node_no::varchar || '\.[a-z]+$')
 ),
-span as (
-    select n.failure_id, min(n.worker_node_no) as low, greatest(max(n.worker_node_no) + 1, any_value(case when j.ranks_seen_per_file > 0 then ceil(j.world_size / j.ranks_seen_per_file) end)) as file_count, min(n.path) as path
+held as (
+    select distinct n.failure_id, n.world_size, n.worker_node_no, e.rank
     from numbered as n
-    join (
-        select f.failure_id, f.world_size, max(c.rank_count) as ranks_seen_per_file
-        from failure_case as f
-        join (select job_id, attempt, file_id, count(distinct rank) as rank_count from worker_event where rank is not null group by job_id, attempt, file_id) as c on c.job_id = f.job_id and c.attempt = f.attempt
-        group by f.failure_id, f.world_size
-    ) as j on j.failure_id = n.failure_id
+    join worker_event as e on e.job_id = n.job_id and e.attempt = n.attempt and e.file_id = n.file_id
+    where e.rank is not null
+),
+bound as (
+    select
+        failure_id, world_size,
+        max(rank // (worker_node_no + 1)) + 1 as least_count,
+        coalesce(min(rank // nullif(worker_node_no, 0)), world_size) as most_count,
+        count(*) > count(distinct worker_node_no) as is_shared
+    from held
+    group by failure_id, world_size
+),
+share as (
+    select failure_id, any_value(world_size) // min(rank_count) as file_count
+    from (select failure_id, world_size, is_shared, least_count, most_count, unnest(generate_series(1, world_size::bigint)) as rank_count from bound)
+    where world_size % rank_count = 0 and rank_count between least_count and most_count
+    group by failure_id
+    having count(*) = 1 or bool_and(is_shared)
+),
+span as (
+    select n.failure_id, greatest(max(n.worker_node_no) + 1, max(s.file_count)) as file_count, min(n.path) as path
+    from numbered as n
+    left join share as s on s.failure_id = n.failure_id
     group by n.failure_id
 ),
 expected as (

@@ -27,6 +27,12 @@ every as (
     union all
     select failure_id, 3, 'worker log ' || file_name, 'the ranks of that node may be the ones that never entered the collective', 'aiscorr ingest ' || path
     from missing_worker_file
+    qualify count(*) over (partition by failure_id) <= 3
+    union all
+    select failure_id, 3, count(*)::varchar || ' worker logs from ' || arg_min(file_name, worker_node_no) || ' to ' || arg_max(file_name, worker_node_no), 'the ranks of those nodes may be the ones that never entered the collective', 'aiscorr ingest ' || regexp_replace(min(path), '/[^/]*$', '') || '   # with those logs in it'
+    from missing_worker_file
+    group by failure_id
+    having count(*) > 3
     union all
     select failure_id, 4, 'ranks ' || array_to_string(absent_ranks[1:12], ', ') || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more' else '' end,
         'no line of them is at hand: a rank that hung and a rank whose log is missing look alike', 'aiscorr ingest <the logs of the other nodes>'

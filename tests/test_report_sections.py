@@ -11,11 +11,12 @@ from reports import report_of
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Paragraph, Places, Steps
+from aiscorr.report.blocks import Bullets, Paragraph, Places, Steps
 from aiscorr.report.build import with_checks
 from aiscorr.report.citation import citations
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
+from aiscorr.report.sections import ruled_out as ruled_out_section
 from aiscorr.report.sections import timeline as timeline_section
 from aiscorr.report.sections import verdict as verdict_section
 
@@ -54,6 +55,32 @@ def noisy(failure: doc.FailureReport) -> doc.FailureReport:
         (doc.ChainRequest("w1", "t3", None), doc.ChainRequest("w3", "t2", None)),
     )
     return with_chain(failure, steps, own, *other)
+
+
+def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
+    """Sixty targets that rebalance take one row, and never the place of what a rank says."""
+    assert failure.first_error_at is not None
+    base = replace(failure.timeline[0], weight=1, node_id=None, rank=5, path="/w", at=failure.first_error_at)
+    target = replace(base, rank=None, at=base.at.replace(second=1) - timedelta(minutes=5), path="/t")
+    many = [
+        replace(target, node_id=f"t{number}", text=f"target t{number} was rebalancing", line_no=number)
+        for number in range(60)
+    ]
+    alone = [replace(target, node_id=f"t{number}", text=f"word {'x' * number}", line_no=number) for number in range(60)]
+    crash = replace(base, text="crash: OSError", line_no=900)
+    shown = timeline_section.shown_events(replace(failure, timeline=(*many, crash)))
+    assert [(item.text, more) for item, more in shown] == [("target t0 was rebalancing", 59), ("crash: OSError", 0)]
+    crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
+    assert crowd[-1] == (crash, 0) and len(crowd) == 40
+    suspicion = doc.RuledOut(
+        "target t1 was rebalancing (01:00:00 to 01:00:50 UTC)", "it had ended 36 s before", "/t", 1
+    )
+    others = [replace(suspicion, what=f"target t2{n} was rebalancing (01:00:0{n} to 01:00:51 UTC)") for n in range(3)]
+    bullets, query = ruled_out_section.blocks(replace(failure, ruled_out=(suspicion, *others)), Places({}))
+    assert isinstance(bullets, Bullets) and [text[-21:] for text, _ in bullets.items] == [" (and 3 more like it)"]
+    assert isinstance(query, Paragraph) and query.text.startswith("each: aiscorr query")
+    (few,) = ruled_out_section.blocks(replace(failure, ruled_out=(suspicion, *others[:2])), Places({}))
+    assert isinstance(few, Bullets) and len(few.items) == 3
 
 
 def test_own_request_is_shown(failure: doc.FailureReport) -> None:
@@ -110,13 +137,13 @@ def test_retries_between_the_first_and_the_last(failure: doc.FailureReport) -> N
     retries = tuple(replace(base, text=f"retry: {number}", line_no=number) for number in range(1, 6))
     crash = replace(base, text="crash: it", line_no=9)
     shown = timeline_section.shown_events(replace(failure, timeline=(*retries, crash)))
-    assert [item.text for item in shown] == ["retry: 1", "retry: 5", "crash: it"]
+    assert [item.text for item, _ in shown] == ["retry: 1", "retry: 5", "crash: it"]
 
 
 def test_chain_is_told_once(failure: doc.FailureReport) -> None:
     """A step of the chain that the verdict does not cite stands in the chain's section, not in the timeline too."""
     steps = {(step.path, step.line_no) for step in failure.chains[0].steps[1:]} - chain_section.cited_lines(failure)
-    shown = {(item.path, item.line_no) for item in timeline_section.shown_events(failure)}
+    shown = {(item.path, item.line_no) for item, _ in timeline_section.shown_events(failure)}
     assert steps & {(item.path, item.line_no) for item in failure.timeline} and not steps & shown
 
 

@@ -51,7 +51,7 @@ def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
     """The lines whose words stand in the chain or the timeline already."""
     chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step, _ in shown_steps(failure, chain)} if chain else cited_lines(failure)
-    return steps | {(item.path, item.line_no) for item in shown_events(failure)}
+    return steps | {(item.path, item.line_no) for item, _ in shown_events(failure)}
 
 
 def _row(side: str, line: CitedLine, places: Places, above: set[tuple[str | None, int | None]]) -> tuple[str, str, str]:

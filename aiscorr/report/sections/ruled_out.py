@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aiscorr.report.alike import and_more, gathered, without_node
 from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
 from aiscorr.report.document import FailureReport
 
@@ -13,13 +14,15 @@ _LIMIT = 15
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """One item a suspicion: what, because, line."""
+    """One item a suspicion: what, because, line; what differs only in the node stands once."""
+    alike = gathered(failure.ruled_out, lambda item: without_node(f"{item.what}: {item.because}"))
     items = tuple(
-        (f"{item.what}: {item.because}", places.line(item.path, item.line_no)) for item in failure.ruled_out[:_LIMIT]
+        (f"{item.what}: {item.because}{and_more(more)}", places.line(item.path, item.line_no))
+        for item, more in alike[:_LIMIT]
     )
     result: list[Block] = [Bullets(items)] if items else []
-    hidden = len(failure.ruled_out) - len(items)
-    if hidden > 0:
+    hidden = sum(1 + more for _, more in alike[_LIMIT:])
+    if hidden or len(alike) < len(failure.ruled_out):
         query = f"select * from ruled_out where failure_id = '{failure.failure_id}'"
-        result.append(Paragraph(f'{hidden} more: aiscorr query "{query}"', "dim"))
+        result.append(Paragraph(f'{f"{hidden} more" if hidden else "each"}: aiscorr query "{query}"', "dim"))
     return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from aiscorr.report.alike import and_more, gathered, without_node
 from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, clock, shorten
 from aiscorr.report.document import FailureReport, TimelineItem
 from aiscorr.report.sections.chain import cited_lines
@@ -26,38 +27,50 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         (
             clock(item.at, is_exact=item.is_exact),
             _who(item.node_id, item.rank, item.source),
-            cited(shorten(item.text, _TEXT), places.line(item.path, item.line_no)),
+            cited(f"{shorten(item.text, _TEXT)}{and_more(more)}", places.line(item.path, item.line_no)),
         )
-        for item in shown
+        for item, more in shown
     )
     result: list[Block] = (
         [Table(("time", "who", "what, and the line that says so"), rows, wide=("what, and the line that says so",))]
         if rows
         else []
     )
-    hidden = len(failure.timeline) - len(rows)
+    hidden = len(failure.timeline) - sum(1 + more for _, more in shown)
     if rows and hidden > 0:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' and weight < 3 order by event_at"
         below = ", with the steps of the chain below," if failure.verdict_chain else ""
         words = f'{hidden} lesser events{below} are not shown; all of them: aiscorr query "{query}"'
         result.append(Paragraph(words, "dim"))
     notes = [
-        _UNDATED if any(not item.is_exact for item in shown) else "",
-        "no decimals: its clock prints whole seconds" if any(not item.at.microsecond for item in shown) else "",
+        _UNDATED if any(not item.is_exact for item, _ in shown) else "",
+        "no decimals: its clock prints whole seconds" if any(not item.at.microsecond for item, _ in shown) else "",
     ]
     if any(notes):
         result.append(Paragraph(f"{'; '.join(note for note in notes if note)}.".capitalize(), "dim"))
     return result
 
 
-def shown_events(failure: FailureReport) -> list[TimelineItem]:
-    """The events that the timeline shows."""
+def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
+    """The events that the timeline shows, each with the number of nodes more that say the same at that time."""
     chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited_lines(failure) if chain else set()
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _FEW:
         shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
-    return _thinned(sorted(shown, key=_moment))[:_LIMIT]
+    alike = gathered(_thinned(sorted(shown, key=_moment)), _said_by_many)
+    kept = sorted(alike, key=lambda one: _distance(one[0], failure.first_error_at))[:_LIMIT]
+    return sorted(kept, key=lambda one: _moment(one[0]))
+
+
+def _said_by_many(item: TimelineItem) -> tuple[str, int] | None:
+    """What a node of AIStore says, in its minute; None for what ranks and the launcher do."""
+    return (without_node(item.text), int(item.at.timestamp()) // 60) if item.node_id else None
+
+
+def _distance(item: TimelineItem, moment: datetime | None) -> tuple[bool, timedelta]:
+    """What is to be left out first where there is too much: of AIStore before the job's own, and far off."""
+    return item.node_id is not None, abs(item.at - moment) if moment else timedelta(0)
 
 
 def _moment(item: TimelineItem) -> datetime:
