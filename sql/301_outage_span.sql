@@ -2,20 +2,23 @@
 -- grain: one row an outage of a node
 -- reads: node_witness, threshold
 -- stored: yes
--- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and ended again by its own log had another.
+-- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and ended again by its own log had another, and so had one that was added back and is removed from the map again, kalive_detect_s later or more.
 create or replace view outage_span as
 with lived as (
-    select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text, count(*) filter (where effect = 'ready' and witness_id = node_id) over (partition by cluster, node_id order by utc_ns) as life_no
+    select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text, count(*) filter (where effect = 'ready' and witness_id = node_id) over (partition by cluster, node_id order by utc_ns) as life_no,
+        max(utc_ns) filter (where effect = 'back' and witness_id <> node_id) over (partition by cluster, node_id order by utc_ns) as back_ns
     from node_witness
-    where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance', 'ready')
+    where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance', 'ready', 'back')
 ),
 marked as (
     select
         *,
         utc_ns - lag(utc_ns) over next_sign as gap_ns,
-        is_end and life_no > max(life_no) filter (where is_end) over (next_sign rows between unbounded preceding and 1 preceding) as is_next_life
+        is_end and life_no > max(life_no) filter (where is_end) over (next_sign rows between unbounded preceding and 1 preceding)
+            or back_ns > lag(utc_ns) over next_sign and max(utc_ns) filter (where effect = 'removed') over (partition by cluster, node_id, back_ns)
+                >= back_ns + (select value * 1000000000 from threshold where name = 'kalive_detect_s') as is_next_life
     from (select *, effect in ('killed', 'stopping', 'fatal', 'panic') and witness_id = node_id as is_end from lived)
-    where effect <> 'ready'
+    where effect not in ('ready', 'back')
     window next_sign as (partition by cluster, node_id order by utc_ns)
 ),
 numbered as (
