@@ -3,7 +3,7 @@
 -- reads: failure_case, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
 create or replace view rank_request as
 with line as (
     select
@@ -36,6 +36,13 @@ with line as (
     join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
     where t.rank is not null and regexp_matches(t.text, 'aiting on (\w+ )?job ''')
     qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, x.rank, w.pattern, w.tier, 'cause' as role, w.failure_class, w.severity, w.object, w.utc_ns as from_ns, case when w.stamp_source in ('own', 'wrapper') then w.utc_ns else greatest(least(w.latest_ns, x.latest_ns), w.utc_ns) end as to_ns, w.stamp_source, w.file_id, w.line_no, w.text, w.message
+    from rank_crash as x
+    join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
+    join worker_event as w on w.job_id = x.job_id and w.attempt = x.attempt and w.file_id = x.file_id and w.pattern = 'mountpoint_s3_failed' and w.line_no < x.line_no
+    where x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory', 'sigbus', 'python_exception') or starts_with(x.pattern, 'fs_')
+    qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id

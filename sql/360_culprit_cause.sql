@@ -3,7 +3,7 @@
 -- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity, rank_request, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
@@ -49,7 +49,7 @@ met as (
 select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,
     c.file_id as basis_file_id, c.line_no as basis_line_no, c.text as basis_text,
-    r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, r.failure_class as crash_class, r.exception, r.frame_kind, r.exit_code,
+    r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, case when m.pattern = 'mountpoint_s3_failed' then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
     r.status_code, r.object, r.bucket, r.wid, r.node_id as crash_node_id, r.endpoint, r.received_count, r.expected_count, r.user_location,
     r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, r.file_id as crash_file_id, r.line_no as crash_line_no, r.message as crash_message, r.text as crash_text,
     case when c.basis = 'silent' and count(*) over (partition by f.failure_id, d.activity) * 2 < count(*) over (partition by f.failure_id) then 'unknown' else coalesce(d.activity, 'unknown') end as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text,
