@@ -37,7 +37,7 @@ told as (
     select s.* replace (coalesce(e.rank, a.rank, q.rank) as rank)
     from failure_signal as s
     left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
-    left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and s.tier = 'gpu'
+    left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
     where s.rank is null and s.signal = 'crash' and (s.exception is not null or a.rank is not null) and coalesce(e.rank, a.rank, q.rank) is not null
         and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
