@@ -70,6 +70,9 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     crash = replace(base, text="crash: OSError", line_no=900)
     shown = timeline_section.shown_events(replace(failure, timeline=(*many, crash)))
     assert [(item.text, more) for item, more in shown] == [("target t0 was rebalancing", 59), ("crash: OSError", 0)]
+    launchers = [replace(base, rank=None, text="cancel: Received 15", line_no=number) for number in range(9)]
+    told = timeline_section.shown_events(replace(failure, timeline=(crash, *launchers, *[replace(crash, rank=6)] * 8)))
+    assert [more for _, more in told] == [0, 8, *[0] * 8]
     crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
     assert crowd[-1] == (crash, 0) and len(crowd) == 40
     suspicion = doc.RuledOut(

@@ -52,7 +52,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
-    """The events that the timeline shows, each with the number of nodes more that say the same at that time."""
+    """The events that the timeline shows, each with how many nodes or launchers more say the same at that time."""
     chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited_lines(failure) if chain else set()
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
@@ -64,8 +64,8 @@ def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
 
 
 def _said_by_many(item: TimelineItem) -> tuple[str, int] | None:
-    """What a node of AIStore says, in its minute; None for what ranks and the launcher do."""
-    return (without_node(item.text), int(item.at.timestamp()) // 60) if item.node_id else None
+    """What a node of AIStore or a launcher says, in its minute; None for ranks, whose numbers tell them apart."""
+    return (without_node(item.text), int(item.at.timestamp()) // 60) if item.rank is None else None
 
 
 def _distance(item: TimelineItem, moment: datetime | None) -> tuple[bool, timedelta]:
