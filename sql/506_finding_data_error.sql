@@ -1,9 +1,9 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, object_loss, storage_remark, bucket_change, ais_event
+-- reads: failure_lead, object_loss, storage_remark, bucket_change, failure_coverage, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: Storage that answered truthfully is innocent, unless a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: Storage that answered truthfully is innocent, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -12,10 +12,11 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
+    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
+    left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
@@ -29,6 +30,7 @@ select
         when is_gone then 'guilty'
         when object_count > 0 or is_taken or remark_node_id is not null then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
+        when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'
         when is_storage_seen and link_score < 0.5 then 'innocent'
         when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
