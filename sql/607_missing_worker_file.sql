@@ -1,7 +1,7 @@
 -- A worker log that a failed job should have left and that is not at hand: a gap in numbers such as error-JOB-0 … N−1.
 -- grain: one row a failure and missing number
 -- reads: failure_case, worker_file, worker_event
--- note: The number of files is known from the job's nodes where the log states them, else from the highest number seen.
+-- note: The number of files is known from the job's nodes where the log states them (ranks seen in a file, or processes that its launcher ended), else from the highest number seen.
 create or replace view missing_worker_file as
 with numbered as (
     select distinct f.failure_id, f.job_id, f.attempt, w.worker_node_no, w.path
@@ -15,7 +15,7 @@ span as (
     join (
         select f.failure_id, f.world_size, max(c.rank_count) as ranks_seen_per_file
         from failure_case as f
-        join (select job_id, attempt, file_id, count(distinct rank) as rank_count from worker_event where rank is not null group by job_id, attempt, file_id) as c on c.job_id = f.job_id and c.attempt = f.attempt
+        join (select job_id, attempt, file_id, greatest(count(distinct rank), count(distinct pid) filter (where pattern = 'torchrun_closing_signal')) as rank_count from worker_event where rank is not null or pattern = 'torchrun_closing_signal' group by job_id, attempt, file_id) as c on c.job_id = f.job_id and c.attempt = f.attempt
         group by f.failure_id, f.world_size
     ) as j on j.failure_id = n.failure_id
     group by n.failure_id
