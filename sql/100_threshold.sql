@@ -52,6 +52,7 @@ from (
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('drawn_out_s', 150.0, 'a single read that its reader draws out mostly lasts a minute or two; longer waits in several lines are those of several reads'),
         ('slow_target_factor', 3.0, 'targets of a cluster differ by a half; one that takes three times as long for a byte as it did, and as its peers do, is ill'),
+        ('whole_read_bytes', 16777216.0, 'who reads an object of this size reads it in one go; a larger one may be drawn out by a program that works on its first part'),
         ('crawl_s', 5.0, 'reads that take so long on average starve a training however much its loaders fetch ahead'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),
         ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault'),
