@@ -55,6 +55,7 @@ from (
         ('whole_read_bytes', 16777216.0, 'who reads an object of this size reads it in one go; a larger one may be drawn out by a program that works on its first part'),
         ('crawl_s', 5.0, 'reads that take so long on average starve a training however much its loaders fetch ahead'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),
+        ('unanswered_by_proxy', 3.0, 'a request may go out on a kept connection that is dead, and so may the next one; the third has a new one, which the host of the proxy took'),
         ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('unsaid_refusal_factor', 0.7, 'a refused connection is printed at once, so a rank that prints nothing hangs from it in one case of several'),
