@@ -1,15 +1,16 @@
--- A target that left the requests of a rank without an answer again and again, while the proxies sent the rank there.
+-- A target, or a proxy short of CPU, that left the requests of a rank without an answer again and again, while the way to it was open.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, rank_request, node, threshold
+-- reads: failure_case, failed_rank, rank_request, ais_event, node, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=).
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
 create or replace view unanswered_node as
 with recent as (
     select
         r.*, coalesce(i.host, r.file_id::varchar) as host,
-        regexp_matches(r.text, 'Read timed out|ReadTimeout|\[Errno 111\]|[Cc]onnection refused') as is_taken,
+        regexp_matches(r.text, 'Read timed out|ReadTimeout') as is_late,
+        is_late or regexp_matches(r.text, '\[Errno 111\]|[Cc]onnection refused') as is_taken,
         regexp_matches(r.text, '\[Errno 113\]|No route to host|[Cc]onnect timeout|ConnectTimeout|\[Errno 110\]') as is_path
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
@@ -24,14 +25,24 @@ shut as (
     group by failure_id, endpoint
     having count(distinct host) > 1
 ),
+starved as (
+    select r.failure_id, r.endpoint
+    from recent as r
+    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and n.role = 'proxy'
+    join threshold as g on g.name = 'fault_gap_s'
+    where r.is_late and exists (from ais_event as e where e.cluster = r.cluster and e.node_id = r.node_id and e.pattern = 'ais_state_alert_list' and contains(e.text, '-cpu') and abs(e.utc_ns - r.from_ns) <= g.value * 1000000000)
+    group by r.failure_id, r.endpoint
+    having count(*) >= (select value from threshold where name = 'unanswered_by_proxy')
+),
 failed as (
     select
         r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
         (r.is_taken or (r.is_path and s.endpoint is not null)) and regexp_matches(coalesce(r.url, r.text), '/v1/(objects|ml/moss)/')
-            and coalesce(n.role = 'target', r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
+            and coalesce(n.role = 'target' or (v.endpoint is not null and r.is_late), r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
         contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch
     from recent as r
     left join shut as s on s.failure_id = r.failure_id and s.endpoint = r.endpoint
+    left join starved as v on v.failure_id = r.failure_id and v.endpoint = r.endpoint
     left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
 )
 select

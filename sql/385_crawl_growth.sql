@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: failed_attempt where is_cancelled
--- note: From the first slow step, or the start of the job, to its end; a statistics interval is on the side of its middle. is_felt: the steps slowed, or were long of waiting: most of their time is not their own, or is for data; long steps alone are those of a large model. No row where the steps are known and short. Only of the cluster that is surely the job's.
+-- note: From the first slow step, or the start of the job, to its end; a statistics interval is on the side of its middle. Of transforms those before are of the whole fast part of the job, by intervals that ended before its last fast step; as one may be counted as a read too, plain_count and plain_ns are what is left since then. is_felt: the steps slowed, or were long of waiting: most of their time is not their own, or is for data; long steps alone are those of a large model. No row where the steps are known and short. Only of the cluster that is surely the job's.
 create or replace view crawl_growth as
 with paced as (
     select job_id, attempt, median(gap_s / gap_steps) as pace_s, median(step_s) filter (where step_s_source = 'printed') as own_s, median(data_s) as data_s
@@ -13,7 +13,7 @@ with paced as (
     group by job_id, attempt
 ),
 crawling as (
-    select f.failure_id, c.cluster, f.stall_ns as until_ns, s.since_ns, coalesce(2 * s.since_ns - f.stall_ns, epoch_ns(j.started_at)) as from_ns, (p.value * 1e9)::bigint as slow_ns, g.value as factor,
+    select f.failure_id, c.cluster, f.stall_ns as until_ns, s.since_ns, s.until_ns as fast_ns, epoch_ns(j.started_at) as begun_ns, coalesce(2 * s.since_ns - f.stall_ns, begun_ns) as from_ns, (p.value * 1e9)::bigint as slow_ns, g.value as factor,
         s.since_ns is not null or coalesce(least(t.own_s, t.pace_s - t.data_s) <= t.pace_s / 2, false) as is_felt
     from failure_case as f
     join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt and a.is_cancelled
@@ -30,8 +30,9 @@ crawling as (
 growth as (
     select w.*, d.node_id, d.counter, d.delta, d.file_id, d.line_no, coalesce(d.utc_ns + d.previous_ns < 2 * w.since_ns, false) as is_before
     from crawling as w
-    join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns + d.previous_ns >= 2 * w.from_ns and d.utc_ns <= w.until_ns
-    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.ns.total') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not starts_with(d.counter, 'err.'))
+    join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns + d.previous_ns >= 2 * case when starts_with(d.counter, 'etl.') then w.begun_ns else w.from_ns end and d.utc_ns <= w.until_ns
+    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.n', 'get.ns.total') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not starts_with(d.counter, 'err.'))
+        or (d.counter in ('etl.inline.n', 'etl.inline.ns.total', 'etl.inline.size') and (not is_before or d.utc_ns <= w.fast_ns))
 )
 select
     failure_id, any_value(cluster) as cluster, node_id, is_before, any_value(is_felt) as is_felt, any_value(since_ns) as since_ns, any_value(until_ns) as until_ns, any_value(slow_ns) as slow_ns, any_value(factor) as factor,
@@ -40,6 +41,11 @@ select
     coalesce(sum(delta) filter (where counter = 'get.ns.total'), 0) as served_ns,
     coalesce(sum(delta) filter (where ends_with(counter, '.get.n')), 0) as cold_count,
     coalesce(sum(delta) filter (where counter <> 'get.ns.total' and ends_with(counter, '.get.ns.total')), 0) as cold_ns,
+    coalesce(sum(delta) filter (where counter = 'etl.inline.n'), 0) as transform_count,
+    coalesce(sum(delta) filter (where counter = 'etl.inline.ns.total'), 0) as transform_ns,
+    coalesce(sum(delta) filter (where counter = 'etl.inline.size'), 0) as transform_bytes,
+    case when is_before then 0 else coalesce(sum(delta) filter (where counter = 'get.n'), 0) - case when served_ns >= transform_ns then transform_count else 0 end end as plain_count,
+    case when is_before then 0 else served_ns - case when served_ns >= transform_ns then transform_ns else 0 end end as plain_ns,
     max(file_id) as file_id, arg_max(line_no, (file_id, line_no)) as line_no
 from growth
 group by failure_id, node_id, is_before

@@ -27,7 +27,7 @@ select
     case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72 else 0.68 end as score,
     culprit_words || case when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
         || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what was in the way' else '; no AIStore log at hand covers that moment, so it stays open what was in the way' end
-        || case when q.failure_id is not null and is_storage_seen then ', and one of its targets answered none of the rank''s requests' else '' end as statement,
+        || case when q.failure_id is not null and is_storage_seen then ', and one of its nodes answered none of the rank''s requests' else '' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},

@@ -1,7 +1,7 @@
 -- A worker log that a failed job should have left and that is not at hand: a gap in numbers such as error-JOB-0 … N−1.
 -- grain: one row a failure and missing number
 -- reads: failure_case, worker_file, worker_event
--- note: The number of files follows from the ranks a file holds: the only share of the world size with which each rank stands in its own file; the least of several where a file shows two ranks or more. Where no share fits, or too little is seen, only gaps below the highest number count.
+-- note: The number of files follows from the ranks a file holds: the only share of the world size with which each rank stands in its own file; the least of several where a file shows two ranks or more, or its launcher ended so many processes. Where no share fits, or too little is seen, only gaps below the highest number count.
 create or replace view missing_worker_file as
 with numbered as (
     select distinct f.failure_id, f.job_id, f.attempt, f.world_size, w.file_id, w.worker_node_no, w.path
@@ -15,14 +15,20 @@ held as (
     join worker_event as e on e.job_id = n.job_id and e.attempt = n.attempt and e.file_id = n.file_id
     where e.rank is not null
 ),
+ended as (
+    select failure_id, max(process_count) as process_count
+    from (select n.failure_id, n.file_id, count(distinct e.pid) as process_count from numbered as n join worker_event as e on e.job_id = n.job_id and e.attempt = n.attempt and e.file_id = n.file_id and e.pattern = 'torchrun_closing_signal' group by n.failure_id, n.file_id)
+    group by failure_id
+),
 bound as (
     select
-        failure_id, world_size,
-        max(rank // (worker_node_no + 1)) + 1 as least_count,
-        coalesce(min(rank // nullif(worker_node_no, 0)), world_size) as most_count,
-        count(*) > count(distinct worker_node_no) as is_shared
-    from held
-    group by failure_id, world_size
+        h.failure_id, h.world_size,
+        greatest(max(h.rank // (h.worker_node_no + 1)) + 1, max(e.process_count)) as least_count,
+        coalesce(min(h.rank // nullif(h.worker_node_no, 0)), h.world_size) as most_count,
+        count(*) > count(distinct h.worker_node_no) or max(e.process_count) > 1 as is_shared
+    from held as h
+    left join ended as e on e.failure_id = h.failure_id
+    group by h.failure_id, h.world_size
 ),
 share as (
     select failure_id, any_value(world_size) // min(rank_count) as file_count

@@ -7,7 +7,7 @@
 create or replace view blind_spot as
 with base as (
     select
-        f.failure_id, f.job_id, f.attempt, f.failure_class,
+        f.failure_id, f.job_id, f.attempt, f.failure_class, f.failure_kind,
         l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis, l.rank_count, l.timeout_count
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
@@ -37,7 +37,7 @@ every as (
     select failure_id, 4, 'ranks ' || array_to_string(absent_ranks[1:12], ', ') || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more' else '' end,
         'no line of them is at hand: a rank that hung and a rank whose log is missing look alike', 'aiscorr ingest <the logs of the other nodes>'
     from base
-    where absent_count > 0 and not (absent_count = 1 and coalesce(basis = 'silent' and absent_ranks[1] = culprit_rank, false))
+    where absent_count > 0 and not starts_with(coalesce(failure_kind, ''), 'cancelled') and not (absent_count = 1 and coalesce(basis = 'silent' and absent_ranks[1] = culprit_rank, false))
     union all
     select b.failure_id, 5, 'what rank ' || b.culprit_rank::varchar || ' was doing', 'it left no error, no stack and no telling last word', 'py-spy dump --pid <pid of rank ' || b.culprit_rank::varchar || '>' || coalesce('   # on ' || c.host, '') || ', while it hangs, next time'
     from base as b
