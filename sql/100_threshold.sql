@@ -43,6 +43,8 @@ from (
         ('confirm_score', 0.6, 'a hypothesis below this score is no verdict'),
         ('fault_before_job_s', 600.0, 'a job that begins so long after a fault begins into it; later the cluster has got over it'),
         ('fault_bite_s', 60.0, 'a request that a fault holds up stops its rank within a minute, when what was fetched ahead is used up'),
+        ('hang_word_slack_s', 30.0, 'what a rank was at while the others waited it began with its last step, or with the checkpoint behind it'),
+        ('hang_word_share', 0.4, 'what took less of a hang than this may be what a loader or another thread of a waiting rank was at'),
         ('request_pending_s', 45.0, 'a rank that goes on longer than this after a retry has outlived it'),
         ('cut_return_s', 90.0, 'a node that one line says is gone and that writes on sooner than this was only cut off'),
         ('outlived_s', 300.0, 'what was fetched ahead keeps a job going for a minute or two; steps for longer than this after an error that ended no process have outlived it'),

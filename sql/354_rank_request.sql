@@ -1,9 +1,9 @@
 -- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer, or none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
--- reads: failure_case, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
+-- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid) or an address that it waits for.
 create or replace view rank_request as
 with line as (
     select
@@ -36,6 +36,12 @@ with line as (
     join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
     where t.rank is not null and regexp_matches(t.text, 'aiting on (\w+ )?job ''')
     qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
+    from rank_activity as a
+    join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
+    where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b)')
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
