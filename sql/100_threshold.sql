@@ -55,6 +55,7 @@ from (
         ('drawn_out_s', 150.0, 'a single read that its reader draws out mostly lasts a minute or two; longer waits in several lines are those of several reads'),
         ('slow_target_factor', 3.0, 'targets of a cluster differ by a half; one that takes three times as long for a byte as it did, and as its peers do, is ill'),
         ('crawl_s', 5.0, 'reads that take so long on average starve a training however much its loaders fetch ahead'),
+        ('strained_read_s', 1.0, 'a read of a healthy target takes milliseconds; one that takes a second keeps a batch of dozens waiting for longer than its step'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),
         ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
