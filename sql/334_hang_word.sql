@@ -2,7 +2,6 @@
 -- grain: one row a line
 -- reads: worker_tail, worker_file, clock, failed_rank, rank_position, held_rank, stuck_collective, threshold
 -- stored: yes
--- empty without: failed_rank
 -- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
 create or replace view hang_word as
 with said as (

@@ -2,7 +2,6 @@
 -- grain: one row a failure
 -- reads: failure_lead, worker_event, node_fault, fault_kind, threshold
 -- stored: yes
--- empty without: failure_lead
 -- note: A loader that goes on after an error (warn_and_continue) leaves out what it could not read; where an epoch is as long as a rank's own shards, the rank that lost most ends it first, long after the node is back. The shards must have failed by their connection while a node was gone, and nowhere more of them than where the rank writes: who lost none, or lost a shard that is broken, had fewer from the start.
 create or replace view finding_shards_lost as
 with ended as (
