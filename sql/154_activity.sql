@@ -30,6 +30,6 @@ from (
         ('lock', 'waiting for a lock', 'Find who holds the lock: a file lock on a shared folder, a thread that died with it, or one that held it when a DataLoader worker was forked (multiprocessing_context=''spawn'' or ''forkserver'' copies no locks).'),
         ('sleep', 'sleeping', 'Find the sleep or the back-off in the code of that rank.'),
         ('file_write', 'writing a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server; write from one rank in the background.'),
-        ('log_upload', 'uploading logs or metrics', 'Upload in the background, with a time-out.'),
+        ('log_upload', 'making or uploading logs, pictures or metrics', 'Make and upload them in the background, with a time-out.'),
         ('finish', 'ending', 'See whether this rank had fewer batches than the others (uneven inputs).')
 ) as t(activity, meaning, advice)

@@ -1,9 +1,9 @@
 -- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer, or none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
--- reads: failure_case, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
+-- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job that it waits for (xid).
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid) or an address that it waits for.
 create or replace view rank_request as
 with line as (
     select
@@ -26,14 +26,11 @@ with line as (
     union all by name
     select f.failure_id, f.job_id, f.attempt, s.rank, 'stack' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, s.endpoint, s.url, s.wid, s.bucket, s.object,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
-    from stack_request as s
-    join failure_case as f on f.job_id = s.job_id
+    from stack_request as s join failure_case as f on f.job_id = s.job_id
     union all by name
     select f.failure_id, f.job_id, f.attempt, t.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(t.text, 'aiting on (?:\w+ )?job ''([\w-]+)''', 1) as xid,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, t.file_id, t.line_no, t.text, t.text as message
-    from worker_tail as t
-    join worker_file as w on w.file_id = t.file_id
-    join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
+    from worker_tail as t join worker_file as w on w.file_id = t.file_id join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
     where t.rank is not null and regexp_matches(t.text, 'aiting on (\w+ )?job ''')
     qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
     union all by name
@@ -42,6 +39,11 @@ with line as (
     join worker_event as w on w.job_id = x.job_id and w.attempt = x.attempt and w.file_id = x.file_id and w.pattern = 'mountpoint_s3_failed' and w.line_no < x.line_no
     where x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory', 'python_exception') or starts_with(x.pattern, 'fs_')
     qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
+    from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
+    where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b)')
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
@@ -54,8 +56,7 @@ placed as (
     select l.*, c.cluster, c.certainty as cluster_certainty, coalesce(e.node_id, h.node_id) as endpoint_node_id, n.node_id as named_node_id
     from line as l
     left join job_cluster as c on c.job_id = l.job_id and c.attempt = l.attempt
-    left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint
-    left join (select t.cluster, t.host, t.node_id, d.role from host as t join node as d on d.cluster = t.cluster and d.node_id = t.node_id) as h
+    left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint left join (select t.cluster, t.host, t.node_id, d.role from host as t join node as d on d.cluster = t.cluster and d.node_id = t.node_id) as h
         on h.cluster = c.cluster and h.host = split_part(l.endpoint, ':', 1) and h.role = case when contains(l.url, 'pid=') then 'target' when contains(l.url, '/v1/') then 'proxy' end
     left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
 )

@@ -1,9 +1,9 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
+-- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash
--- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
+-- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
 create or replace view rank_activity as
 with main as (
     select *
@@ -25,21 +25,22 @@ stack as (
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank, b.rank) as rank,
+        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
         case
             when t.activity = 'storage_wait' and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
                 and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') then 'another_service'
-            when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/') then 'storage_wait'
-            when t.activity = 'data_loading' and regexp_matches(t.text, '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
+            when t.activity = 'checkpoint' and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b') then 'storage_wait'
+            when t.activity = 'data_loading' and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''), '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank, b.rank) order by t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
+        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) order by t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from (select *, case when activity is null then local_ns else max(local_ns) over (partition by file_id, attempt_no, rank, local_rank order by line_no) end as said_ns from worker_tail) as t
     join worker_file as w on w.file_id = t.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
     left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id and t.local_rank is null
+    left join hang_word as h on h.file_id = t.file_id and h.line_no = t.line_no
     left join (select job_id, attempt, file_id, min(rank) as rank from failed_rank group by job_id, attempt, file_id) as b on b.file_id = t.file_id and b.job_id = w.job_id and b.attempt = w.path_attempt + t.attempt_no and t.activity in ('decoding', 'batch_preparation') and t.local_rank is null and regexp_matches(t.text, '\d%\|')
-    where coalesce(t.rank, l.rank, i.rank, b.rank) is not null and not regexp_matches(regexp_replace(coalesce(t.text, ''), '^.*\d%\|.*$', ''), 'ProcessGroup\w*\.cpp:\d+\]')
+    where coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) is not null and not regexp_matches(regexp_replace(coalesce(t.text, ''), '^.*\d%\|.*$', ''), 'ProcessGroup\w*\.cpp:\d+\]')
 ),
 slow as (
     select job_id, attempt, unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))::integer as rank, utc_ns, file_id, line_no, text
@@ -47,9 +48,7 @@ slow as (
     where pattern = 'straggler_detected'
 ),
 trained as (
-    select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')
-    union
-    select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
+    select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint') union select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
 select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is null then 0.5 else s.confidence end as confidence, s.file_id, s.line_no, s.text
 from failed_attempt as f

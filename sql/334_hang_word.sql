@@ -1,0 +1,45 @@
+-- What a rank said while the others waited for it, in a line that names no rank.
+-- grain: one row a line
+-- reads: worker_tail, worker_file, clock, failed_rank, rank_position, held_rank, stuck_collective, threshold
+-- stored: yes
+-- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
+create or replace view hang_word as
+with said as (
+    select
+        w.job_id, w.path_attempt + t.attempt_no as attempt, t.file_id, t.line_no, t.activity, t.text,
+        t.local_ns - case when t.zone_offset_s is null then c.shift_ns else 0 end as utc_ns,
+        max(utc_ns) over (partition by t.file_id, t.attempt_no order by t.line_no) as since_ns,
+        regexp_matches(t.text, 'Sample processing took longer than \d+ seconds') as is_watchdog,
+        try_cast(regexp_extract(t.text, '\b(?:after|for|since) (\d+(?:\.\d+)?) ?(?:s|sec|secs|seconds)\b', 1) as double) * 1e9 as age_ns,
+        regexp_matches(t.text, '(?i)\bno (more )?(samples|batches|data) left\b|\br[au]n out of (samples|batches|data)\b') as is_end,
+        case when regexp_matches(t.text, '(?i)\b(writ(e|es|ing|ten)|sav(e|ing|ed)|put|upload(ing|ed)?)\b') then try_cast(regexp_extract(t.text, '\b__(\d+)_\d+\.distcp\b', 1) as integer) end as shard_rank
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    join clock as c on c.file_id = t.file_id
+    where t.rank is null and t.local_rank is null
+),
+waiting as (
+    select job_id, attempt, rank from rank_position where is_waiting
+    union
+    select job_id, attempt, rank from held_rank
+),
+free as (
+    select r.job_id, r.attempt, r.file_id, min(r.rank) filter (where w.rank is null) as rank
+    from failed_rank as r
+    left join waiting as w on w.job_id = r.job_id and w.attempt = r.attempt and w.rank = r.rank
+    group by r.job_id, r.attempt, r.file_id
+    having count(*) filter (where w.rank is null) = 1
+)
+select s.job_id, s.attempt, coalesce(n.rank, f.rank) as rank, s.file_id, s.line_no, case when n.rank is not null then 'shard' when s.is_end then 'end' when s.is_watchdog then 'watchdog' else 'age' end as told_by
+from said as s
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and coalesce(s.utc_ns between k.hang_start_ns - case when s.is_end then 5000000000 else 0 end and k.spoke_ns, s.shard_rank is not null or (s.is_watchdog and s.since_ns >= k.hang_start_ns))
+join threshold as p on p.name = 'hang_word_slack_s'
+join threshold as h on h.name = 'hang_word_share'
+left join failed_rank as n on n.job_id = s.job_id and n.attempt = s.attempt and n.file_id = s.file_id and n.rank = s.shard_rank
+left join free as f on f.job_id = s.job_id and f.attempt = s.attempt and f.file_id = s.file_id and s.shard_rank is null
+    and case
+        when s.is_end then s.utc_ns <= k.hang_start_ns + 5e9
+        when s.is_watchdog then s.since_ns >= k.hang_start_ns
+        else s.utc_ns - s.age_ns between k.hang_start_ns - p.value * 1e9 and k.hang_start_ns + 2e9 and s.age_ns >= h.value * (k.spoke_ns - k.hang_start_ns)
+    end
+where s.activity is not null and coalesce(n.rank, f.rank) is not null
