@@ -5,7 +5,7 @@
 -- empty without: failure_lead
 create or replace view storage_advice as
 with lead as (
-    select l.*, r.storage_verdict
+    select l.*, r.storage_verdict, r.failure_kind, r.node_id as told_node_id
     from failure_lead as l
     join root_cause as r on r.failure_id = l.failure_id and r.place = 1
 ),
@@ -44,11 +44,21 @@ select failure_id, 2 as position, 'storage' as recipient,
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all
-select c.failure_id, 1, 'storage', k.advice, c.words
+select c.failure_id, 1, 'storage', case c.crawl when 'transform_slow' then 'Look at the transform (ETL): CPU, memory and restarts of its pods, how many there are, and what it calls.' else k.advice end, c.words
 from storage_crawl as c
 join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
 join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' else 'pressure' end
 where c.is_felt
+union all
+select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
+from lead as l
+join node_fault as n on n.cluster = l.cluster and n.node_id = l.told_node_id and n.started_ns <= l.stall_ns
+join fault_kind as k on k.fault_kind = n.fault_kind
+where l.failure_kind = 'shards_passed_over'
+qualify row_number() over (partition by l.failure_id order by n.weight desc, n.started_ns, n.fault_kind) = 1
+union all
+select failure_id, 2, 'client', 'Let the loader try again, or fail, instead of passing over what it could not read (warn_and_continue): ranks then have unlike numbers of batches.', 'a rank ran out of samples before the others'
+from lead where failure_kind = 'shards_passed_over'
 union all
 select c.failure_id, 5, 'client',
     'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
