@@ -71,8 +71,10 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     shown = timeline_section.shown_events(replace(failure, timeline=(*many, crash)))
     assert [(item.text, more) for item, more in shown] == [("target t0 was rebalancing", 59), ("crash: OSError", 0)]
     launchers = [replace(base, rank=None, text="cancel: Received 15", line_no=number) for number in range(9)]
-    told = timeline_section.shown_events(replace(failure, timeline=(crash, *launchers, *[replace(crash, rank=6)] * 8)))
-    assert [more for _, more in told] == [0, 8, *[0] * 8]
+    culprit = failure.culprit_ranks[0]
+    ranks = [replace(crash, rank=number, text="crash: it") for number in (*range(20, 26), culprit)]
+    told = timeline_section.shown_events(replace(failure, timeline=(crash, *launchers, *ranks)))
+    assert [(item.rank, more) for item, more in told] == [(5, 0), (None, 8), (20, 5), (culprit, 0)]
     crowd = timeline_section.shown_events(replace(failure, timeline=(*alone, crash)))
     assert crowd[-1] == (crash, 0) and len(crowd) == 40
     suspicion = doc.RuledOut(

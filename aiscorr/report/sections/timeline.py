@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from aiscorr.report.alike import and_more, gathered, without_node
@@ -52,20 +53,26 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
-    """The events that the timeline shows, each with how many nodes or launchers more say the same at that time."""
+    """The events that the timeline shows, each with how many more say the same at that time."""
     chain = failure.verdict_chain
     steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited_lines(failure) if chain else set()
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _FEW:
         shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
-    alike = gathered(_thinned(sorted(shown, key=_moment)), _said_by_many)
+    in_order = _thinned(sorted(shown, key=_moment))
+    alike = gathered(in_order, lambda item: _said_by_many(item, failure.culprit_ranks))
     kept = sorted(alike, key=lambda one: _distance(one[0], failure.first_error_at))[:_LIMIT]
     return sorted(kept, key=lambda one: _moment(one[0]))
 
 
-def _said_by_many(item: TimelineItem) -> tuple[str, int] | None:
-    """What a node of AIStore or a launcher says, in its minute; None for ranks, whose numbers tell them apart."""
-    return (without_node(item.text), int(item.at.timestamp()) // 60) if item.rank is None else None
+def _said_by_many(item: TimelineItem, culprits: Collection[int]) -> tuple[str, int] | None:
+    """What a node, a launcher or a rank says, in its minute; of ranks, whose numbers tell them apart, word for word.
+
+    None for a culprit, which has its own row.
+    """
+    if item.rank in culprits:
+        return None
+    return item.text if item.rank is not None else without_node(item.text), int(item.at.timestamp()) // 60
 
 
 def _distance(item: TimelineItem, moment: datetime | None) -> tuple[bool, timedelta]:
