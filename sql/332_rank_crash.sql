@@ -34,12 +34,12 @@ told as (
     union all
     select * from cause
     union all
-    select s.* replace (coalesce(e.rank, a.rank, q.rank) as rank)
+    select s.* replace (case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as rank)
     from failure_signal as s
     left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
     left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
-    where s.rank is null and s.signal = 'crash' and (s.exception is not null or a.rank is not null) and coalesce(e.rank, a.rank, q.rank) is not null
+    where s.rank is null and s.signal = 'crash' and (s.exception is not null or a.rank is not null) and (a.rank is not null or (s.pattern <> 'process_heap_corrupt' and coalesce(e.rank, q.rank) is not null))
         and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),

@@ -12,7 +12,7 @@ with said as (
         regexp_matches(t.text, 'Sample processing took longer than \d+ seconds') as is_watchdog,
         try_cast(regexp_extract(t.text, '\b(?:after|for|since) (\d+(?:\.\d+)?) ?(?:s|sec|secs|seconds)\b', 1) as double) * 1e9 as age_ns,
         regexp_matches(t.text, '(?i)\bno (more )?(samples|batches|data) left\b|\br[au]n out of (samples|batches|data)\b') as is_end,
-        case when regexp_matches(t.text, '(?i)\b(writ(e|es|ing|ten)|sav(e|ing|ed)|put|upload(ing|ed)?)\b') then try_cast(regexp_extract(t.text, '\b__(\d+)_\d+\.distcp\b', 1) as integer) end as shard_rank
+        case when regexp_matches(t.text, '(?i)\b(writing|saving|uploading)\b|\b(written|saved|uploaded|put|sent)\b[^\r\n]{0,40}\b(for|since) \d|\bnot (written|saved|uploaded)\b|\bPUT\b[^\r\n]{0,200}\b(failed|timed out|retry)') then try_cast(regexp_extract(t.text, '\b__(\d+)_\d+\.distcp\b', 1) as integer) end as shard_rank
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
     join clock as c on c.file_id = t.file_id

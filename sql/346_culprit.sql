@@ -39,7 +39,7 @@ candidate as (
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
     where coalesce(c.utc_ns <= c.first_latest_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true)
         and (c.alike_count * 2 <= z.rank_count or z.rank_count = 1 or c.is_of_host)
-        and (c.hang_start_ns is null or ((c.is_outside or c.is_before_hang) and not c.is_waiting) or c.tier in ('gpu', 'process'))
+        and (c.hang_start_ns is null or ((c.is_outside or c.is_before_hang) and not c.is_waiting) or c.tier = 'gpu' or (c.tier = 'process' and (c.pattern <> 'process_heap_corrupt' or coalesce(c.utc_ns <= c.spoke_ns, true))))
     union all
     select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
     from crash as c

@@ -37,7 +37,7 @@ with line as (
     select f.failure_id, f.job_id, f.attempt, x.rank, w.pattern, w.tier, 'cause' as role, w.failure_class, w.severity, w.object, w.utc_ns as from_ns, case when w.stamp_source in ('own', 'wrapper') then w.utc_ns else greatest(least(w.latest_ns, x.latest_ns), w.utc_ns) end as to_ns, w.stamp_source, w.file_id, w.line_no, w.text, w.message
     from rank_crash as x join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join worker_event as w on w.job_id = x.job_id and w.attempt = x.attempt and w.file_id = x.file_id and w.pattern = 'mountpoint_s3_failed' and w.line_no < x.line_no
-    where x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory', 'python_exception') or starts_with(x.pattern, 'fs_')
+    where x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory') or starts_with(x.pattern, 'fs_') or (x.pattern = 'python_exception' and regexp_matches(x.text, '(?i)\b(OSError|IOError|EOFError)\b|Input/output error|unexpected end|ReadError|safetensor'))
     qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
     union all by name
     select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,

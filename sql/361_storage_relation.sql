@@ -66,7 +66,7 @@ select
         else 0.15
     end as time_weight,
     case
-        when is_storage_error and not is_foreign then 0.85
+        when is_storage_error and not is_foreign and not is_mounted then 0.85
         when crash_pattern is not null then 0.2
         when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation') then 0.85
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.66

@@ -2,7 +2,7 @@
 -- grain: one row a failure with such reads
 -- reads: failure_lead, node_fault, counter_delta, threshold
 -- stored: yes
--- note: A GET lasts as long as its client takes to read, so a long mean alone accuses nobody: the disks of the target must have been at their limit since then (lines of a disk end in its utilisation), at half of the targets that served reads, or one target slow by itself, again and again (slow_reads). is_crawl: so slow on average (crawl_s) that no loader fetches enough ahead. Who stands still beside such reads need not have waited for them: its own words must say that it reads.
+-- note: A GET lasts as long as its client takes to read, so a long mean alone accuses nobody: the disks of the target must have been at their limit since then (lines of a disk end in its utilisation), at half of the targets that served reads, or one target slow by itself, again and again (slow_reads). is_crawl: so slow on average (crawl_s), of objects no larger than before, that no loader fetches enough ahead. Who stands still beside such reads need not have waited for them: its own words must say that it reads.
 create or replace view strained_reads as
 with pressed as (
     select f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_ns, coalesce(f.spoke_ns, f.stall_ns) as until_ns, n.file_id, n.line_no
@@ -12,13 +12,13 @@ with pressed as (
     where f.is_cluster_sure and (n.fault_kind = 'slow_reads' or (n.fault_kind = 'pressure' and regexp_matches(n.text, '^\w [0-9:.]+ [\w/-]+: .*\d%$')))
 ),
 read as (
-    select p.failure_id, d.node_id, d.utc_ns > p.started_ns as is_within, sum(d.delta) filter (where d.counter = 'get.n') as read_count, sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns
+    select p.failure_id, d.node_id, d.utc_ns > p.started_ns as is_within, sum(d.delta) filter (where d.counter = 'get.n') as read_count, sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns, sum(d.delta) filter (where d.counter = 'get.size') as byte_count
     from (select failure_id, node_id, any_value(cluster) as cluster, min(started_ns) as started_ns, max(until_ns) as until_ns from pressed group by failure_id, node_id) as p
-    join counter_delta as d on d.cluster = p.cluster and d.node_id = p.node_id and d.counter in ('get.n', 'get.ns.total') and d.previous_ns < p.until_ns and d.utc_ns > p.started_ns - 600e9
+    join counter_delta as d on d.cluster = p.cluster and d.node_id = p.node_id and d.counter in ('get.n', 'get.ns.total', 'get.size') and d.utc_ns <= p.until_ns and d.utc_ns > p.started_ns - 600e9
     group by p.failure_id, d.node_id, is_within
 ),
 strained as (
-    select w.failure_id, w.node_id, w.read_count, w.took_ns, w.took_ns / w.read_count as mean_ns, b.took_ns / b.read_count as usual_ns
+    select w.failure_id, w.node_id, w.read_count, w.took_ns, w.took_ns / w.read_count as mean_ns, b.took_ns / b.read_count as usual_ns, coalesce(w.byte_count / w.read_count <= 3 * b.byte_count / b.read_count, true) as is_of_size
     from read as w
     left join read as b on b.failure_id = w.failure_id and b.node_id = w.node_id and not b.is_within and b.read_count >= 3
     join threshold as s on s.name = 'strained_read_s'
@@ -36,7 +36,7 @@ select
     count(distinct t.node_id) as target_count,
     any_value(s.target_count) as served_count,
     case when count(distinct t.node_id) = 1 then any_value(t.node_id) end as node_id,
-    sum(t.took_ns) / sum(t.read_count) >= any_value(c.value) * 1e9 as is_crawl,
+    sum(t.took_ns) / sum(t.read_count) >= any_value(c.value) * 1e9 and bool_and(t.is_of_size) as is_crawl,
     round(sum(t.took_ns) / sum(t.read_count) / 1e9, 1) as mean_s,
     arg_min(p.file_id, (p.started_ns, p.node_id, p.fault_kind)) as file_id,
     arg_min(p.line_no, (p.started_ns, p.node_id, p.fault_kind)) as line_no

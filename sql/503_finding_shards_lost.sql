@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, worker_event, node_fault, fault_kind, threshold
 -- stored: yes
--- note: A loader that goes on after an error (warn_and_continue) leaves out what it could not read; where an epoch is as long as a rank's own shards, the rank that lost most ends it first, long after the node is back. The shards must have failed by their connection while a node was gone, and nowhere more of them than where the rank writes: who lost none, or lost a shard that is broken, had fewer from the start.
+-- note: A loader that goes on after an error (warn_and_continue) leaves out what it could not read; where an epoch is as long as a rank's own shards, the rank that lost most ends it first, long after the node is back. The shards must have failed by their connection while a node was gone, and nowhere as many of them as where the rank writes: who lost none, as many as others, or a shard that is broken, had fewer from the start; of one log for all ranks only lines of the rank itself tell.
 create or replace view finding_shards_lost as
 with ended as (
     select *
@@ -11,7 +11,7 @@ with ended as (
         and regexp_matches(activity_text, '(?i)\bno (more )?(samples|batches|data) left\b|\br[au]n out of (samples|batches|data)\b')
 ),
 passed as (
-    select f.failure_id, f.activity_file_id, e.file_id, e.line_no, n.node_id, n.fault_kind, n.started_at, n.file_id as fault_file_id, n.line_no as fault_line_no
+    select f.failure_id, f.activity_file_id, e.rank, e.file_id, e.line_no, n.node_id, n.fault_kind, n.started_at, n.file_id as fault_file_id, n.line_no as fault_line_no
     from ended as f
     join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern in ('webdataset_sample_skipped', 'sdk_sample_skipped') and e.utc_ns <= f.stall_ns
         and regexp_matches(e.text, '(?i)\bexit (7|28|52|56) \(|connection|refused|timed? ?out|unreachable|\[Errno 1\d\d\]')
@@ -21,15 +21,25 @@ passed as (
     qualify row_number() over (partition by f.failure_id, e.file_id, e.line_no order by n.weight desc, n.started_ns, n.node_id) = 1
 ),
 counted as (
-    select failure_id, file_id, count(*) as shard_count, max(count(*)) over (partition by failure_id) as top_count, any_value(activity_file_id) as activity_file_id, min(line_no) as line_no,
+    select failure_id, rank, file_id, count(*) as shard_count, any_value(activity_file_id) as activity_file_id, min(line_no) as line_no,
         arg_min(node_id, line_no) as node_id, arg_min(fault_kind, line_no) as fault_kind, arg_min(started_at, line_no) as started_at, arg_min(fault_file_id, line_no) as fault_file_id, arg_min(fault_line_no, line_no) as fault_line_no
     from passed
-    group by failure_id, file_id
+    group by failure_id, rank, file_id
+),
+ranked as (
+    select *, max(shard_count) over (partition by failure_id) as top_count, count(*) over (partition by failure_id, shard_count) as tie_count,
+    from counted
+),
+written as (
+    select f.failure_id, count(distinct w.file_id) as file_count
+    from ended as f
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank is not null
+    group by f.failure_id
 )
 select
     f.failure_id,
     'shards_lost' as finding,
-    case when c.shard_count = c.top_count then 'fired' else 'quiet' end as state,
+    case when c.shard_count = c.top_count and c.tie_count = 1 and (c.rank is not null or w.file_count > 1) then 'fired' else 'quiet' end as state,
     'data_loading_stall' as failure_class,
     'shards_passed_over' as failure_kind,
     'guilty' as storage_verdict,
@@ -47,5 +57,6 @@ select
     ] as supports,
     [] as contradicts
 from ended as f
-join counted as c on c.failure_id = f.failure_id and c.file_id = f.activity_file_id
+join ranked as c on c.failure_id = f.failure_id and c.file_id = f.activity_file_id and coalesce(c.rank, f.culprit_rank) = f.culprit_rank
+left join written as w on w.failure_id = f.failure_id
 join fault_kind as k on k.fault_kind = c.fault_kind

@@ -45,4 +45,4 @@ left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.cul
 left join storage_remark as m on m.failure_id = f.failure_id
 left join hang_word as h on h.file_id = f.activity_file_id and h.line_no = f.activity_line_no and f.activity_witness = 'last_words'
 left join strained_reads as s on s.failure_id = f.failure_id and f.activity in ('storage_wait', 'data_loading')
-    and (h.line_no is not null or (s.is_crawl and f.activity_witness in ('stack', 'traceback')))
+    and ((h.line_no is not null and (h.told_by <> 'watchdog' or s.node_id is not null)) or (s.is_crawl and f.activity_witness in ('stack', 'traceback')))

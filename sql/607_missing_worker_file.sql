@@ -32,7 +32,7 @@ bound as (
 ),
 share as (
     select failure_id, any_value(world_size) // min(rank_count) as file_count
-    from (select failure_id, world_size, is_shared, least_count, most_count, unnest(generate_series(1, world_size::bigint)) as rank_count from bound)
+    from (select failure_id, world_size, is_shared, least_count, most_count, unnest(generate_series(1, least(world_size, 65536)::bigint)) as rank_count from bound)
     where world_size % rank_count = 0 and rank_count between least_count and most_count
     group by failure_id
     having count(*) = 1 or bool_and(is_shared)
