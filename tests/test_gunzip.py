@@ -7,6 +7,7 @@ import io
 import random
 import zlib
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from packing import tar_of
@@ -57,9 +58,42 @@ def test_what_is_damaged_or_no_gzip_ends_it() -> None:
     assert read(WHOLE + b"a log that was appended") == (TEXT, GzipError)
 
 
-def test_checksum_of_a_member_is_compared() -> None:
-    """A trailer that belongs to other data is damage."""
-    assert read(WHOLE[:-8] + b"\1\2\3\4" + WHOLE[-4:])[1] is GzipError
+@pytest.mark.parametrize("text", [b"one line\n", TEXT], ids=["short", "long"])
+def test_a_wrong_checksum_or_length_is_told_behind_all_data(text: bytes) -> None:
+    """A trailer that belongs to other data is damage; what it stands behind comes out, also of a short log."""
+    whole = gzip.compress(text)
+    assert read(whole[:-8] + b"\1\2\3\4" + whole[-4:]) == (text, GzipError)
+    assert read(whole[:-1] + b"\7") == (text, GzipError)
+    assert read(whole[:-3]) == (text, EOFError)
+
+
+class Dribble(io.RawIOBase):
+    """A stream that gives a few bytes at once."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        super().__init__()
+        self._inner, self._size = io.BytesIO(data), size
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next few bytes."""
+        return self._inner.read(min(size, self._size) if size >= 0 else self._size)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_heads_with_everything_in_them(size: int) -> None:
+    """A name, a comment, an extra field and a checksum of the head (RFC 1952), in pieces of any size."""
+    body = gzip.compress(b"some lines\n" * 50)[10:]
+    head = b"\x1f\x8b\x08" + bytes([2 | 4 | 8 | 16]) + bytes(6)
+    whole = head + b"\x04\x00abcd" + b"name\0" + b"comment\0" + b"\xaa\xbb" + body
+    found = b"".join(unzipped(cast(Any, Dribble(whole + whole, size))))
+    assert found == b"some lines\n" * 100
+    assert read(whole[:20])[1] is EOFError
+
+
+@pytest.mark.parametrize("data", [b"no gzip at all", b"\x1f\x8b\x07" + bytes(20)])
+def test_other_data_is_refused(data: bytes) -> None:
+    """By its first bytes or its method."""
+    assert read(data) == (b"", GzipError)
 
 
 @pytest.mark.parametrize("is_tar", [False, True])

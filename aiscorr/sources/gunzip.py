@@ -6,21 +6,29 @@ Comes in: a stream of compressed bytes, of one member or several. Goes out: bloc
 from __future__ import annotations
 
 import io
+import struct
 import zlib
 from collections.abc import Callable, Generator
 from typing import IO, Any
 
-new_decompressor: Callable[[int], Any]
+from aiscorr.checksum import crc32
+
+new_decompressor: Callable[[int], Any] = zlib.decompressobj
 GzipError: Any = zlib.error
 try:
     from isal import isal_zlib
 
     new_decompressor, GzipError = isal_zlib.decompressobj, isal_zlib.error
 except ImportError:  # no wheel for this machine: the standard library does the same, slower
-    new_decompressor = zlib.decompressobj
+    pass
 
-#: Head and trailer of gzip around each member, of which the checksum is compared.
-_GZIP_WINDOW = 31
+#: Deflate without a head: heads and trailers are read here, so that a wrong checksum takes nothing with it.
+_BARE_WINDOW = -15
+_HEAD, _TRAILER = struct.Struct("<2sBBIBB"), struct.Struct("<II")
+_MAGIC, _DEFLATE = b"\x1f\x8b", 8
+_EXTRA, _NAME, _COMMENT, _CHECK = 4, 8, 16, 2
+_LONGEST_HEAD = 1 << 20
+_CUT = "compressed data ended before its end mark"
 _READ_BYTES = 1 << 18
 #: So much is lost in front of damaged data at most. Blocks of a MiB take longer: each is asked of the system anew.
 _BLOCK_BYTES = 1 << 16
@@ -43,16 +51,56 @@ def unzipped(stream: IO[bytes]) -> Generator[bytes, None, None]:
 
 def _member(stream: IO[bytes], data: bytes) -> Generator[bytes, None, bytes]:
     """The blocks of a member that begins with `data`; returns what was read behind it."""
-    member = new_decompressor(_GZIP_WINDOW)
-    while True:
+    while (start := _head_size(data)) is None or start > len(data):
+        data = _more(stream, data)
+    member, checksum, count = new_decompressor(_BARE_WINDOW), 0, 0
+    data = data[start:]
+    while not member.eof:
         block = member.decompress(data, _BLOCK_BYTES)
         if block:
+            checksum, count = crc32(block, checksum), count + len(block)
             yield block
-        if member.eof:
-            return bytes(member.unused_data)
-        data = member.unconsumed_tail or stream.read(_READ_BYTES)
-        if not data and not block:
-            raise EOFError("compressed data ended before its end mark")
+        if not member.eof:
+            data = member.unconsumed_tail or stream.read(_READ_BYTES)
+            if not data and not block:
+                raise EOFError(_CUT)
+    data = bytes(member.unused_data)
+    while len(data) < _TRAILER.size:
+        data = _more(stream, data)
+    if _TRAILER.unpack_from(data) != (checksum, count & 0xFFFFFFFF):
+        raise GzipError("the checksum is that of other data")
+    return data[_TRAILER.size :]
+
+
+def _more(stream: IO[bytes], data: bytes) -> bytes:
+    """The data with what comes next. Raises EOFError where that is nothing."""
+    found = stream.read(_READ_BYTES)
+    if not found:
+        raise EOFError(_CUT)
+    return data + found
+
+
+def _head_size(data: bytes) -> int | None:
+    """Bytes in front of the deflated data (RFC 1952); None where more is to be read to tell. Raises GzipError."""
+    if data[:2] != _MAGIC[: len(data)] or len(data) > _LONGEST_HEAD:
+        raise GzipError("no gzip data")
+    if len(data) < _HEAD.size:
+        return None
+    _, method, flags, *_ = _HEAD.unpack_from(data)
+    if method != _DEFLATE:
+        raise GzipError(f"unknown compression method {method}")
+    place = _HEAD.size
+    if flags & _EXTRA:
+        if len(data) < place + 2:
+            return None
+        place += 2 + int.from_bytes(data[place : place + 2], "little")
+    for flag in (_NAME, _COMMENT):
+        if flags & flag:
+            end = data.find(b"\0", place)
+            if end < 0:
+                return None
+            place = end + 1
+    return place + 2 if flags & _CHECK else place
 
 
 class BlockStream(io.RawIOBase):
