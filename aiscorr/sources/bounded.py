@@ -20,6 +20,14 @@ class ExpandsTooFarError(OSError):
     """A compressed file grew far beyond what logs do; taken for a decompression bomb."""
 
 
+def once_reader(stream: IO[bytes]) -> Callable[[Any], int | None]:
+    """What fills a buffer with what comes at once.
+
+    A buffered stream that reads until the buffer is full loses what it has read when it then meets an error.
+    """
+    return cast(Callable[[Any], int | None], getattr(stream, "readinto1", None) or cast(Any, stream).readinto)
+
+
 class SourceFile(io.FileIO):
     """A plain file, unbuffered, that tells every read."""
 

@@ -24,8 +24,9 @@ except ImportError:  # no wheel for this machine: the standard library does the 
 
 #: Deflate without a head: heads and trailers are read here, so that a wrong checksum takes nothing with it.
 _BARE_WINDOW = -15
-_HEAD, _TRAILER = struct.Struct("<2sBBIBB"), struct.Struct("<II")
-_MAGIC, _DEFLATE = b"\x1f\x8b", 8
+GZIP_MAGIC = b"\x1f\x8b"
+_HEAD_BYTES, _DEFLATE = 10, 8
+_TRAILER = struct.Struct("<II")
 _EXTRA, _NAME, _COMMENT, _CHECK = 4, 8, 16, 2
 _LONGEST_HEAD = 1 << 20
 _CUT = "compressed data ended before its end mark"
@@ -82,14 +83,14 @@ def _more(stream: IO[bytes], data: bytes) -> bytes:
 
 def _head_size(data: bytes) -> int | None:
     """Bytes in front of the deflated data (RFC 1952); None where more is to be read to tell. Raises GzipError."""
-    if data[:2] != _MAGIC[: len(data)] or len(data) > _LONGEST_HEAD:
+    if data[:2] != GZIP_MAGIC[: len(data)] or len(data) > _LONGEST_HEAD:
         raise GzipError("no gzip data")
-    if len(data) < _HEAD.size:
+    if len(data) < _HEAD_BYTES:
         return None
-    _, method, flags, *_ = _HEAD.unpack_from(data)
+    method, flags = data[2], data[3]
     if method != _DEFLATE:
         raise GzipError(f"unknown compression method {method}")
-    place = _HEAD.size
+    place = _HEAD_BYTES
     if flags & _EXTRA:
         if len(data) < place + 2:
             return None

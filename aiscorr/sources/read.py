@@ -23,12 +23,11 @@ from typing import IO, Any, cast
 
 from aiscorr.errors import SourceError
 from aiscorr.model import ByteStream, SourceRef, Unreadable
-from aiscorr.sources.bounded import Expanded, ExpandsTooFarError, SourceFile, Tick, UpTo
-from aiscorr.sources.gunzip import BlockStream, GzipError, unzipped
+from aiscorr.sources.bounded import Expanded, ExpandsTooFarError, SourceFile, Tick, UpTo, once_reader
+from aiscorr.sources.gunzip import GZIP_MAGIC, BlockStream, GzipError, unzipped
 from aiscorr.sources.names import file_on_disk, printable, words
 from aiscorr.sources.tape import TapeState, members
 
-_GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZIP = b"PK\x03\x04"
 _READ_ERRORS = (
@@ -50,7 +49,7 @@ class GuardedStream:
 
     def __init__(self, inner: IO[bytes]) -> None:
         self._inner = inner
-        self._read_once = getattr(inner, "readinto1", None) or cast(Any, inner).readinto
+        self._read_once = once_reader(inner)
         self._damage: TruncatedError | None = None
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -76,7 +75,7 @@ class GuardedStream:
 
 def compression_of(head: bytes) -> str | None:
     """gzip, zstd, zip or tar by the first bytes (512 are enough), None for anything else."""
-    if head.startswith(_GZIP):
+    if head.startswith(GZIP_MAGIC):
         return "gzip"
     if head.startswith(_ZSTD):
         return "zstd"

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Self, cast
 
+from aiscorr.sources.bounded import once_reader
+
 #: A longer name or set of attributes than this is no name; it would be held in memory whole.
 _HEADER_BYTES = 1 << 20
 _LONG_HEADERS = (
@@ -40,7 +42,7 @@ class _Tape:
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._handle = cast(Any, handle)
-        self._read_once = getattr(handle, "readinto1", None) or self._handle.readinto
+        self._read_once = once_reader(handle)
         self._place = 0
 
     def tell(self) -> int:
@@ -61,7 +63,7 @@ class _Tape:
         return data
 
     def readinto(self, buffer: memoryview) -> int:
-        """The next bytes, into a buffer: what comes at once, as what is read in front of an error would be lost."""
+        """The next bytes, into a buffer: what comes at once."""
         count = int(self._read_once(buffer) or 0)
         self._place += count
         return count
