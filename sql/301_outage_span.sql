@@ -15,7 +15,7 @@ marked as (
         *,
         utc_ns - lag(utc_ns) over next_sign as gap_ns,
         is_end and life_no > max(life_no) filter (where is_end) over (next_sign rows between unbounded preceding and 1 preceding)
-            or back_ns > lag(utc_ns) over next_sign and max(utc_ns) filter (where effect = 'removed') over (partition by cluster, node_id, back_ns order by utc_ns range between current row and 150000000000 following)
+            or back_ns > lag(utc_ns) over next_sign and max(utc_ns) filter (where effect = 'removed') over (partition by cluster, node_id, back_ns order by utc_ns range between current row and (select (value * 1000000000)::bigint from threshold where name = 'outage_gap_s') following)
                 >= back_ns + (select value * 1000000000 from threshold where name = 'kalive_detect_s') as is_next_life
     from (select *, effect in ('killed', 'stopping', 'fatal', 'panic') and witness_id = node_id as is_end from lived)
     where effect not in ('ready', 'back')
