@@ -11,7 +11,7 @@ with ended as (
         and regexp_matches(activity_text, '(?i)\bno (more )?(samples|batches|data) left\b|\br[au]n out of (samples|batches|data)\b')
 ),
 passed as (
-    select f.failure_id, f.activity_file_id, e.rank, e.file_id, e.line_no, n.node_id, n.fault_kind, n.started_at, n.file_id as fault_file_id, n.line_no as fault_line_no
+    select f.failure_id, e.rank, e.file_id, e.line_no, n.node_id, n.fault_kind, n.started_at, n.file_id as fault_file_id, n.line_no as fault_line_no
     from ended as f
     join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern in ('webdataset_sample_skipped', 'sdk_sample_skipped') and e.utc_ns <= f.stall_ns
         and regexp_matches(e.text, '(?i)\bexit (7|28|52|56) \(|connection|refused|timed? ?out|unreachable|\[Errno 1\d\d\]')
@@ -21,13 +21,13 @@ passed as (
     qualify row_number() over (partition by f.failure_id, e.file_id, e.line_no order by n.weight desc, n.started_ns, n.node_id) = 1
 ),
 counted as (
-    select failure_id, rank, file_id, count(*) as shard_count, any_value(activity_file_id) as activity_file_id, min(line_no) as line_no,
+    select failure_id, rank, file_id, count(*) as shard_count, min(line_no) as line_no,
         arg_min(node_id, line_no) as node_id, arg_min(fault_kind, line_no) as fault_kind, arg_min(started_at, line_no) as started_at, arg_min(fault_file_id, line_no) as fault_file_id, arg_min(fault_line_no, line_no) as fault_line_no
     from passed
     group by failure_id, rank, file_id
 ),
 ranked as (
-    select *, max(shard_count) over (partition by failure_id) as top_count, count(*) over (partition by failure_id, shard_count) as tie_count,
+    select *, max(shard_count) over (partition by failure_id) as top_count, count(*) over (partition by failure_id, shard_count) as tie_count
     from counted
 ),
 written as (

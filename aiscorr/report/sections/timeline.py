@@ -56,30 +56,30 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
     """The events that the timeline shows, each with how many more say the same at that time."""
     chain = failure.verdict_chain
-    cited = cited_lines(failure)
-    steps = {(step.path, step.line_no) for step in chain.steps[1:]} - cited if chain else set()
+    carrying = cited_lines(failure)
+    steps = {(step.path, step.line_no) for step in chain.steps[1:]} - carrying if chain else set()
     shown = [item for item in failure.timeline if item.weight == 1 and (item.path, item.line_no) not in steps]
     if len(shown) < _FEW:
         shown = [item for item in failure.timeline if (item.path, item.line_no) not in steps]
     in_order = _thinned(sorted(shown, key=_moment))
-    alike = gathered(in_order, lambda item: _said_by_many(item, failure.culprit_ranks, cited))
-    kept = sorted(alike, key=lambda one: _distance(one[0], failure.first_error_at, cited))[:_LIMIT]
+    alike = gathered(in_order, lambda item: _said_by_many(item, failure.culprit_ranks, carrying))
+    kept = sorted(alike, key=lambda one: _distance(one[0], failure.first_error_at, carrying))[:_LIMIT]
     return sorted(kept, key=lambda one: _moment(one[0]))
 
 
-def _said_by_many(item: TimelineItem, culprits: Collection[int], cited: Lines) -> tuple[str, int] | None:
+def _said_by_many(item: TimelineItem, culprits: Collection[int], carrying: Lines) -> tuple[str, int] | None:
     """What a node, a launcher or a rank says, in its minute; of ranks, whose numbers tell them apart, word for word.
 
     None for a culprit and for what carries the verdict, which have their own rows.
     """
-    if item.rank in culprits or (item.path, item.line_no) in cited:
+    if item.rank in culprits or (item.path, item.line_no) in carrying:
         return None
     return item.text if item.rank is not None else without_node(item.text), int(item.at.timestamp()) // 60
 
 
-def _distance(item: TimelineItem, moment: datetime | None, cited: Lines) -> tuple[bool, timedelta]:
+def _distance(item: TimelineItem, moment: datetime | None, carrying: Lines) -> tuple[bool, timedelta]:
     """What is left out first: what AIStore said, unless the verdict stands on it, and what is far off."""
-    is_beside = item.node_id is not None and (item.path, item.line_no) not in cited
+    is_beside = item.node_id is not None and (item.path, item.line_no) not in carrying
     return is_beside, abs(item.at - moment) if moment else timedelta(0)
 
 
