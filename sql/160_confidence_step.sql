@@ -11,10 +11,10 @@ select
     reason
 from (
     values
-        ('guilty', null::varchar[], 0.0, 0.81, '6 of 6 such answers were right, and 4 of 5 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.91, '45 of 45 such answers were right, and 75 of 82 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.97, '90 of 90 such answers were right, and 96 of 97 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.95, '102 of 103 such answers were right, and 128 of 133 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.77, '111 of 111 such answers were right, and 177 of 233 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.55, '56 of 68 such answers were right, and 81 of 155 on incidents nobody had seen')
+        ('guilty', null::varchar[], 0.0, 0.8, '1 of 1 such answers were right, and 4 of 5 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.97, '56 of 56 such answers were right, and 77 of 78 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.97, '87 of 87 such answers were right, and 92 of 93 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '113 of 115 such answers were right, and 146 of 154 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.83, '94 of 95 such answers were right, and 165 of 201 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.55, '60 of 77 such answers were right, and 99 of 186 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

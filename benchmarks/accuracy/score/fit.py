@@ -29,10 +29,10 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (4, 5), 0.7: (75, 82), 0.8: (96, 97)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (128, 133)}),
-    Group("innocent", (), {0.0: (177, 233)}),
-    Group("undetermined", (), {0.0: (81, 155)}),
+    Group("guilty", (), {0.0: (4, 5), 0.7: (77, 78), 0.8: (92, 93)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (146, 154)}),
+    Group("innocent", (), {0.0: (165, 201)}),
+    Group("undetermined", (), {0.0: (99, 186)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
