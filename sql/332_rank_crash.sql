@@ -29,19 +29,22 @@ cause as (
         and exists (select 1 from failure_signal as g join wrapper as w on w.pattern = g.pattern where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
+unplaced as (
+    select s.*, a.rank as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
+    from failure_signal as s
+    left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
+    left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
+    left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
+    where s.rank is null and s.signal = 'crash' and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
+        and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
+),
 told as (
     select * from failure_signal where rank is not null
     union all
     select * from cause
     union all
-    select s.* replace (case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as rank)
-    from failure_signal as s
-    left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
-    left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
-    left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
-    where s.rank is null and s.signal = 'crash' and (s.exception is not null or a.rank is not null) and (a.rank is not null or (s.pattern <> 'process_heap_corrupt' and coalesce(e.rank, q.rank) is not null))
-        and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
-        and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
+    select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
+    where whose is not null and (exception is not null or aborted_rank is not null)
 ),
 line as (
     select
@@ -60,10 +63,7 @@ line as (
 chosen as (
     select *, count(*) over (partition by job_id, attempt, rank) as line_count
     from line
-    qualify row_number() over (
-        partition by job_id, attempt, rank
-        order by (signal = 'killed'), coalesce(is_uncaught, false) desc, certainty, utc_ns, line_no
-    ) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by (signal = 'killed'), coalesce(is_uncaught, false) desc, certainty, utc_ns, line_no) = 1
 )
 select
     job_id, attempt, rank, signal, pattern, tier, severity,
