@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
-from aiscorr import scan_pool
 from aiscorr.checksum import short_hash
 from aiscorr.errors import AiscorrError
 from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
@@ -236,6 +235,8 @@ def _scan_in_pool(
     should_stop: Callable[[], bool],
     report: Report,
 ) -> Iterator[ScanResult]:
+    from aiscorr import scan_pool  # which takes a while to load, and reading in one process needs none of it
+
     done: set[int] = set()
     arguments = [
         (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
@@ -269,6 +270,8 @@ def _scan_lost(
     report: Report,
 ) -> Iterator[ScanResult]:
     """Reads again, in a process of their own each, files whose process died; halves them until the culprit is alone."""
+    from aiscorr import scan_pool
+
     number = 0
     while lost:
         task = lost.pop()
@@ -290,4 +293,6 @@ def _scan_lost(
 def _pool_task(
     items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int, more_ids: tuple[int, int]
 ) -> ScanResult:
+    from aiscorr import scan_pool
+
     return scan_task(items, folder, label, options, now_ns, scan_pool.is_stop_asked, scan_pool.report, more_ids)
