@@ -20,9 +20,9 @@ from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aisgates as gates
-from fixtures.generator import aismishaps as mishaps
 from fixtures.generator import aisobjects, sdk
 from fixtures.generator import aispassages as passages
+from fixtures.generator import aisyearly as yearly
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -73,7 +73,7 @@ def shard_asked_of_a_starting_proxy(stage: Stage) -> Scenario:
     gates.proxy_starts(cluster, proxy, up, draw)
     shard = f"shards/train-{draw.whole(0, 4095):06d}.tar"
     for after in (60, 190, 520):
-        mishaps.not_ready(cluster, proxy, up + after * MS, f"HEAD /s3/{stage.bucket}/{shard}")
+        yearly.turned_away_by_s3(cluster, proxy, up + after * MS, shard)
     own = [one for one in readers(stage) if stage.proxy_of(one) is proxy]
     for other, turn in zip(own, range(draw.whole(0, 3)), strict=False):
         then, cause = stopped + draw.span(300, 1_900) + turn * 400 * MS, sdk.refused(draw.whole(*HANDLES) // 16 * 16)
@@ -174,6 +174,6 @@ def crashed_target_not_started_again(stage: Stage) -> Scenario:
     stage.job.raise_on(then + 6 * MS, rank, refused_get(stage, then, rank, owner, name, (404, "Not Found"), missing))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "The image is not on the node any more, and the registry turns the node away: the pod waits, twice as long each time.",
+        "Its image is not on the node any more, and the registry turns the node away: the pod backs off.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "network")),),
     )

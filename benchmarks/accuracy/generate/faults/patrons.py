@@ -129,7 +129,7 @@ def put_failed(stage: Stage, at: int, rank: int, code: int, reason: str, key: st
 
 
 def shards_not_found(stage: Stage, at: dict[int, int], node: Node, path: str) -> int:
-    """Ranks that begin are told that their shard of a checkpoint does not exist, each when it asks; when all is over."""
+    """Ranks that begin are told that their shard of a checkpoint does not exist, each when it asks; the end."""
     exits: dict[int, Exit] = {}
     job, script, site = stage.job, stage.job.job.script, stage.job.job.build["site"]
     for rank, then in sorted(at.items(), key=lambda one: one[1]):
