@@ -5,8 +5,8 @@ from __future__ import annotations
 from benchmarks.accuracy.generate.faults import commotion
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.fourteenth_training import all_raise
 from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import cuda_error, loss_frames, raise_and_exit
 from benchmarks.accuracy.generate.faults.tenth_training import exits, of_all
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
@@ -81,6 +81,6 @@ def nothing_to_unscale(stage: Stage) -> Scenario:
         *loss_frames(stage, "scaler.step(optimizer)"),
         sdk.Frame(f"{own.build['site']}/torch/amp/grad_scaler.py", 454, "step", "len(optimizer_state) > 0"),
     )
-    all_raise(stage, at, "AssertionError: No inf checks were recorded for this optimizer.", frames)
+    each_raises(stage, at, "AssertionError: No inf checks were recorded for this optimizer.", frames)
     made = of_all(stage.innocent("software"))
     return stage.close("The optimizer still has the parameters of the first stage.", (made,))

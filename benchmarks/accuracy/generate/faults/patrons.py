@@ -14,6 +14,9 @@ from fixtures.generator.moment import MS, SEC, local
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
+#: In larger worlds one rank of each host speaks for the others.
+ALL_SPEAK = 32
+
 
 def rclone_retries(stage: Stage, at: int, rank: int, name: str, text: str, attempt: int) -> None:
     """rclone, which has the bucket mounted, reads again what it was not given."""
@@ -186,3 +189,15 @@ def http_file_refused(stage: Stage, at: int, rank: int, node: Node, name: str, s
     stage.job.raise_on(
         at, rank, sdk.traceback(sdk.Raised(frames, f"aiohttp.client_exceptions.ClientResponseError: {text}"))
     )
+
+
+def each_raises(stage: Stage, at: int, text: str, frames: tuple[sdk.Frame, ...]) -> int:
+    """All ranks, in larger worlds the first of each host, meet the same within some moments; when the job is over."""
+    own, draw, last = stage.job.job, stage.draw.child("each raises"), at
+    said = sdk.traceback(sdk.Raised(frames, text))
+    for rank in range(0, own.world, 1 if own.world <= ALL_SPEAK else own.ranks_per_node):
+        then = at + draw.span(1, 240)
+        stage.job.raise_on(then, rank, said)
+        last = max(last, then)
+    firsts = range(0, own.world, own.ranks_per_node)
+    return stage.job.agents_end([Exit(rank, last + 500 * MS + rank * MS, 1) for rank in firsts], last + 900 * MS)
