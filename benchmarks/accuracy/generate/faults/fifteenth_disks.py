@@ -75,7 +75,6 @@ def smaller_target_fills_first(stage: Stage) -> Scenario:
     for wait in (0.0, 0.7, 1.6, 3.1, 6.8):
         then += seconds(wait) + draw.span(600, 2_900)
         disk.put_rejected(cluster, victim, then, f"/s3/checkpoints/{key}", space)
-        cluster.count(victim, then, err_put_n=1)
     put_failed(stage, then + 5 * MS, 0, 507, "Insufficient Storage", key)
     exits(stage, then + 5 * MS, 0)
     return stage.close(
