@@ -22,7 +22,7 @@ from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
-LATER += ["thirteenth", "fourteenth"]
+LATER += ["thirteenth", "fourteenth", "fifteenth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -33,6 +33,7 @@ GREETING += "|Root gang initialized|Apply torch DistributedDataParallel|Start tr
 GREETING += r"|cdb=None|Monkey patch _flash_attention_forward|Create optimizer time"
 GREETING += r"|torchcodec|success bind process to numa node"
 GREETING += "|Initialized process|Env set for rank|is incompatible with gradient checkpointing"
+GREETING += "|Rank \\d+ initialization finished|RANK and WORLD_SIZE in environ|initialized seed on rank"
 GREETING += "|init_process_group: rank|Starting rank=|initialize distributed rank"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
@@ -258,6 +259,13 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("physicsnemo", r"\[10:20:00 - loop - WARNING\] late"),
         ("vissl", r"WARNING 2026-09-14 10:20:00,000 loop\.py:   7: late"),
         ("automodel", r"2026-09-14 10:20:00 \| WARNING \| loop \| late"),
+        ("yolox", r"2026-09-14 10:20:00 \| WARNING  \| loop:7 - late"),
+        (
+            "swin",
+            r"\x1b\[32m\[2026-09-14 10:20:00 swin_base_patch4_window7_224\]\x1b\[0m"
+            r"\x1b\[33m\(loop\.py 7\)\x1b\[0m: WARNING late",
+        ),
+        ("internevo", r"2026-09-14 10:20:00,000\tWARNING loop\.py:7 in main -- late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

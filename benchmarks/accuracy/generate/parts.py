@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox"),
             )
             if name in self.styles
         )
@@ -65,6 +65,8 @@ _THIRTEENTH_AIS = ("4.1.rc4", "4.7.rc3", "5.0.rc1", "5.1.rc3")
 _THIRTEENTH_TORCH = ("2.4-glog", "2.6-ngc", "2.9-conda", "2.12-rocm")
 _FOURTEENTH_AIS = ("4.3.rc4", "4.6.rc4", "4.9.rc3", "5.3.rc3")
 _FOURTEENTH_TORCH = ("2.5-rocm", "2.8-glog", "2.11-conda", "2.14-rocm")
+_FIFTEENTH_AIS = ("3.31.rc2", "4.4.rc4", "4.8.rc4", "5.2.rc4")
+_FIFTEENTH_TORCH = ("2.4-rocm", "2.7-glog", "2.10-rocm", "2.13-conda")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -80,6 +82,7 @@ _HELD_AIS = (
     *_TWELFTH_AIS,
     *_THIRTEENTH_AIS,
     *_FOURTEENTH_AIS,
+    *_FIFTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -88,6 +91,7 @@ _HELD_TORCH = (
     *_TWELFTH_TORCH,
     *_THIRTEENTH_TORCH,
     *_FOURTEENTH_TORCH,
+    *_FIFTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -144,6 +148,14 @@ PARTS: dict[str, Part] = {
         _FOURTEENTH_AIS,
         _FOURTEENTH_TORCH,
         ("physicsnemo", "vissl", "automodel"),
+    ),
+    "fifteenth": Part(
+        "held back as the fifteenth",
+        ("fifteenth",),
+        0.8,
+        _FIFTEENTH_AIS,
+        _FIFTEENTH_TORCH,
+        ("yolox", "swin", "internevo"),
     ),
 }
 

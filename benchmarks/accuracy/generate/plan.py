@@ -58,6 +58,9 @@ NAMELESS = (
     "physicsnemo",
     "vissl",
     "automodel",
+    "yolox",
+    "swin",
+    "internevo",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
