@@ -12,7 +12,7 @@ from benchmarks.accuracy.generate.faults.tenth_training import of_all, watched
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_out_of_space, tenant_rejected
-from fixtures.generator import aistraffic, sdk, torchrun
+from fixtures.generator import sdk, torchrun
 from fixtures.generator.draw import LOWER
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
@@ -100,6 +100,8 @@ def device_ordinal_invalid(stage: Stage) -> Scenario:
     for node in range(len(own.hosts)):
         for text in torchrun.omp_banner(own, node, at - seconds(3.9)):
             job.agent(at - seconds(3.9), node, text)
+    for rank in range(own.world):
+        job.greet(at - draw.span(20, 300), rank)
     cause = cuda_error(own.torch.order, "invalid device ordinal", "cudaErrorInvalidDevice")
     if own.torch.is_rocm:
         cause = (
@@ -124,34 +126,28 @@ def device_ordinal_invalid(stage: Stage) -> Scenario:
 @kind(hangs=False, slurm=True, hosts=2, lead_s=60.0)
 def card_trained_down(stage: Stage) -> Scenario:
     """A port of the fabric runs at a quarter of its rate: all steps are long (NVIDIA/nccl#325, #905; ibstat, Rate)."""
-    stage.open()
-    job, at, draw = stage.job, stage.at, stage.draw.child("rate")
+    job, draw, usual = stage.job, stage.draw.child("rate"), stage.params.step_s
+    slow = round(usual * draw.between(3.1, 4.4), 2)
+    job.params = replace(job.params, step_s=slow)
+    steps = int(stage.params.lead_s / slow) + draw.whole(14, 40)
+    node, card = job.job.node_of(stage.culprit), f"mlx5_{draw.whole(0, 7)}"
+    began = job.begin - draw.span(2_000, 5_000)
+    stage.mark(began, f"{card} of {job.job.hosts[node]} has come up with a quarter of its rate")
+    stage.open(until_step=steps)
     beside(stage, commotion.throttled_in_window)
     unrest.unsettled(stage)
-    node, usual, many = job.job.node_of(stage.culprit), stage.params.step_s, draw.whole(12, 22)
-    card = f"mlx5_{draw.whole(0, 7)}"
-    stage.mark(at, f"{card} of {job.job.hosts[node]} comes up with a quarter of its rate")
-    watched(
-        stage, at - seconds(1.4), node, f"kernel: mlx5_core 0000:{draw.whole(1, 13):x}a:00.0 ib{card[-1]}: Link down"
-    )
-    watched(stage, at + 400 * MS, node, f"kernel: mlx5_core 0000:{draw.whole(1, 13):x}a:00.0 ib{card[-1]}: Link up")
-    slows = {step: draw.between(3.9, 7.2) for step in range(stage.step, stage.step + many)}
-    for step, late in slows.items():
-        job.delay(step, seconds(late))
-    job.train(stage.step, stage.step + many, every=2)
-    over = job.step_at(stage.step + many)
-    rate = job.job.world / max(1, stage.params.read_every) / (usual + 5.5)
-    aistraffic.batches(stage.cluster, at, over, rate, draw.child("batches"))
-    for step in range(stage.step, stage.step + many, 5):
-        share = f"data 0.0{draw.whole(1, 6)} s, forward {usual * 0.3:.2f} s, backward and reduce {slows[step]:.2f} s"
-        job.note(job.step_at(step + 1) + 90 * MS, 0, f"step {step}: {share}", line=141)
-    then = at + draw.span(9_000, 21_000)
+    job.note(job.begin + 30 * MS, 0, f"the run before this one took {usual:.2f} s a step on other hosts", line=139)
+    for step in range(10, steps, 10):
+        share = f"data 0.0{draw.whole(1, 6)} s, forward {usual * 0.3:.2f} s, backward and reduce"
+        text = f"step {step}: {share} {slow - usual * 0.3 - draw.between(0.02, 0.07):.2f} s"
+        job.note(job.step_at(step + 1) + 90 * MS, 0, text, line=141)
+    over = job.step_at(steps)
+    then = began + draw.span(100, 900)
     while then < over:
-        watched(
-            stage, then, node, f"ibstat: {card} port 1: State Active, Physical state LinkUp, Rate 100 (expected 400)"
-        )
+        state = "State Active, Physical state LinkUp, Rate 100 (expected 400)"
+        watched(stage, then, node, f"ibstat: {card} port 1: {state}")
         then += draw.span(29_000, 60_000)
-    cancelled_by_hand(stage, over + draw.span(2_000, 9_000))
+    cancelled_by_hand(stage, over + draw.span(900, 4_000))
     made = stage.innocent("network", also=("gpu_fabric", "infrastructure"))
     return stage.close("One lane of four is left of a cable.", (replace(made, culprit_ranks=None),))
 

@@ -92,11 +92,16 @@ def shared_memory_name_taken(stage: Stage) -> Scenario:
         sdk.Frame(f"{module}/dataset.py", 529, "__init__", "self._shm_prefix_int, self._locals_shm = get_shm_prefix("),
         sdk.Frame(f"{module}/shared/prefix.py", 221, "get_shm_prefix", "shm = SharedMemory(name, True, len(data))"),
         sdk.Frame(f"{module}/shared/memory.py", 41, "__init__", "shm = BuiltinSharedMemory(name, create, size)"),
-        sdk.Frame("/opt/conda/lib/python3.11/multiprocessing/shared_memory.py", 104, "__init__", "self._fd ="),
+        sdk.Frame(
+            "/opt/conda/lib/python3.11/multiprocessing/shared_memory.py",
+            104,
+            "__init__",
+            "self._fd = _posixshmem.shm_open(",
+        ),
     )
-    frames = frames if what == "locals" else (*frames[:2], *frames[4:])
+    shown = frames if what == "locals" else (*frames[:2], *frames[4:])
     text = f"FileExistsError: [Errno 17] File exists: '/00000{draw.whole(0, 2)}_{what}'"
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(shown, text)))
     over = job.agents_end([Exit(rank, at + 700 * MS, 1)], at + 700 * MS)
     return stage.close(
         "Nobody calls what would remove them.",
