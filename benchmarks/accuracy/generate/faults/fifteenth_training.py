@@ -27,13 +27,16 @@ def raised_but_never_exits(stage: Stage) -> Scenario:
     stage.mark(at, f"rank {rank} has no device memory left, and its process does not end")
     name = "torch.OutOfMemoryError" if job.job.torch.order >= 205 else "torch.cuda.OutOfMemoryError"
     library = "HIP" if job.job.torch.is_rocm else "CUDA"
-    free, held = draw.between(90, 900), draw.between(76.1, 78.9)
+    setting = "PYTORCH_ALLOC_CONF" if job.job.torch.order >= 210 else f"PYTORCH_{library}_ALLOC_CONF"
+    free = draw.between(90, 900)
+    held = 79.06 - free / 1024
+    whole = f"Including non-PyTorch memory, this process has {held:.2f} GiB memory in use. "
     text = (
         f"{name}: {library} out of memory. Tried to allocate {draw.whole(336, 990)}.00 MiB. GPU "
-        f"{job.job.local_rank(rank)} has a total capacity of 79.10 GiB of which {free:.2f} MiB is free. Including "
-        f"non-PyTorch memory, this process has {held:.2f} GiB memory in use. Of the allocated memory "
+        f"{job.job.local_rank(rank)} has a total capacity of 79.10 GiB of which {free:.2f} MiB is free. "
+        f"{'' if job.job.torch.is_rocm else whole}Of the allocated memory "
         f"{held - 1.7:.2f} GiB is allocated by PyTorch, and {draw.between(90, 700):.2f} MiB is reserved by PyTorch but "
-        f"unallocated. If reserved but unallocated memory is large try setting PYTORCH_{library}_ALLOC_CONF="
+        f"unallocated. If reserved but unallocated memory is large try setting {setting}="
         "expandable_segments:True to avoid fragmentation.  See documentation for Memory Management  "
         "(https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
     )
