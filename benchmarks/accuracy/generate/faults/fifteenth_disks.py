@@ -13,10 +13,13 @@ from benchmarks.accuracy.generate.faults.patrons import (
 )
 from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, in_vain, others_wait, over_at
+from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisevents as ev
+from fixtures.generator import aisfailings as failings
+from fixtures.generator import aislosses as losses
 from fixtures.generator import aispassages as passages
 from fixtures.generator import aistroubles as troubles
 from fixtures.generator import aisyearly as yearly
@@ -24,7 +27,7 @@ from fixtures.generator.aisdisk import Space
 from fixtures.generator.draw import LOWER
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
-from fixtures.generator.stage import Stage
+from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "fifteenth")
 DISKS = ("disk_busy", "mountpath_before")
@@ -148,4 +151,53 @@ def last_checkpoint_was_evicted(stage: Stage) -> Scenario:
         "The bucket has the defaults of the cluster, and the job had waited three hours in the queue.",
         (replace(made, culprit_ranks=firsts),),
         until=ended,
+    )
+
+
+@kind(reads=True, hangs=False, slurm=True, lead_s=60.0, without=DISKS)
+def one_disk_holds_up_every_step(stage: Stage) -> Scenario:
+    """In each step some rank reads from the same slow disk: all crawl (aistore docs/metrics, docs/performance)."""
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw = stage.draw.child("holds up")
+    stage.open()
+    began = stage.mark(at - draw.span(7_000, 18_000), f"a disk of {victim.name} becomes slow")
+    over = crawls(stage, draw.whole(9, 14), 11.0, 29.0)
+    losses.disk_slows(cluster, victim, began, over + seconds(30), draw)
+    who, then = [stage.culprit, *readers(stage)], at + draw.span(9_000, 14_000)
+    while then < over:
+        url = f"{victim.url(0)}/v1/objects/{stage.bucket}/{utterance(draw)}"
+        stage.job.note(then, draw.pick(who), f"slow read: {draw.between(9, 28):.1f} s for {url}", "W", 80)
+        then += draw.span(9_000, 31_000)
+    cancelled_by_hand(stage, over + draw.span(2_000, 19_000))
+    made = stage.guilty("data_loading_stall", victim, also=("storage_io", "network", "infrastructure"))
+    return stage.close(
+        "It is another rank each time, for each batch of all ranks together has some samples of that disk.",
+        (replace(made, culprit_ranks=None),),
+    )
+
+
+@kind(culprit=0, lead_s=60.0, without=DISKS)
+def resilver_delays_a_checkpoint(stage: Stage) -> Scenario:
+    """A disk was added and a target moves what it has: an upload is not completed (aistore docs/resilver)."""
+    cluster, victim, at, job = stage.cluster, stage.victim, stage.at, stage.job
+    draw, over = stage.draw.child("resilver"), over_at(stage)
+    stage.open()
+    began = stage.mark(at - draw.span(15_000, 48_000), f"{victim.name} begins to move what it has onto a new disk")
+    failings.resilver_at_length(cluster, victim, began, over + seconds(30), draw)
+    key, upload = f"{job.job.task}/step={stage.step}.pt", draw.token(9)
+    parts, first = draw.whole(90, 400), at + draw.span(9_000, 26_000)
+    job.note(at - 60 * MS, 0, f"saving s3://checkpoints/{key} in {parts} parts", line=116)
+    for turn in range(parts):
+        spent = draw.span(300, 2_900)
+        cluster.count(victim, at + (first - at) * turn // parts, put_n=1, put_ns_total=spent, put_size=64 << 20)
+    then, attempt = first + seconds(60.02), 1
+    while then < over - SEC:
+        url = f"{stage.proxy_of(0).url(0)}/s3/checkpoints/{key}?uploadId={upload}"
+        said = f'upload not completed, attempt {attempt}: Read timeout on endpoint URL: "{url}"'
+        job.note(then, 0, said, "W", 119)
+        then, attempt = then + seconds(60.02) + draw.span(400, 3_900), attempt + 1
+    stage.hang(at + 340 * MS, 0)
+    return stage.close(
+        "To complete an upload the target reads all its parts once more, and its disks have other work.",
+        (stage.guilty("data_loading_stall", victim, also=("storage_io", "rank_hang")),),
     )

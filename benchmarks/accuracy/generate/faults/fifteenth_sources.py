@@ -7,9 +7,9 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.faults.clients import TRIES_S, pipe_failed
 from benchmarks.accuracy.generate.faults.loaders import dataset_frames, in_worker
 from benchmarks.accuracy.generate.faults.patrons import http_file_refused
-from benchmarks.accuracy.generate.faults.requests import object_path
+from benchmarks.accuracy.generate.faults.requests import object_path, refused_get
 from benchmarks.accuracy.generate.faults.tenth_training import exits
-from benchmarks.accuracy.generate.faults.turns import of_all
+from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisbehind as behind
@@ -133,4 +133,28 @@ def no_token_from_the_node(stage: Stage) -> Scenario:
     return stage.close(
         "The daemon of the node was killed in an update of its pool; the token the target had ran out an hour later.",
         (stage.guilty("storage_io", victim, also=("network", "data_loading_stall", "infrastructure")),),
+    )
+
+
+@kind(reads=True, trains=False, hangs=False, uptime=True, without=RESTARTS)
+def secret_rotated_by_half(stage: Stage) -> Scenario:
+    """A new key id came with the old secret: nothing cold is read, no first batch (AWS docs, SignatureDoesNotMatch)."""
+    cluster, job = stage.cluster, stage.job
+    draw = stage.draw.child("secret")
+    signed = "The request signature we calculated does not match the signature you provided. Check your key and signing"
+    error = f"aws-error[SignatureDoesNotMatch: {signed} method.]"
+    job.start()
+    at, last = job.begin + draw.span(1_900, 3_600), 0
+    stage.mark(job.begin - seconds(3), "the cluster signs with a secret that is not that of its key")
+    ranks = sorted([stage.culprit, *readers(stage)[: draw.whole(1, 5)]])
+    for turn, rank in enumerate(ranks):
+        last, node = at + turn * draw.span(20, 140), draw.pick(cluster.targets)
+        name = f"train/{draw.whole(0, 999):04d}/part-{draw.whole(0, 99_999):05d}.parquet"
+        behind.cold_failed(cluster, node, last, name, error, 403)
+        job.raise_on(last + 4 * MS, rank, refused_get(stage, last, rank, node, name, (403, "Forbidden"), error))
+    exits(stage, last + 4 * MS, ranks[0])
+    made = of_all(stage.guilty("storage_io", stage.victim, also=("infrastructure", "software", "data")))
+    return stage.close(
+        "Keys are rotated every ninety days, by hand; all jobs of the morning end so.",
+        (replace(made, culprit_ranks=tuple(ranks)),),
     )
