@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from fixtures.generator.draw import Draw
 from fixtures.generator.flightdump import dump
 from fixtures.generator.model import Expect, LogFile, Node, Params, Scenario
 from fixtures.generator.parallel import Mesh, Standstill, stand_still
@@ -19,6 +20,8 @@ from fixtures.generator.trainend import JobRun
 #: Version that a dump of a PyTorch release carries, by the first release that wrote it.
 DUMP_VERSIONS = {202: "list", 203: "1.4", 204: "2.1", 205: "2.4", 208: "2.9", 209: "2.10"}
 RECORDS_BY_DEFAULT = 211
+#: What a fault of a disk is not drawn with: it would hide it.
+DISKS = ("disk_busy", "mountpath_before")
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,13 @@ def readers(stage: Stage) -> list[int]:
     mesh = stage.setting.mesh if isinstance(stage, Scene) else None
     ranks = [one for one in range(stage.params.ranks) if mesh is None or not (mesh.place(one)[0] or mesh.place(one)[2])]
     return stage.draw.child("readers").shuffled([one for one in ranks if one != stage.culprit])
+
+
+def writers_to(stage: Stage, draw: Draw) -> list[int]:
+    """Ranks whose shard of a checkpoint lies on the victim: the culprit, and as many as chance would give it."""
+    world, share = stage.params.ranks, max(1, stage.params.ranks // len(stage.cluster.targets))
+    others = draw.shuffled([rank for rank in range(world) if rank != stage.culprit])
+    return sorted([stage.culprit, *others[: min(share, 8) - 1]])
 
 
 def describe(setting: Setting) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from benchmarks.accuracy.generate.faults import commotion
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.fourteenth_training import ALL_SPEAK, all_raise
+from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.tenth_training import exits, of_all
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
@@ -68,7 +69,7 @@ def checkpoint_without_its_index(stage: Stage) -> Scenario:
     text = (
         f"torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([{ranks}])\n{told}"
     )
-    over = all_raise(stage, at, text, frames)
+    over = each_raises(stage, at, text, frames)
     made = of_all(stage.innocent("data", also=("software", "infrastructure")))
     return stage.close("The index is written last, when all ranks have theirs.", (made,), until=over)
 
@@ -124,7 +125,7 @@ def prefix_matches_nothing(stage: Stage) -> Scenario:
         sdk.Frame(f"{module}/sampler.py", 156, "__init__", "raise ValueError("),
     )
     text = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
-    over = all_raise(stage, at, text, frames)
+    over = each_raises(stage, at, text, frames)
     made = of_all(stage.innocent("data", also=("software",)))
     return stage.close("Samples were put under another prefix when they were packed anew.", (made,), until=over)
 

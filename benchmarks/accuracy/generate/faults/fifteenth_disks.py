@@ -15,7 +15,7 @@ from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, in_vain, others_wait, over_at
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfailings as failings
@@ -30,7 +30,6 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "fifteenth")
-DISKS = ("disk_busy", "mountpath_before")
 
 
 @kind(reads=True, hangs=False, lead_s=60.0, without=DISKS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON
-from benchmarks.accuracy.generate.faults.fourteenth_disks import DISKS
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.requests import HANDLES, object_path, retries
@@ -13,7 +12,7 @@ from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aislosses, aisquiet, sdk
 from fixtures.generator.draw import HEX, Draw

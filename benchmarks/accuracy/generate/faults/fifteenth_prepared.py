@@ -6,8 +6,8 @@ from benchmarks.accuracy.generate.faults import commotion, tenth_unrest
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
-from benchmarks.accuracy.generate.faults.fourteenth_training import all_raise
 from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.tenth_training import exits, of_all
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -75,7 +75,7 @@ def manifest_line_is_cut(stage: Stage) -> Scenario:
     if draw.chance(0.4):
         job.note(at - 60 * MS, 0, f"{name}: cannot parse line {line}", "E", 39, "manifests")
     text = f"json.decoder.JSONDecodeError: {what}: line 1 column {column} (char {column - 1})"
-    over = all_raise(stage, at, text, frames)
+    over = each_raises(stage, at, text, frames)
     made = of_all(stage.innocent("data", also=("software",)))
     return stage.close("Two processes have written to one file, and one of them was ended.", (made,), until=over)
 

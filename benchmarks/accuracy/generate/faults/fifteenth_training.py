@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
-from benchmarks.accuracy.generate.faults.fourteenth_training import ALL_SPEAK, all_raise
+from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
+from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.tenth_training import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -134,7 +135,7 @@ def nothing_requires_a_gradient(stage: Stage) -> Scenario:
         sdk.Frame(f"{site}/torch/autograd/__init__.py", 347, "backward", "_engine_run_backward("),
     )
     text = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
-    over = all_raise(stage, at, text, frames)
+    over = each_raises(stage, at, text, frames)
     made = of_all(stage.innocent("software"))
     return stage.close("One call is missing before the adapters are put in.", (made,), until=over)
 
@@ -156,7 +157,7 @@ def types_of_a_product_differ(stage: Stage) -> Scenario:
         ),
     )
     pair = draw.pick(("Float and BFloat16", "Float and BFloat16", "BFloat16 and Float", "Half and Float"))
-    all_raise(stage, at, f"RuntimeError: mat1 and mat2 must have the same dtype, but got {pair}", frames)
+    each_raises(stage, at, f"RuntimeError: mat1 and mat2 must have the same dtype, but got {pair}", frames)
     unrest.hung_up_on(stage)
     made = of_all(stage.innocent("software"))
     return stage.close("It was tried with single precision only.", (made,))

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, py_spy
-from benchmarks.accuracy.generate.faults.fourteenth_disks import DISKS, writers_to
 from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, object_path, one_object, retries
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import DISKS, readers, writers_to
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aismishaps as mishaps
 from fixtures.generator import sdk

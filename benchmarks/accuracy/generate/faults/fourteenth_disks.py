@@ -12,27 +12,18 @@ from benchmarks.accuracy.generate.faults.requests import object_path
 from benchmarks.accuracy.generate.faults.tenth_training import exits
 from benchmarks.accuracy.generate.faults.turns import over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import DISKS, readers, writers_to
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aislosses as losses
 from fixtures.generator import aismishaps as mishaps
 from fixtures.generator import aisobjects, sdk
 from fixtures.generator import aistroubles as troubles
 from fixtures.generator.aisdisk import Space
-from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "fourteenth")
-DISKS = ("disk_busy", "mountpath_before")
-
-
-def writers_to(stage: Stage, draw: Draw) -> list[int]:
-    """Ranks whose shard of a checkpoint lies on the victim: the culprit, and as many as chance would give it."""
-    world, share = stage.params.ranks, max(1, stage.params.ranks // len(stage.cluster.targets))
-    others = draw.shuffled([rank for rank in range(world) if rank != stage.culprit])
-    return sorted([stage.culprit, *others[: min(share, 8) - 1]])
 
 
 @kind(reads=True, hangs=False, min_timeout_s=90, lead_s=60.0, without=DISKS)

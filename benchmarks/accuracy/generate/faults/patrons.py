@@ -6,6 +6,7 @@ The wordings follow reports of users; none of them was seen in a run of ours.
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
+from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX
@@ -13,9 +14,6 @@ from fixtures.generator.model import Node
 from fixtures.generator.moment import MS, SEC, local
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
-
-#: In larger worlds one rank of each host speaks for the others.
-ALL_SPEAK = 32
 
 
 def rclone_retries(stage: Stage, at: int, rank: int, name: str, text: str, attempt: int) -> None:
