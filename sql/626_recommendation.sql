@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: failure_lead, storage_advice
--- note: "to" is storage, client or training. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
+-- note: "to" is storage, client or training. Where storage failed a job, what helps against bad data or a mistake of the program would mislead. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
 create or replace view recommendation as
 with lead as (
     select l.*, r.storage_verdict, r.failure_class, r.failure_kind
@@ -31,12 +31,12 @@ every as (
     select l.failure_id, 3, coalesce(case when l.storage_verdict <> 'innocent' or p.fix_by <> 'storage' then p.fix_by end, case when l.crash_class in ('storage_io', 'data_loading_stall', 'network') then 'client' else 'training' end), p.fix, 'the first error of rank ' || l.culprit_rank::varchar || ': ' || p.title
     from lead as l
     join pattern as p on p.pattern = l.crash_pattern and p.format = 'worker'
-    where l.culprit_rank is not null and p.fix is not null and (p.fix_by is distinct from 'storage' or not exists (from failure_comeback as b where b.failure_id = l.failure_id and b.back_ns is not null))
+    where l.culprit_rank is not null and p.fix is not null and not (l.storage_verdict = 'guilty' and coalesce(p.failure_class, '') in ('data', 'software')) and (p.fix_by is distinct from 'storage' or not exists (from failure_comeback as b where b.failure_id = l.failure_id and b.back_ns is not null))
     union all
     select l.failure_id, 3, 'training', p.fix, l.alike_count::varchar || ' ranks failed alike: ' || p.title
     from lead as l
     join pattern as p on p.pattern = l.alike_pattern and p.format = 'worker'
-    where l.culprit_rank is null and p.fix is not null
+    where l.culprit_rank is null and p.fix is not null and not (l.storage_verdict = 'guilty' and coalesce(p.failure_class, '') in ('data', 'software'))
     union all
     select failure_id, 2, 'client', 'Compare the names that the batch asked for with what the bucket holds (the manifest, ais ls): entries of it are not there.', 'entries were missing, and no node was in trouble' from lead where failure_kind = 'entries_missing'
     union all
