@@ -30,13 +30,17 @@ def status_repeated(stage: Stage, rank: int, node: Node, name: str, status: int)
 
 def pipe_failed(stage: Stage, at: int, rank: int, url: str, status: tuple[int, str]) -> None:
     """WebDataset reads a shard through curl, which ends with an error; curl's own line comes first."""
-    job, site = stage.job, stage.job.job.build["site"]
-    command = f"curl -sSL {url}"
-    job.say(at, rank, f"curl: ({status[0]}) {status[1]}")
-    handle = f"0x7f{stage.draw.child('pipe', rank).token(10, HEX)}"
+    stage.job.say(at, rank, f"curl: ({status[0]}) {status[1]}")
+    handle = stage.draw.child("pipe", rank).token(10, HEX)
+    pipe_ended(stage, at + 3_100_000, rank, f"curl -sSL {url}", status[0], handle)
+
+
+def pipe_ended(stage: Stage, at: int, rank: int, command: str, code: int, handle: str) -> None:
+    """WebDataset finds that the command that it reads a shard through has ended with a code."""
+    site = stage.job.job.build["site"]
     text = (
-        f"OSError: (\"(('{command}',), {{'shell': True, 'bufsize': 8192}}): exit {status[0]} (read) {{}}\", "
-        f"<webdataset.gopen.Pipe object at {handle}>, 'pipe:{command}')"
+        f"OSError: (\"(('{command}',), {{'shell': True, 'bufsize': 8192}}): exit {code} (read) {{}}\", "
+        f"<webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:{command}')"
     )
     inner = (
         sdk.Frame(f"{site}/webdataset/tariterators.py", 218, "tar_file_expander", "for sample in tar_file_iterator("),
@@ -45,7 +49,7 @@ def pipe_failed(stage: Stage, at: int, rank: int, url: str, status: tuple[int, s
         sdk.Frame(f"{site}/webdataset/gopen.py", 111, "wait_for_child", "raise IOError("),
     )
     raised = sdk.Raised(fetch_frames(stage, "sample = next(self.samples)", *inner), text)
-    job.raise_on(at + 3_100_000, rank, sdk.traceback(raised))
+    stage.job.raise_on(at, rank, sdk.traceback(raised))
 
 
 def upload_failed(stage: Stage, at: int, rank: int, key: str, code: str, message: str) -> None:

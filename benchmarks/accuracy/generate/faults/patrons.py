@@ -5,7 +5,7 @@ The wordings follow reports of users; none of them was seen in a run of ours.
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
+from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames, pipe_ended
 from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from fixtures.generator import sdk
@@ -56,23 +56,9 @@ def table_not_read(stage: Stage, at: int, rank: int, told: str) -> None:
 
 def aws_pipe_failed(stage: Stage, at: int, rank: int, shard: str, told: str) -> None:
     """WebDataset reads a shard through the AWS CLI, which asks for its size first and ends with an error."""
-    job, site = stage.job, stage.job.job.build["site"]
-    command = f"aws s3 cp s3://{stage.bucket}/{shard} -"
-    job.say(at, rank, f"fatal error: {told}")
-    handle = f"0x7f{stage.draw.child('aws pipe', rank).token(10, HEX)}"
-    text = (
-        f"OSError: (\"(('{command}',), {{'shell': True, 'bufsize': 8192}}): exit 1 (read) {{}}\", "
-        f"<webdataset.gopen.Pipe object at {handle}>, 'pipe:{command}')"
-    )
-    inner = (
-        sdk.Frame(f"{site}/webdataset/tariterators.py", 218, "tar_file_expander", "for sample in tar_file_iterator("),
-        sdk.Frame(f"{PYTHON}/tarfile.py", 469, "_read", "buf = self.fileobj.read(self.bufsize)", True),
-        sdk.Frame(f"{site}/webdataset/gopen.py", 130, "read", "self.check_status()"),
-        sdk.Frame(f"{site}/webdataset/gopen.py", 111, "wait_for_child", "raise IOError("),
-    )
-    job.raise_on(
-        at + 90 * MS, rank, sdk.traceback(sdk.Raised(fetch_frames(stage, "sample = next(self.samples)", *inner), text))
-    )
+    stage.job.say(at, rank, f"fatal error: {told}")
+    handle = stage.draw.child("aws pipe", rank).token(10, HEX)
+    pipe_ended(stage, at + 90 * MS, rank, f"aws s3 cp s3://{stage.bucket}/{shard} -", 1, handle)
 
 
 def silenced_pipe_ends(stage: Stage, at: int, rank: int, shard: str, left: int) -> None:
@@ -132,42 +118,37 @@ def put_failed(stage: Stage, at: int, rank: int, code: int, reason: str, key: st
 def shards_not_found(stage: Stage, at: dict[int, int], node: Node, path: str) -> int:
     """Ranks that begin are told that their shard of a checkpoint does not exist, each when it asks; the end."""
     exits: dict[int, Exit] = {}
-    job, script, site = stage.job, stage.job.job.script, stage.job.job.build["site"]
     for rank, then in sorted(at.items(), key=lambda one: one[1]):
-        where = f"/v1/objects/{path}/rank{rank:04d}.pt"
-        text = f"{node.name}: ais://{path}/rank{rank:04d}.pt does not exist"
-        url = f"{node.url(0)}{where}{sdk.query(stage.proxy_of(rank), then - 4 * MS)}"
-        body = sdk.answer(node, 404, text, "GET", where, stage.client(rank), "ErrNotFound")
-        error = "aistore.sdk.errors.ErrObjNotFound: " + sdk.request_error(404, body, url)
-        caller = (
-            sdk.Frame(script, 212, "<module>", "main()"),
-            sdk.Frame(script, 171, "main", "start_step = load_checkpoint(model, optimizer)", True),
-            sdk.Frame(script, 107, "load_checkpoint", "blob = bucket.object(name).get_reader().read_all()", True),
-            sdk.Frame(f"{site}/aistore/sdk/obj/object_reader.py", 121, "read_all", "response = self.get()"),
-        )
-        job.raise_on(then, rank, sdk.http_failure(job.job, 404, "Not Found", url, error, caller))
-        exits.setdefault(job.job.node_of(rank), Exit(rank, then + 600 * MS, 1))
-    return job.agents_end(list(exits.values()), max(at.values()) + 700 * MS)
+        name = f"{path}/rank{rank:04d}.pt"
+        _load_not_found(stage, then, rank, node, f"/v1/objects/{name}", f"{node.name}: ais://{name} does not exist")
+        exits.setdefault(stage.job.job.node_of(rank), Exit(rank, then + 600 * MS, 1))
+    return stage.job.agents_end(list(exits.values()), max(at.values()) + 700 * MS)
 
 
 def checkpoint_gone(stage: Stage, at: int, node: Node, path: str, text: str) -> int:
     """The first rank of each host asks for a checkpoint that does not exist; when the job is over."""
-    job, script, site = stage.job, stage.job.job.script, stage.job.job.build["site"]
+    job = stage.job.job
     exits, last = [], at
-    for turn, rank in enumerate(range(0, job.job.world, job.job.ranks_per_node)):
+    for turn, rank in enumerate(range(0, job.world, job.ranks_per_node)):
         last = at + turn * 90 * MS
-        url = f"{node.url(0)}{path}{sdk.query(stage.proxy_of(rank), last - 4 * MS)}"
-        body = sdk.answer(node, 404, text, "GET", path, stage.client(rank), "ErrNotFound")
-        error = "aistore.sdk.errors.ErrObjNotFound: " + sdk.request_error(404, body, url)
-        caller = (
-            sdk.Frame(script, 212, "<module>", "main()"),
-            sdk.Frame(script, 171, "main", "start_step = load_checkpoint(model, optimizer)", True),
-            sdk.Frame(script, 107, "load_checkpoint", "blob = bucket.object(name).get_reader().read_all()", True),
-            sdk.Frame(f"{site}/aistore/sdk/obj/object_reader.py", 121, "read_all", "response = self.get()"),
-        )
-        job.raise_on(last, rank, sdk.http_failure(job.job, 404, "Not Found", url, error, caller))
+        _load_not_found(stage, last, rank, node, path, text)
         exits.append(Exit(rank, last + 600 * MS, 1))
-    return job.agents_end(exits, last + 700 * MS)
+    return stage.job.agents_end(exits, last + 700 * MS)
+
+
+def _load_not_found(stage: Stage, at: int, rank: int, node: Node, path: str, text: str) -> None:
+    """A rank loads a checkpoint through the SDK and is told by the node that there is none."""
+    job, script, site = stage.job.job, stage.job.job.script, stage.job.job.build["site"]
+    url = f"{node.url(0)}{path}{sdk.query(stage.proxy_of(rank), at - 4 * MS)}"
+    body = sdk.answer(node, 404, text, "GET", path, stage.client(rank), "ErrNotFound")
+    error = "aistore.sdk.errors.ErrObjNotFound: " + sdk.request_error(404, body, url)
+    caller = (
+        sdk.Frame(script, 212, "<module>", "main()"),
+        sdk.Frame(script, 171, "main", "start_step = load_checkpoint(model, optimizer)", True),
+        sdk.Frame(script, 107, "load_checkpoint", "blob = bucket.object(name).get_reader().read_all()", True),
+        sdk.Frame(f"{site}/aistore/sdk/obj/object_reader.py", 121, "read_all", "response = self.get()"),
+    )
+    stage.job.raise_on(at, rank, sdk.http_failure(job, 404, "Not Found", url, error, caller))
 
 
 def http_file_refused(stage: Stage, at: int, rank: int, node: Node, name: str, status: tuple[int, str]) -> None:
