@@ -1,6 +1,6 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, rank_request, unanswered_node, ais_event, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, threshold
+-- reads: failure_lead, finding_batch_emptied, rank_request, unanswered_node, ais_event, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; they acquit nobody. Where AIStore begins to demand tokens of all, or to find all signatures invalid, in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host.
@@ -40,7 +40,7 @@ told as (
 )
 select
     failure_id, 'exception' as finding,
-    case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
+    case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) or failure_id in (select failure_id from finding_batch_emptied) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
     coalesce(turned_kind, cause_pattern) as failure_kind,
     case
