@@ -18,6 +18,7 @@ from (
         ('outage_gap_s', 150.0, 'down, removal (27 to 41 s later) and restart of one node belong to one outage'),
         ('fault_gap_s', 90.0, 'alerts of one fault repeat every 10 to 60 s'),
         ('disk_line_s', 10.0, 'AIStore''s line about a disk gives its shares and rates of the ten seconds before'),
+        ('idle_disk_mib_s', 8.0, 'flash that is busy all the time moves tens of MiB/s even of the smallest pieces; less at its limit is a disk that fails'),
         ('stuck_disk_lines', 3.0, 'a disk that is busy and moves nothing for half a minute hangs; one such line is chance or a flush'),
         ('stopped_open_s', 300.0, 'a node that says that it stops and writes no more is taken for gone so long, if nothing tells of its return'),
         ('kalive_detect_s', 20.0, 'the primary notices a silent node 12 to 17 s after it stopped'),

@@ -3,7 +3,7 @@
 -- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid) or an address that it waits for.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash, and so is what curl could not fetch to the end within a minute (of weights ten, as a job starts in between) before content that ends early broke a rank of its host (fetch_broken; a connection that was never made cuts no content). Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid) or an address that it waits for.
 create or replace view rank_request as
 with line as (
     select
@@ -40,6 +40,13 @@ with line as (
     where x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory') or starts_with(x.pattern, 'fs_') or (x.pattern = 'python_exception' and regexp_matches(x.text, '(?i)\b(OSError|IOError|EOFError)\b|Input/output error|unexpected end|ReadError|safetensor'))
     qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
     union all by name
+    select f.failure_id, f.job_id, f.attempt, x.rank, 'fetch_broken' as pattern, w.tier, 'cause' as role, 'storage_io' as failure_class, w.severity, x.endpoint, x.url, x.bucket, x.object, w.utc_ns as from_ns, greatest(least(w.latest_ns, x.latest_ns), w.utc_ns) as to_ns, w.stamp_source, w.file_id, w.line_no, w.text, w.message
+    from rank_crash as x join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
+    join worker_event as w on w.job_id = x.job_id and w.attempt = x.attempt and w.file_id = x.file_id and w.line_no < x.line_no and coalesce(w.rank, x.rank) = x.rank and w.utc_ns >= x.utc_ns - case x.pattern when 'checkpoint_corrupt' then 600000000000 else 60000000000 end
+        and regexp_matches(w.text, case x.pattern when 'checkpoint_corrupt' then '\bcurl: \((18|56|92)\) ' else '\bcurl: \((18|28|56|92)\) ' end) and not contains(w.text, 'onnect to ') and regexp_extract(w.text, '^ *\d+: ') = regexp_extract(x.text, '^ *\d+: ')
+    where x.pattern in ('archive_corrupt', 'archive_truncated', 'audio_truncated', 'checkpoint_corrupt', 'data_file_truncated', 'image_truncated', 'parquet_truncated') and (x.pattern = 'checkpoint_corrupt' or contains(x.text, '/v1/objects/'))
+    qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
+    union all by name
     select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
     from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
@@ -49,8 +56,7 @@ host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
     from node_endpoint
     where not starts_with(endpoint, '127.') and not starts_with(endpoint, 'localhost')
-    group by cluster, split_part(endpoint, ':', 1)
-    having count(distinct node_id) = 1
+    group by cluster, split_part(endpoint, ':', 1) having count(distinct node_id) = 1
 ),
 placed as (
     select l.*, c.cluster, c.certainty as cluster_certainty, coalesce(e.node_id, h.node_id) as endpoint_node_id, n.node_id as named_node_id
@@ -61,20 +67,14 @@ placed as (
     left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
 )
 select
-    failure_id, job_id, attempt, cluster, cluster_certainty, rank,
-    case
+    failure_id, job_id, attempt, cluster, cluster_certainty, rank, case
         when coalesce(is_chained, false) then 'chained'
-        when role = 'stack' then 'pending'
-        when role = 'retry' then 'retry'
-        when role = 'recovery' then 'recovered'
+        when role in ('stack', 'retry', 'recovery') then case role when 'stack' then 'pending' when 'retry' then 'retry' else 'recovered' end
         when received_count is not null and expected_count is not null and received_count < expected_count then 'short'
         when status_code = 404 or pattern like '%not_found%' or pattern like '%missing%' then 'missing'
         when role = 'cause' then 'error'
         else 'note'
     end as outcome,
-    coalesce(named_node_id, endpoint_node_id, named_id) as node_id,
-    endpoint, url, wid, xid, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
-    pattern, tier, failure_class, severity, request_ns,
-    make_timestamp_ns(from_ns) as event_at,
-    from_ns, to_ns, stamp_source, file_id, line_no, text, message
+    coalesce(named_node_id, endpoint_node_id, named_id) as node_id, endpoint, url, wid, xid, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
+    pattern, tier, failure_class, severity, request_ns, make_timestamp_ns(from_ns) as event_at, from_ns, to_ns, stamp_source, file_id, line_no, text, message
 from placed

@@ -3,7 +3,7 @@
 -- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity, rank_request, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself, and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
@@ -44,12 +44,12 @@ met as (
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s')
-    qualify row_number() over (partition by r.failure_id, r.rank order by (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns), r.file_id, r.line_no) = 1
+    qualify row_number() over (partition by r.failure_id, r.rank order by (r.pattern = 'fetch_broken') desc, (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns), r.file_id, r.line_no) = 1
 )
 select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,
     c.file_id as basis_file_id, c.line_no as basis_line_no, c.text as basis_text,
-    r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, case when m.pattern = 'mountpoint_s3_failed' then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
+    r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, case when m.pattern in ('mountpoint_s3_failed', 'fetch_broken') then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
     r.status_code, r.object, r.bucket, r.wid, r.node_id as crash_node_id, r.endpoint, r.received_count, r.expected_count, r.user_location,
     r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, r.file_id as crash_file_id, r.line_no as crash_line_no, r.message as crash_message, r.text as crash_text,
     case when c.basis = 'silent' and count(*) over (partition by f.failure_id, d.activity) * 2 < count(*) over (partition by f.failure_id) then 'unknown' else coalesce(d.activity, 'unknown') end as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text,

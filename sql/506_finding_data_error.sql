@@ -3,7 +3,7 @@
 -- reads: failure_lead, object_loss, storage_remark, bucket_change, failure_coverage, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: Storage that answered truthfully is innocent, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: Storage that answered truthfully is innocent, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -12,7 +12,7 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 judged as (
-    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
+    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
@@ -47,6 +47,7 @@ select
             when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that the rank asked it for are gone'
             when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
+                when 'evicted_unnamed' then 'target ' || gone_node_id || ' counts objects that it had evicted (LRU), of whatever buckets'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
                 when 'joined_empty' then 'target ' || gone_node_id || ' had joined the cluster and had no objects yet'
                 when 'rebalance_jammed' then 'target ' || gone_node_id || ' had come back and the rebalance that was to bring it what was written meanwhile did not begin'

@@ -1,14 +1,39 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead
+-- reads: failure_lead, worker_tail, worker_file, checkpoint_place, ais_event, node, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
+-- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing: its lines begin after the job and before the others waited, and go on to their time-out; flash at its limit moves hundreds of MiB/s of large or tens of small pieces. The job's own words must name the store (an address of AIStore's API, or of S3, which it serves). Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
 create or replace view finding_rank_hang as
-with known as (
-    select *, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere,
+with stored as (
+    select w.job_id, w.path_attempt + t.attempt_no as attempt, max((t.file_id, t.line_no)) as word_place
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    where t.activity = 'checkpoint' and regexp_matches(t.text, '(ais|s3|msc)://|/v1/objects|/s3/')
+    group by w.job_id, w.path_attempt + t.attempt_no
+),
+dragging as (
+    select f.failure_id, e.node_id, min((e.file_id, e.line_no)) as place, any_value(s.word_place) as word_place
+    from failure_lead as f
+    join stored as s on s.job_id = f.job_id and s.attempt = f.attempt
+    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_disk_busy' and e.utc_ns between f.started_ns and f.spoke_ns
+    join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'target'
+    join threshold as t on t.name = 'idle_disk_mib_s'
+    join threshold as c on c.name = 'fault_slack_s'
+    join threshold as k on k.name = 'stuck_disk_lines'
+    where f.activity = 'checkpoint' and f.hang_start_ns is not null and f.is_cluster_sure and not exists (from checkpoint_place as p where p.job_id = f.job_id and p.attempt = f.attempt)
+    group by f.failure_id, f.hang_start_ns, f.spoke_ns, e.node_id, regexp_extract(e.text, '^\w \S+ ([\w.-]+): ', 1), c.value, k.value
+    having max(list_max([try_cast(regexp_extract(x, '^[\d.]+') as double) * case when contains(x, 'GiB') then 1024 when contains(x, 'MiB') then 1 else 0 end for x in regexp_extract_all(e.text, '[\d.]+[KMG]?i?B/s')])) < any_value(t.value)
+        and min(e.utc_ns) <= f.hang_start_ns + c.value * 1e9 and max(e.utc_ns) >= f.spoke_ns - 30e9 and count(*) >= k.value and count(*) * 20e9 >= f.spoke_ns - f.hang_start_ns
+),
+drag as (
+    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id, min(place) as place, any_value(word_place) as word_place from dragging group by failure_id
+),
+known as (
+    select l.*, d.drag_node_id, d.place, d.word_place, coalesce(d.drag_count = 1 and l.is_storage_seen, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere,
         regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
-    from failure_lead
+    from failure_lead as l
+    left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
 )
 select
     failure_id,
@@ -20,13 +45,14 @@ select
         when is_storage_seen then 'fired'
         else 'blind'
     end as state,
-    case when activity_witness = 'straggler_detection' then 'gpu' else 'rank_hang' end as failure_class,
-    coalesce(nullif(activity, 'unknown'), 'silent') as failure_kind,
-    case when activity = 'checkpoint' and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0)) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
-    null::varchar as node_id,
+    case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged then 'data_loading_stall' else 'rank_hang' end as failure_class,
+    case when is_dragged then 'pressure' else coalesce(nullif(activity, 'unknown'), 'silent') end as failure_kind,
+    case when is_dragged then 'guilty' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or (is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0)) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when is_dragged then drag_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
     case
+        when is_dragged then 0.7
         when is_elsewhere and activity_witness = 'stack' then 0.9
         when is_elsewhere and link_score < 0.5 then 0.82
         when is_elsewhere then 0.66
@@ -34,11 +60,11 @@ select
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
+        || case when is_dragged then '; it waited for a checkpoint that goes to a store, and all the while a disk of AIStore node ' || drag_node_id || ' was at its limit and moved next to nothing' when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
-    ] as supports,
+    ] || case when is_dragged then [{'file_id': place[1], 'line_no': place[2], 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_place[1], 'line_no': word_place[2], 'why': 'where the checkpoint goes'}] else [] end as supports,
     list_concat(
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
