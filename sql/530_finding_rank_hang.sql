@@ -1,33 +1,14 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, worker_tail, worker_file, checkpoint_place, ais_event, node, threshold
+-- reads: failure_lead, checkpoint_drag
 -- stored: yes
 -- empty without: failure_lead
--- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing: its lines begin after the job and before the others waited, and go on to their time-out; flash at its limit moves hundreds of MiB/s of large or tens of small pieces. The job's own words must name the store (an address of AIStore's API, or of S3, which it serves). Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
+-- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
 create or replace view finding_rank_hang as
-with stored as (
-    select w.job_id, w.path_attempt + t.attempt_no as attempt, max((t.file_id, t.line_no)) as word_place
-    from worker_tail as t
-    join worker_file as w on w.file_id = t.file_id
-    where t.activity = 'checkpoint' and regexp_matches(t.text, '(ais|s3|msc)://|/v1/objects|/s3/')
-    group by w.job_id, w.path_attempt + t.attempt_no
-),
-dragging as (
-    select f.failure_id, e.node_id, min((e.file_id, e.line_no)) as place, any_value(s.word_place) as word_place
-    from failure_lead as f
-    join stored as s on s.job_id = f.job_id and s.attempt = f.attempt
-    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_disk_busy' and e.utc_ns between f.started_ns and f.spoke_ns
-    join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'target'
-    join threshold as t on t.name = 'idle_disk_mib_s'
-    join threshold as c on c.name = 'fault_slack_s'
-    join threshold as k on k.name = 'stuck_disk_lines'
-    where f.activity = 'checkpoint' and f.hang_start_ns is not null and f.is_cluster_sure and not exists (from checkpoint_place as p where p.job_id = f.job_id and p.attempt = f.attempt)
-    group by f.failure_id, f.hang_start_ns, f.spoke_ns, e.node_id, regexp_extract(e.text, '^\w \S+ ([\w.-]+): ', 1), c.value, k.value
-    having max(list_max([try_cast(regexp_extract(x, '^[\d.]+') as double) * case when contains(x, 'GiB') then 1024 when contains(x, 'MiB') then 1 else 0 end for x in regexp_extract_all(e.text, '[\d.]+[KMG]?i?B/s')])) < any_value(t.value)
-        and min(e.utc_ns) <= f.hang_start_ns + c.value * 1e9 and max(e.utc_ns) >= f.spoke_ns - 30e9 and count(*) >= k.value and count(*) * 20e9 >= f.spoke_ns - f.hang_start_ns
-),
-drag as (
-    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id, min(place) as place, any_value(word_place) as word_place from dragging group by failure_id
+with drag as (
+    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id, min((file_id, line_no)) as place, min((word_file_id, word_line_no)) as word_place
+    from checkpoint_drag
+    group by failure_id
 ),
 known as (
     select l.*, d.drag_node_id, d.place, d.word_place, coalesce(d.drag_count = 1 and l.is_storage_seen, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere,
