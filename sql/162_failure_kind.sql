@@ -24,6 +24,7 @@ from (
         ('storage_logs_unwatched', 'The client reports storage trouble; AIStore''s logs show none, but no proxy''s is among them.', 'the log of the primary proxy: it alone tells of a target that stands still'),
         ('storage_logs_partial', 'The client reports storage trouble; the logs of a few nodes, or of a cluster that may be another one, are at hand, and tie nothing to it.', 'the blind spots: the logs of the other nodes'),
         ('client_side_only', 'Only the client''s lines tell of storage trouble: no AIStore log covers the moment.', 'the AIStore logs of that time'),
+        ('write_unfinished', 'Ranks waited for a checkpoint of which one target finished nothing.', 'the target''s disks: dmesg, SMART data, iostat on its host'),
         ('cancelled', 'The scheduler ended the job while it went on, without a reason; nothing had failed before.', 'who cancelled it: sacct -j JOB -o State,ExitCode (CANCELLED by UID)'),
         ('tokens_refused', 'AIStore refused the tokens of several clients at once.', 'the key that AIStore verifies tokens with, and the AuthN server that signs them (ais auth)'),
         ('cancelled_crawling', 'The job was cancelled after it had crawled, and AIStore had kept it waiting.', 'the latencies of the targets (aiscorr query @counters), their disks, their network and the backend of the bucket'),

@@ -3,7 +3,7 @@
 -- reads: long_read, counter_delta, threshold
 -- stored: yes
 -- empty without: long_read
--- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting. Readers that slow down slow several targets: where another target's reads are nearly as slow it is not this one. Reads that waited for a remote backend, their own or another's of the same object, are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it.
+-- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting. Readers that slow down slow several targets: where another target's reads are nearly as slow it is not this one. Reads that waited for a remote backend, their own or another's of the same object, are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it. Where objects are read in one go (whole_read_bytes) one or two reads that took long are no sign of what is usual, nor is the line in which the change falls: there the median of the lines counts.
 create or replace view slow_target as
 with rate as (
     select
@@ -31,18 +31,23 @@ beside as (
     having count(distinct p.node_id) >= 2
 ),
 placed as (
-    select r.*, b.peer_pace, b.peer_ns, f.value as factor, coalesce(r.pace >= f.value * b.peer_pace and r.pace >= f.value / 2 * coalesce(b.worst_pace, 0), false) as is_lame
+    select r.*, b.peer_pace, b.peer_ns, f.value as factor, c.value * 1e9 as crawl_ns, r.read_count >= 3 as is_many, coalesce(r.pace >= f.value * b.peer_pace and r.pace >= f.value / 2 * coalesce(b.worst_pace, 0), false) as is_lame
     from rate as r
     join threshold as f on f.name = 'slow_target_factor'
+    join threshold as c on c.name = 'crawl_s'
     left join beside as b on b.cluster = r.cluster and b.node_id = r.node_id and b.utc_ns = r.utc_ns
 ),
 aged as (
-    select *,
-        sum(read_count) filter (where not is_lame) over before as before_count,
-        sum(took_ns) filter (where not is_lame) over before / before_count as usual_ns,
-        sum(took_ns) filter (where not is_lame) over before / sum(byte_count) filter (where not is_lame) over before as usual_pace
-    from placed
-    window before as (partition by cluster, node_id order by utc_ns rows between unbounded preceding and 1 preceding)
+    select p.*,
+        count(*) filter (where p.is_usual) over before as line_count,
+        sum(p.read_count) filter (where p.is_usual) over before as before_count,
+        sum(p.took_ns) filter (where p.is_usual) over before / before_count as sum_ns,
+        sum(p.took_ns) filter (where p.is_usual) over before / sum(p.byte_count) filter (where p.is_usual) over before as sum_pace,
+        p.byte_count <= p.whole_bytes * p.read_count and line_count >= 3 as is_whole,
+        case when is_whole then least(sum_ns, median(p.mean_ns) filter (where p.is_usual) over before) else sum_ns end as usual_ns,
+        case when is_whole then least(sum_pace, median(p.pace) filter (where p.is_usual) over before) else sum_pace end as usual_pace
+    from (select r.*, t.value as whole_bytes, not r.is_lame and (r.is_many or r.mean_ns < r.crawl_ns or r.byte_count > t.value * r.read_count) as is_usual from placed as r join threshold as t on t.name = 'whole_read_bytes') as p
+    window before as (partition by p.cluster, p.node_id order by p.utc_ns rows between unbounded preceding and 1 preceding)
 ),
 alone as (
     select cluster, node_id, utc_ns, previous_ns - mean_ns::bigint as started_ns, mean_ns, case when before_count >= 3 then usual_ns end as usual_ns, peer_ns, read_count, file_id, line_no

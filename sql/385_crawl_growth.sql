@@ -31,7 +31,7 @@ growth as (
     select w.*, d.node_id, d.counter, d.delta, d.file_id, d.line_no, coalesce(d.utc_ns + d.previous_ns < 2 * w.since_ns, false) as is_before
     from crawling as w
     join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns + d.previous_ns >= 2 * case when starts_with(d.counter, 'etl.') then w.begun_ns else w.from_ns end and d.utc_ns <= w.until_ns
-    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.n', 'get.ns.total') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not starts_with(d.counter, 'err.'))
+    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.n', 'get.ns.total', 'get.size') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not starts_with(d.counter, 'err.'))
         or (d.counter in ('etl.inline.n', 'etl.inline.ns.total', 'etl.inline.size') and (not is_before or d.utc_ns <= w.fast_ns))
 )
 select
@@ -46,6 +46,7 @@ select
     coalesce(sum(delta) filter (where counter = 'etl.inline.size'), 0) as transform_bytes,
     case when is_before then 0 else coalesce(sum(delta) filter (where counter = 'get.n'), 0) - case when served_ns >= transform_ns then transform_count else 0 end end as plain_count,
     case when is_before then 0 else served_ns - case when served_ns >= transform_ns then transform_ns else 0 end end as plain_ns,
+    coalesce(sum(delta) filter (where counter = 'get.size'), 0) as read_bytes,
     max(file_id) as file_id, arg_max(line_no, (file_id, line_no)) as line_no
 from growth
 group by failure_id, node_id, is_before

@@ -40,7 +40,7 @@ select
         {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': case when f.absent_count > 0 and e.living_count = f.rank_count then e.file_id end, 'line_no': e.line_no, 'why': 'the launchers had to end ' || e.living_count::varchar || ' processes, those of all ranks, of which none had failed then'},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
-        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' else 'the statistics of the target that waited longest' end}
+        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' when 'slow_target' then 'the statistics of the target that was slow alone' else 'the statistics of the target that waited longest' end}
     ], lambda p: p.file_id is not null) as supports,
     case when b.failure_id is not null and c.is_felt is not true then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
 from failure_lead as f

@@ -1,9 +1,9 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node, storage_remark, strained_reads, hang_word
+-- reads: failure_lead, rank_request, unanswered_node, storage_remark, strained_reads, hang_word, reading_word, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl; and where its own read timed out in the hang, beside reads that took crawl_s on average.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -44,5 +44,13 @@ from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 left join storage_remark as m on m.failure_id = f.failure_id
 left join hang_word as h on h.file_id = f.activity_file_id and h.line_no = f.activity_line_no and f.activity_witness = 'last_words'
+join threshold as c on c.name = 'crawl_s'
+left join (
+    select failure_id, rank, max(from_ns) as late_ns
+    from rank_request
+    where outcome = 'retry' and regexp_matches(text, '(?i)timed out|time-?out')
+    group by failure_id, rank
+) as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.late_ns > f.stall_ns
+left join reading_word as o on o.file_id = f.activity_file_id and o.line_no = f.activity_line_no and f.activity_witness = 'last_words'
 left join strained_reads as s on s.failure_id = f.failure_id and f.activity in ('storage_wait', 'data_loading')
-    and ((h.line_no is not null and (h.told_by <> 'watchdog' or s.node_id is not null)) or (s.is_crawl and f.activity_witness in ('stack', 'traceback')))
+    and ((r.late_ns is not null and s.mean_s >= c.value) or o.line_no is not null or (h.line_no is not null and (h.told_by <> 'watchdog' or s.node_id is not null)) or (s.is_crawl and f.activity_witness in ('stack', 'traceback')))

@@ -47,7 +47,7 @@ union all
 select c.failure_id, 1, 'storage', case c.crawl when 'transform_slow' then 'Look at the transform (ETL): CPU, memory and restarts of its pods, how many there are, and what it calls.' else k.advice end, c.words
 from storage_crawl as c
 join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
-join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' else 'pressure' end
+join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' when 'slow_target' then 'slow_reads' else 'pressure' end
 where c.is_felt
 union all
 select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
