@@ -44,10 +44,11 @@ aged as (
         sum(p.took_ns) filter (where p.is_usual) over before / before_count as sum_ns,
         sum(p.took_ns) filter (where p.is_usual) over before / sum(p.byte_count) filter (where p.is_usual) over before as sum_pace,
         p.byte_count <= p.whole_bytes * p.read_count and line_count >= 3 as is_whole,
-        case when is_whole then least(sum_ns, median(p.mean_ns) filter (where p.is_usual) over before) else sum_ns end as usual_ns,
-        case when is_whole then least(sum_pace, median(p.pace) filter (where p.is_usual) over before) else sum_pace end as usual_pace
+        case when is_whole then least(sum_ns, median(p.mean_ns) filter (where p.is_usual) over lately) else sum_ns end as usual_ns,
+        case when is_whole then least(sum_pace, median(p.pace) filter (where p.is_usual) over lately) else sum_pace end as usual_pace
     from (select r.*, t.value as whole_bytes, not r.is_lame and (r.is_many or r.mean_ns < r.crawl_ns or r.byte_count > t.value * r.read_count) as is_usual from placed as r join threshold as t on t.name = 'whole_read_bytes') as p
-    window before as (partition by p.cluster, p.node_id order by p.utc_ns rows between unbounded preceding and 1 preceding)
+    window before as (partition by p.cluster, p.node_id order by p.utc_ns, p.file_id, p.line_no rows between unbounded preceding and 1 preceding),
+        lately as (partition by p.cluster, p.node_id order by p.utc_ns, p.file_id, p.line_no rows between 360 preceding and 1 preceding)
 ),
 alone as (
     select cluster, node_id, utc_ns, previous_ns - mean_ns::bigint as started_ns, mean_ns, case when before_count >= 3 then usual_ns end as usual_ns, peer_ns, read_count, file_id, line_no

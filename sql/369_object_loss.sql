@@ -41,17 +41,17 @@ taken as (
     select p.cluster, p.node_id, p.started_ns, p.started_ns, any_value(p.file_id), any_value(p.line_no), null, 'joined_empty'
     from node_process as p
     join ais_event as e on e.cluster = p.cluster and e.pattern = 'ais_smap_received' and contains(e.text, 'join-target]') and e.utc_ns between p.started_ns and p.started_ns + 60000000000
-    where p.process_seq = 1
-    group by p.cluster, p.node_id, p.started_ns
+    where p.process_seq = 1 group by p.cluster, p.node_id, p.started_ns
     union all
     select cluster, node_id, returned_ns, until_ns, file_id, line_no, null, 'rebalance_jammed' from unmended_return
     union all
     select cluster, null, min(begun_ns), min(begun_ns), arg_min(file_id, (begun_ns, file_id, line_no)), arg_min(line_no, (begun_ns, file_id, line_no)), bucket, 'deleted'
-    from deleting
-    group by cluster, xid, bucket
+    from deleting group by cluster, xid, bucket
     union all
-    select cluster, node_id, previous_ns, utc_ns, file_id, line_no, null, case counter when 'lru.evict.n' then 'evicted_unnamed' else 'deleted_behind' end
-    from counter_delta where counter in ('remote.deleted.del.n', 'lru.evict.n') and delta > 0
+    select cluster, node_id, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind' from counter_delta where counter = 'remote.deleted.del.n' and delta > 0
+    union all
+    select cluster, node_id, min(previous_ns), min(utc_ns), arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)), null, 'evicted_unnamed'
+    from counter_delta where counter = 'lru.evict.n' and delta > 0 and node_id is not null group by cluster, node_id
 ),
 wanted as (
     select failure_id, cluster, bucket, max(to_ns) as to_ns, any_value(started_ns) as started_ns from asked group by failure_id, cluster, bucket

@@ -3,26 +3,28 @@
 -- reads: failure_lead, worker_event, ais_event, node_fault, fault_kind, threshold
 -- stored: yes
 -- empty without: failure_lead where crash_pattern = 'data_batch_empty'
--- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where a node of AIStore says in its own log that it could not read one of these very objects; where no log at hand tells why, nobody is.
+-- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where several were left out and a node of AIStore says in its own log, shortly before, that it could not read one of these very objects; where no log at hand tells why, nobody is.
 create or replace view finding_batch_emptied as
 with emptied as (
-    select f.*, p.value * 1e9 as slack_ns
+    select f.*, p.value * 1e9 as slack_ns, q.value * 1e9 as reach_ns
     from failure_lead as f
     join threshold as p on p.name = 'felt_before_s'
+    join threshold as q on q.name = 'stall_reach_s'
     where f.crash_pattern = 'data_batch_empty' and f.culprit_rank is not null
 ),
 dropped as (
-    select f.failure_id, f.cluster, f.started_ns, e.bucket, e.object, e.file_id, e.line_no
+    select f.failure_id, f.cluster, f.crash_ns - f.reach_ns as from_ns, f.crash_ns + f.slack_ns as until_ns, e.bucket, e.object, e.file_id, e.line_no
     from emptied as f
     join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.file_id = f.crash_file_id and e.line_no < f.crash_line_no and coalesce(e.rank, f.culprit_rank) = f.culprit_rank
-        and e.tier = 'data_io' and e.object is not null and e.utc_ns >= f.crash_ns - f.slack_ns
+        and e.tier = 'data_io' and e.object is not null and regexp_extract(e.text, '^ *\d+: ') = regexp_extract(coalesce(f.crash_text, ''), '^ *\d+: ') and e.utc_ns >= f.crash_ns - f.slack_ns
     where regexp_matches(e.text, '(?i)\b(left|leaving) (it )?out\b|\bskip|\bdrop|\bignor|\bdiscard|\bpass(ed|ing) over\b')
-        and not regexp_matches(e.text, '(?i)\b40[134]\b|does not exist|not found|permi(t|ssion)|denied')
+        and not regexp_matches(e.text, '(?i)\b40[134]\b|does not exist|not found|permi(t|ssion)|denied|identif|decod|corrupt|truncat')
 ),
 unread as (
     select d.failure_id, d.object, n.node_id, n.fault_kind, n.started_at, a.file_id, a.line_no
     from dropped as d
-    join ais_event as a on a.cluster = d.cluster and a.object = d.object and a.severity = 'E' and regexp_extract(a.bucket, '[^/]+$') = regexp_extract(d.bucket, '[^/]+$')
+    join ais_event as a on a.cluster = d.cluster and a.object = d.object and a.severity = 'E' and regexp_extract(a.bucket, '[^/]+$') = regexp_extract(d.bucket, '[^/]+$') and a.utc_ns between d.from_ns and d.until_ns
+        and not regexp_matches(a.text, '(?i)does not exist|not found|permi(t|ssion)|broken pipe|reset by peer|context canceled')
     join node_fault as n on n.cluster = d.cluster and n.node_id = a.node_id and n.weight >= 0.5 and a.utc_ns between n.started_ns and n.ended_ns
     qualify row_number() over (partition by d.failure_id order by d.line_no desc, n.weight desc, a.utc_ns, a.file_id, a.line_no) = 1
 ),
@@ -51,5 +53,5 @@ select
     [] as contradicts
 from emptied as f
 join counted as c on c.failure_id = f.failure_id
-left join unread as u on u.failure_id = f.failure_id
+left join unread as u on u.failure_id = f.failure_id and c.drop_count > 1
 left join fault_kind as k on k.fault_kind = u.fault_kind

@@ -1,21 +1,22 @@
 -- The program of a rank failed over a file that a target of AIStore could not read from its disk just before.
 -- grain: one row a failure
--- reads: failure_lead, storage_remark, node_witness, threshold
+-- reads: failure_lead, node_witness, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- note: Below a mount the client's error is the program's own: a library that returns nothing for a picture it could not read, and a check that fails. The name in the rank's error and the object in the target's line must agree to the last folder, and the target must have met an I/O error on it, not its absence, within felt_after_s before. What a retry of the mount mended would not have failed the program over this very file.
 create or replace view finding_object_unread as
 with unread as (
     select
-        f.failure_id, f.culprit_rank, f.culprit_words, f.crash_pattern, f.exception, f.crash_file_id, f.crash_line_no, f.basis_file_id, f.basis_line_no, f.basis_words, m.node_id, m.file_id, m.line_no,
+        f.failure_id, f.culprit_rank, f.culprit_words, f.crash_pattern, f.exception, f.crash_file_id, f.crash_line_no, f.basis_file_id, f.basis_line_no, f.basis_words, w.node_id, w.file_id, w.line_no,
         regexp_extract(w.text, '(?:/%ob/|\w://[^/\s"]+/|/(?:v1/objects|s3)/[^/\s"]+/)([^\s":?]+)', 1) as lost
     from failure_lead as f
-    join storage_remark as m on m.failure_id = f.failure_id
-    join node_witness as w on w.file_id = m.file_id and w.line_no = m.line_no and w.node_id = m.node_id and w.effect = 'io_error'
     join threshold as p on p.name = 'felt_after_s'
-    where f.crash_class in ('software', 'data') and m.utc_ns >= f.crash_ns - p.value * 1e9
+    join threshold as q on q.name = 'felt_before_s'
+    join node_witness as w on w.cluster = f.cluster and w.effect = 'io_error' and w.utc_ns between f.crash_ns - p.value * 1e9 and coalesce(f.crash_latest_ns, f.crash_ns) + q.value * 1e9
+    where f.crash_class in ('software', 'data') and f.is_cluster_sure
         and contains(f.crash_text || ' ' || coalesce(f.crash_message, ''), regexp_extract(lost, '/?(?:[^/]+/)?[^/]+$')) and regexp_matches(lost, '\w\.\w+$')
         and regexp_matches(w.text, '(?i)input/output error|\bEIO\b|i/o error')
+    qualify row_number() over (partition by f.failure_id order by abs(w.utc_ns - f.crash_ns), w.file_id, w.line_no) = 1
 )
 select
     f.failure_id,

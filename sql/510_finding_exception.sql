@@ -40,7 +40,7 @@ told as (
 )
 select
     failure_id, 'exception' as finding,
-    case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) or failure_id in (select failure_id from finding_batch_emptied) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
+    case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) or failure_id in (select failure_id from finding_batch_emptied where storage_verdict = 'guilty') then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
     coalesce(turned_kind, cause_pattern) as failure_kind,
     case

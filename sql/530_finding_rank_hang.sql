@@ -11,8 +11,9 @@ with drag as (
     group by failure_id
 ),
 known as (
-    select l.*, d.drag_node_id, d.place, d.word_place, coalesce(d.drag_count = 1 and l.is_storage_seen, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere,
-        regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write
+    select
+        l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
+        d.drag_node_id, d.place, d.word_place, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
 )
