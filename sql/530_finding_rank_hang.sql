@@ -6,14 +6,15 @@
 -- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open.
 create or replace view finding_rank_hang as
 with drag as (
-    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id, min((file_id, line_no)) as place, min((word_file_id, word_line_no)) as word_place
+    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id,
+        arg_min(file_id, (file_id, line_no)) as drag_file_id, arg_min(line_no, (file_id, line_no)) as drag_line_no, any_value(word_file_id) as word_file_id, any_value(word_line_no) as word_line_no
     from checkpoint_drag
     group by failure_id
 ),
 known as (
     select
         l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
-        d.drag_node_id, d.place, d.word_place, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere
+        d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
 )
@@ -46,7 +47,7 @@ select
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
-    ] || case when is_dragged then [{'file_id': place[1], 'line_no': place[2], 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_place[1], 'line_no': word_place[2], 'why': 'where the checkpoint goes'}] else [] end as supports,
+    ] || case when is_dragged then [{'file_id': drag_file_id, 'line_no': drag_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_file_id, 'line_no': word_line_no, 'why': 'where the checkpoint goes'}] else [] end as supports,
     list_concat(
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
