@@ -22,5 +22,6 @@ from (
         ('unanswered', 'the rank''s requests were sent to this node, and none was answered', 10, true),
         ('error_line', 'an error that no rule knows names what the error of the rank names', 11, true),
         ('rank_object', 'an error of the node names an object that bears the number of the rank, at the moment of the rank''s own error', 12, false),
-        ('fault_time', 'the node was in trouble when the rank stopped', 13, false)
+        ('backoff', 'the node refused requests at the pace of one client''s silent repeats, from when the rank stopped', 13, false),
+        ('fault_time', 'the node was in trouble when the rank stopped', 14, false)
 ) as t(link_kind, words, position, is_proof)

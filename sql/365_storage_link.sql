@@ -1,10 +1,10 @@
--- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests without an answer, or an error that names both.
+-- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests without an answer, silent repeats, or an error that names both.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, link_by_chain, link_by_fault, unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file, clock, threshold
+-- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault, unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file, clock, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: link_by_chain, link_by_fault, unanswered_node, named_error
--- note: Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
+-- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -34,6 +34,17 @@ every as (
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
+    union all
+    select f.failure_id, u.witness_rank, b.node_id, 'backoff', null, n.fault_id, n.fault_kind, k.weight * c.certainty, (f.stall_ns - b.started_ns) / 1e9, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id), coalesce(u.activity_line_no, u.basis_line_no), true
+    from failure_case as f
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join threshold as t on t.name = 'fault_slack_s'
+    join client_backoff as b on b.cluster = c.cluster and abs(b.started_ns - f.stall_ns) <= t.value * 1e9 and f.spoke_ns >= b.ended_ns
+    join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    where j.data_source is null or b.bucket is null or contains(j.data_source, b.bucket)
 )
 select
     t.failure_id,
@@ -43,7 +54,7 @@ select
     t.chain_id,
     t.fault_id,
     t.fault_kind,
-    least(t.score * case when t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership') then coalesce(s.factor, 1.0) else 1.0 end, 0.98)::double as score,
+    least(t.score * case when t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff') then coalesce(s.factor, 1.0) else 1.0 end, 0.98)::double as score,
     round(t.lag_s::double, 3) as lag_s,
     t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known
 from every as t
