@@ -20,8 +20,8 @@ ALL = [form for role in ROLES for form in load_formats(role)]
 
 
 def years() -> YearContext:
-    """As for a file last written on 24 December 2026."""
-    return YearContext(NOW_NS)
+    """As for a file last written on 24 December 2026, in which a stamp of then was read."""
+    return YearContext(NOW_NS, near_ns=NOW_NS)
 
 
 def cases() -> list[tuple[LineFormat, Sample]]:

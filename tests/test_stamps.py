@@ -159,6 +159,32 @@ def test_an_impossible_stamp_is_none() -> None:
     assert (text_of(row["local_ns"]), row["stamp_source"]) == ("2026-11-20 10:00:00", "before")
 
 
+def test_a_time_of_day_takes_its_date_from_the_stamps_around_it() -> None:
+    """A line that prints no date is of the day on which it comes nearest to the last stamp, also over midnight."""
+    late, early = RETRY.format("[23:59:50 - fetch - ERROR]"), RETRY.format("[00:00:05 - fetch - ERROR]")
+    found = worker("2026-11-20 23:58:00,000 INFO start\n" + late + early + late)
+    assert times(found) == ["2026-11-20 23:59:50", "2026-11-21 00:00:05", "2026-11-20 23:59:50"]
+    assert {row["stamp_source"] for row in found.worker_line} == {"own"}
+
+
+def test_a_time_of_day_without_any_date_is_no_stamp() -> None:
+    """The day is taken from a date at the beginning of the file, also behind the line; without any it is not known."""
+    line = RETRY.format("[10:00:05 - fetch - ERROR]")
+    (row,) = worker(line + "2026-11-20 10:01:00,000 INFO start\n").worker_line
+    assert (text_of(row["local_ns"]), row["stamp_source"]) == ("2026-11-20 10:00:05", "own")
+    (row,) = worker(line).worker_line
+    assert (row["local_ns"], row["stamp_source"]) == (None, None)
+
+
+@MODERATE
+@given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)), st.integers(-43_199, 43_199))
+def test_a_time_of_day_within_half_a_day_is_found(seen: datetime, distance: int) -> None:
+    """A moment less than twelve hours from the last stamp gets its day back from its time of day."""
+    near = iso_ns(f"{seen:%Y-%m-%d %H:%M:%S}")
+    moment = near + distance * SECOND_NS
+    assert YearContext(0, near_ns=near).nearest(moment % DAY_NS) == moment
+
+
 # --- zones ---------------------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 8
+PARSER_VERSION = 9
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 

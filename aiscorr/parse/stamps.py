@@ -1,7 +1,7 @@
 """Times as logs print them, in nanoseconds.
 
 Which date a stamp without year belongs to is decided by YearContext from the file's full stamps, else from its
-modification time.
+modification time; which day one without a date, from the stamps around it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiscorr import native
 from aiscorr.parse.formats import LineFormat
@@ -88,12 +88,16 @@ class YearContext:
     2026-12-31, a stamp of 1 January is 2027 (rollover in the middle of a file). A modification time is
     an upper bound: with one of 2026-11-20, a stamp of 15 April is 2026, never 2027. A year that the user gave is that
     of the first stamp: with 2026, a stamp of 1 January behind one of 31 December is 2027.
+
+    `near_ns` is the last stamp of the file that was read: a time of day without a date is of the day on which it comes
+    nearest to it.
     """
 
     anchor_ns: int
     is_given: bool = False
     is_bound: bool = True
     is_begun: bool = False
+    near_ns: int | None = None
 
     def resolve(self, month: int, day: int) -> int:
         """The start of that day, in nanoseconds, in the fitting year."""
@@ -115,6 +119,13 @@ class YearContext:
         if best is None:
             raise ValueError(f"{month}-{day}")
         return best
+
+    def nearest(self, of_day_ns: int) -> int:
+        """A time of day, in nanoseconds since midnight, on the fitting day. Raises ValueError before any date is known."""
+        if self.near_ns is None:
+            raise ValueError("no stamp with a date yet")
+        moment = self.near_ns // DAY_NS * DAY_NS + of_day_ns
+        return moment + (self.near_ns - moment + DAY_NS // 2) // DAY_NS * DAY_NS
 
     def note(self, moment_ns: int) -> None:
         """A full date of the file was seen."""
@@ -138,7 +149,13 @@ class Stamp(NamedTuple):
 
 def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
     """The time in the groups of a stamp or wrapper match, or None where the digits make no date."""
-    groups = match.groupdict()
+    stamp = _stamp_in(match, match.groupdict(), years)
+    if stamp is not None:
+        years.near_ns = stamp.local_ns
+    return stamp
+
+
+def _stamp_in(match: re.Match[bytes], groups: dict[str, Any], years: YearContext) -> Stamp | None:
     raw_zone, raw_pid, raw_rank = groups.get("zone"), groups.get("pid"), groups.get("rank")
     zone = zone_seconds(raw_zone.decode()) if raw_zone else None
     pid = int(raw_pid) if raw_pid is not None else None
@@ -150,8 +167,11 @@ def stamp_of(match: re.Match[bytes], years: YearContext) -> Stamp | None:
         epoch = groups.get("epoch")
         if epoch is not None:
             return Stamp(int(epoch) * SECOND_NS, 0, True, pid, rank, match.end())
+        of_day = _of_day(groups)
+        if "day" not in groups and "compact_date" not in groups:
+            return Stamp(years.nearest(of_day), zone, False, pid, rank, match.end())
         start, is_year_known = _day_of(groups, years)
-        return Stamp(start + _of_day(groups), zone, is_year_known, pid, rank, match.end())
+        return Stamp(start + of_day, zone, is_year_known, pid, rank, match.end())
     except (ValueError, KeyError):
         return None
 

@@ -25,6 +25,7 @@ class WorkerState:
     is_year_bound: bool = True
     is_year_given: bool = False
     is_year_begun: bool = False
+    near_ns: int | None = None
     first_ns: int | None = None
     last_ns: int | None = None
     is_utc: bool = False
@@ -72,11 +73,12 @@ class WorkerState:
 
     def years(self) -> YearContext:
         """The year context as it stands."""
-        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound, self.is_year_begun)
+        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound, self.is_year_begun, self.near_ns)
 
     def keep_years(self, years: YearContext) -> None:
         """Takes back what a reader told the year context."""
         self.year_anchor_ns, self.is_year_bound, self.is_year_begun = years.anchor_ns, years.is_bound, years.is_begun
+        self.near_ns = years.near_ns
 
     def borrowed_from(self, offset: int) -> str | None:
         """Whether a line without a stamp takes the stamp before it, or, at the start of a file, the one after it."""
