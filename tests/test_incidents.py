@@ -22,7 +22,7 @@ from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
-LATER += ["thirteenth", "fourteenth", "fifteenth"]
+LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -35,6 +35,7 @@ GREETING += r"|torchcodec|success bind process to numa node"
 GREETING += "|Initialized process|Env set for rank|is incompatible with gradient checkpointing"
 GREETING += "|Rank \\d+ initialization finished|RANK and WORLD_SIZE in environ|initialized seed on rank"
 GREETING += "|init_process_group: rank|Starting rank=|initialize distributed rank"
+GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video' module is deprecated"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -266,6 +267,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
             r"\x1b\[33m\(loop\.py 7\)\x1b\[0m: WARNING late",
         ),
         ("internevo", r"2026-09-14 10:20:00,000\tWARNING loop\.py:7 in main -- late"),
+        ("nanotron", r"09/14/2026 10:20:00 \[WARNING\|DP=3\|PP=0\|TP=0\|\S+\]: late"),
+        ("mmcv", r"2026-09-14 10:20:00,000 - mmdet - WARNING - late"),
+        ("slowfast", r"\[09/14 10:20:00\]\[WARNING\] loop\.py:   7: late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
