@@ -9,7 +9,7 @@ from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_threa
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.requests import object_path, one_object
 from benchmarks.accuracy.generate.faults.tenth_training import exits
-from benchmarks.accuracy.generate.faults.turns import others_fail, over_at
+from benchmarks.accuracy.generate.faults.turns import over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aischores as chores
@@ -65,8 +65,10 @@ def picture_lost_with_its_mountpath(stage: Stage) -> Scenario:
         aisobjects.not_there(cluster, victim, then, name)
         return "HTTP Error 404: Not Found"
 
-    others_fail(stage, disabled, (-0.6, 0.3, 0.9, 1.4)[: draw.whole(1, 4)], draw, fails)
-    fails(at - 4 * MS, f"train/{draw.token(2)}/{draw.whole(0, 999_999):012d}.jpg")
+    for turn, other in enumerate(readers(stage)[: draw.whole(1, 4)]):
+        then, name = max(disabled + 60 * MS, at - (turn + 1) * 600 * MS), f"train/{draw.whole(0, 999_999):012d}.jpg"
+        stage.job.note(then + 5 * MS, other, f"{name} skipped: {fails(then, name)}", "W", 86)
+    fails(at - 4 * MS, f"train/{draw.whole(0, 999_999):012d}.jpg")
     url_refused(stage, at, rank, (404, "Not Found"))
     exits(stage, at, rank)
     return stage.close(
@@ -122,8 +124,9 @@ def header_and_content_disagree(stage: Stage) -> Scenario:
     for other in readers(stage)[: draw.whole(1, 3)]:
         then = first + int((at - first) * draw.between(0.3, 0.95))
         cluster.count(victim, then, get_n=1, get_ns_total=draw.span(2, 9), get_size=draw.whole(90, 900) << 10)
-        stage.job.note(then + 6 * MS, other, f"{differs(utterance(draw))}: read once more", "W", 67, "reader")
-        again = f"{utterance(draw)}: the same again, left out"
+        sample = utterance(draw)
+        stage.job.note(then + 6 * MS, other, f"{differs(sample)}: read once more", "W", 67, "reader")
+        again = f"{sample}: the same again, left out"
         stage.job.note(then + 20 * MS, other, again, "W", 69, "reader")
     name = utterance(draw)
     for turn in range(3):
@@ -164,7 +167,7 @@ def curl_finds_it_too_slow(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, lead_s=60.0, without=DISKS)
+@kind(reads=True, ais_order=410, lead_s=60.0, without=DISKS)
 def entries_of_a_worn_disk(stage: Stage) -> Scenario:
     """A disk sends its entries late, batches wait, one of them too long (aistore docs/monitoring-get-batch)."""
     cluster, victim, at, over = stage.cluster, stage.victim, stage.at, over_at(stage)
@@ -224,4 +227,35 @@ def writes_starve_reads(stage: Stage) -> Scenario:
     return stage.close(
         "Another team uploads at the same time; the disk is full of blocks that it has to erase first.",
         (stage.guilty("data_loading_stall", victim, also=("storage_io", "network")),),
+    )
+
+
+@kind(reads=True, hangs=False, ais_order=410, lead_s=90.0, without=DISKS)
+def batches_shrink_until_too_small(stage: Stage) -> Scenario:
+    """A mountpath is lost, batches go on without its objects until a script refuses one (aistore docs/get_batch)."""
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw, wanted = stage.draw.child("shrink"), 48
+    stage.open()
+    disabled = stage.mark(at - draw.span(14_000, 30_000), f"a mountpath of {victim.name} is given up")
+    disk.lose_mountpath(cluster, victim, disabled, victim.mountpaths[0], victim.disks[0], draw.between(9, 14))
+    turns = sorted(disabled + int((at - 900 * MS - disabled) * draw.between(0.01, 1)) for _ in range(draw.whole(7, 15)))
+    for then in turns:
+        who, lost = draw.pick([rank, *readers(stage)[:7]]), draw.whole(3, 20)
+        node, size = draw.pick(cluster.targets), (wanted - lost) * 16_000
+        cluster.count(node, then, getbatch_n=1, getbatch_obj_n=wanted - lost, getbatch_obj_size=size)
+        cluster.count(node, then, err_soft_getbatch_n=lost)
+        said = f"get-batch: {lost} of {wanted} objects are missing, the batch goes on without them"
+        stage.job.note(then + draw.span(4, 40), who, said, "W", 102)
+    lost = draw.whole(25, 33)
+    node = stage.other_target(victim, draw.whole(0, 99))
+    cluster.count(node, at - 9 * MS, getbatch_n=1, getbatch_obj_n=wanted - lost, err_soft_getbatch_n=lost)
+    missing = f"the first of {lost} is {victim.name}: ais://{stage.bucket}/{utterance(draw)} does not exist"
+    frame = sdk.Frame(stage.job.job.script, 71, "fetch", "raise RuntimeError(")
+    text = f"RuntimeError: {wanted - lost} of {wanted} samples are left, at least {wanted // 2} are wanted; {missing}"
+    raised = sdk.Raised(sdk.main_frames(stage.job.job, stage.step, frame), text)
+    stage.job.raise_on(at, rank, sdk.traceback(raised))
+    exits(stage, at, rank)
+    return stage.close(
+        "A batch is of one speaker, and most of one were on that disk.",
+        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall", "software")),),
     )

@@ -151,7 +151,7 @@ def switch_of_a_rack_restarts(stage: Stage) -> Scenario:
         node = draw.pick(rack)
         cause = sdk.connect_timeout(node.address, draw.whole(*HANDLES) // 16 * 16)
         text = sdk.pool_error(node.address, node.ports[0], object_path(stage, other, utterance(draw)), cause)
-        retries(stage, at + turn * 700 * MS, other, draw, 3.01, text, began + seconds(30), "ConnectTimeout")
+        retries(stage, at + turn * 700 * MS, other, draw, 3.01, text, began + seconds(23), "ConnectTimeout")
     cause = sdk.connect_timeout(victim.address, draw.whole(*HANDLES) // 16 * 16)
     text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, utterance(draw)), cause)
     over = retries(stage, at, rank, draw, 3.01, text, began + seconds(draw.between(24, 33)), "ConnectTimeout")
@@ -179,11 +179,10 @@ def every_gateway_is_gone(stage: Stage) -> Scenario:
         path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais"
         return sdk.pool_error(proxy.address, proxy.ports[0], path, cause)
 
-    over = at + seconds(draw.between(28, 50))
-    for other in readers(stage)[:11]:
-        retries(stage, at + draw.span(10, 2_900), other, draw, 0.004, text(other), over - SEC)
-    said = text(rank)
+    over, said = at + seconds(draw.between(28, 50)), text(rank)
     then = min(retries(stage, at, rank, draw, 0.004, said, over), over)
+    for other in readers(stage)[:11]:
+        retries(stage, at + draw.span(10, 2_900), other, draw, 0.004, text(other), then)
     exhausted(stage, then, rank, said, "ConnectionError", one_object(stage))
     exits(stage, then + 2 * MS, rank)
     made = stage.guilty("storage_io", *cluster.proxies, also=("network", "infrastructure", "data_loading_stall"))
@@ -249,7 +248,7 @@ def hdf5_driver_without_an_answer(stage: Stage) -> Scenario:
     for other in readers(stage)[: draw.whole(0, 3)]:
         path = object_path(stage, other, f"tiles/part-{draw.whole(0, 999):03d}.h5")
         text = sdk.pool_error(victim.address, victim.ports[0], path, sdk.refused(draw.whole(*HANDLES) // 16 * 16))
-        retries(stage, at + draw.span(10, 900), other, draw, 0.004, text, joined)
+        retries(stage, died + draw.span(5, 30), other, draw, 0.004, text, at + 500 * MS)
     hdf5_cannot_ask(stage, at, rank)
     exits(stage, at, rank)
     return stage.close(

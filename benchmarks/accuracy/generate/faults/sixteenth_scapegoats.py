@@ -29,7 +29,7 @@ def videos_never_whole(stage: Stage) -> Scenario:
     beside(stage, commotion.restart_survived)
     unrest.unsettled(stage, (unrest.entries_missing, unrest.connects_repeated))
     rank, at, draw = stage.culprit, stage.at, stage.draw.child("moov")
-    turns = [at - int((10 - trial) * draw.between(60, 190)) * MS for trial in range(10)]
+    turns = [at - int((9 - trial) * draw.between(60, 190)) * MS for trial in range(10)]
     turns.sort()
     stage.mark(turns[0] - 20 * MS, f"rank {rank} comes to videos that were never whole")
     folder = f"crawl-{draw.whole(11, 60)}"

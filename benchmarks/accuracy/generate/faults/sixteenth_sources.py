@@ -43,7 +43,7 @@ def videos_behind_a_closed_way(stage: Stage) -> Scenario:
         behind.cold_failed(cluster, draw.pick(cluster.targets), then, name, error, 500, by_s3=True)
 
     folder = draw.token(6, LOWER)
-    turns = [at - int((10 - trial) * draw.between(2.1, 2.9) * SEC) for trial in range(10)]
+    turns = [at - int((9 - trial) * draw.between(2.1, 2.9) * SEC) for trial in range(10)]
     turns = sorted(max(began + 300 * MS, then) for then in turns)
     same = f"train/{folder}/{draw.token(11)}_000{draw.whole(10, 99)}.mp4"
     names = [

@@ -23,8 +23,8 @@ from fixtures.generator.stage import Stage
 
 kind = kinds_of("storage", "sixteenth")
 FULL = ("tenant_out_of_space", "low_space")
-#: What a mover looks at its command once a step, and what is said of it at most.
-LOOKS = 24
+#: How often a mover is shown at most while it looks at its command once a step.
+LOOKS = 60
 
 
 def _space(percent: int) -> Space:
@@ -68,7 +68,7 @@ def mover_is_never_done(stage: Stage) -> Scenario:
     full = stage.mark(at + draw.span(900, 2_900), f"{victim.name} runs out of space")
     ended, last = full + draw.span(9_000, 15_000), stage.step + int(24 / stage.params.step_s)
     then = max(job.step_at(last) + SEC, ended + SEC)
-    over = then + draw.span(70_000, 190_000)
+    over = then + draw.span(40_000, 90_000)
     disk.out_of_space(cluster, victim, full, over + seconds(30), space)
     job.train(stage.step, last)
     for rank in ill:
@@ -80,7 +80,7 @@ def mover_is_never_done(stage: Stage) -> Scenario:
         )
         job.note(then, rank, waits, "W", 191, "s3_mover")
         many = draw.whole(90, 99)
-        for turn in range(min(LOOKS, int((over - then) / SEC))):
+        for turn in range(int((over - then) / seconds(1.1))):
             saved, row = own.world - len(ill), failed.rsplit("\n", 1)[-1].split("return message ")[-1]
             said = f"Waiting UPLOADING: {saved} / {own.world}. Stdout: {many} end: [{row!r}]"
             moves(stage, then + turn * seconds(1.1), rank, said)
@@ -123,12 +123,12 @@ def download_is_never_done(stage: Stage) -> Scenario:
             owner = stage.other_target(victim, draw.whole(0, 99))
             where = f"ais://checkpoints/{folder}/{step}/{name}"
             _not_there(stage, owner, ended - draw.span(100, 2_000), where)
-        for look in range(min(LOOKS, int((over - ended) / SEC))):
-            moves(stage, ended + look * 500 * MS + draw.span(1, 9), rank, failed)
+        for look in range(int((over - ended) / seconds(5))):
+            moves(stage, ended + look * seconds(5) + draw.span(1, 9), rank, failed)
     stage.hang(at + seconds(1), *movers, step=0)
     made = stage.guilty("storage_io", victim, also=("data_loading_stall", "software", "rank_hang", "data"))
     return stage.close(
-        "What the command could not fetch is looked at twice a second, and nobody fetches it again.",
+        "What the command could not fetch is looked at every five seconds, and nobody fetches it again.",
         (replace(made, culprit_ranks=tuple(movers)),),
     )
 
