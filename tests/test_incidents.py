@@ -284,6 +284,16 @@ def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
     assert not any("Initializing distributed" in line.text for line in job.lines)
 
 
+def test_a_rank_is_named_by_its_place() -> None:
+    """nanotron names a rank by its place in the grid: tensors within a host, then data, then stages."""
+    job = run_of("nanotron")
+    job.job = replace(job.job, grid=(2, 2))
+    for rank in (1, 2, 7):
+        job.note(job.begin, rank, "late", "W", 7, "loop")
+    places = [re.findall(r"DP=(\d)\|PP=(\d)\|TP=(\d)", line.text) for line in job.lines]
+    assert places == [[("0", "0", "1")], [("1", "0", "0")], [("1", "1", "1")]]
+
+
 def test_a_bar_has_no_end_of_line() -> None:
     """The bar of SpeechBrain is drawn again in its place, and the next message is glued to it."""
     job = run_of("speechbrain")
