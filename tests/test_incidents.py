@@ -22,7 +22,7 @@ from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
-LATER += ["thirteenth", "fourteenth", "fifteenth"]
+LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -35,6 +35,7 @@ GREETING += r"|torchcodec|success bind process to numa node"
 GREETING += "|Initialized process|Env set for rank|is incompatible with gradient checkpointing"
 GREETING += "|Rank \\d+ initialization finished|RANK and WORLD_SIZE in environ|initialized seed on rank"
 GREETING += "|init_process_group: rank|Starting rank=|initialize distributed rank"
+GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video' module is deprecated"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -266,6 +267,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
             r"\x1b\[33m\(loop\.py 7\)\x1b\[0m: WARNING late",
         ),
         ("internevo", r"2026-09-14 10:20:00,000\tWARNING loop\.py:7 in main -- late"),
+        ("nanotron", r"09/14/2026 10:20:00 \[WARNING\|DP=3\|PP=0\|TP=0\|\S+\]: late"),
+        ("mmcv", r"2026-09-14 10:20:00,000 - mmdet - WARNING - late"),
+        ("slowfast", r"\[09/14 10:20:00\]\[WARNING\] loop\.py:   7: late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )
@@ -278,6 +282,16 @@ def test_a_framework_prints_its_own_head(style: str, head: str) -> None:
     greetings = [line for line in job.lines if re.search(GREETING, line.text)]
     assert sorted(line.rank or 0 for line in greetings) == list(range(8))
     assert not any("Initializing distributed" in line.text for line in job.lines)
+
+
+def test_a_rank_is_named_by_its_place() -> None:
+    """nanotron names a rank by its place in the grid: tensors within a host, then data, then stages."""
+    job = run_of("nanotron")
+    job.job = replace(job.job, grid=(2, 2))
+    for rank in (1, 2, 7):
+        job.note(job.begin, rank, "late", "W", 7, "loop")
+    places = [re.findall(r"DP=(\d)\|PP=(\d)\|TP=(\d)", line.text) for line in job.lines]
+    assert places == [[("0", "0", "1")], [("1", "0", "0")], [("1", "1", "1")]]
 
 
 def test_a_bar_has_no_end_of_line() -> None:

@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv"),
             )
             if name in self.styles
         )
@@ -67,6 +67,8 @@ _FOURTEENTH_AIS = ("4.3.rc4", "4.6.rc4", "4.9.rc3", "5.3.rc3")
 _FOURTEENTH_TORCH = ("2.5-rocm", "2.8-glog", "2.11-conda", "2.14-rocm")
 _FIFTEENTH_AIS = ("3.31.rc2", "4.4.rc4", "4.8.rc4", "5.2.rc4")
 _FIFTEENTH_TORCH = ("2.4-rocm", "2.7-glog", "2.10-rocm", "2.13-conda")
+_SIXTEENTH_AIS = ("3.31.rc3", "4.1.rc5", "4.7.rc4", "5.0.rc5")
+_SIXTEENTH_TORCH = ("2.2-glog", "2.3-rocm", "2.8-conda", "2.15-glog")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -83,6 +85,7 @@ _HELD_AIS = (
     *_THIRTEENTH_AIS,
     *_FOURTEENTH_AIS,
     *_FIFTEENTH_AIS,
+    *_SIXTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -92,6 +95,7 @@ _HELD_TORCH = (
     *_THIRTEENTH_TORCH,
     *_FOURTEENTH_TORCH,
     *_FIFTEENTH_TORCH,
+    *_SIXTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -156,6 +160,14 @@ PARTS: dict[str, Part] = {
         _FIFTEENTH_AIS,
         _FIFTEENTH_TORCH,
         ("yolox", "swin", "internevo"),
+    ),
+    "sixteenth": Part(
+        "held back as the sixteenth",
+        ("sixteenth",),
+        0.8,
+        _SIXTEENTH_AIS,
+        _SIXTEENTH_TORCH,
+        ("nanotron", "mmcv", "slowfast"),
     ),
 }
 

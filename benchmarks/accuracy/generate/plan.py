@@ -61,6 +61,8 @@ NAMELESS = (
     "yolox",
     "swin",
     "internevo",
+    "mmcv",
+    "slowfast",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")

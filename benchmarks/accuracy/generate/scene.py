@@ -60,6 +60,8 @@ class Scene(Stage):
         self.standstill: Standstill | None = None
         self.is_noise = False
         self.noise_marks: set[tuple[int, str]] = set()
+        if setting.mesh is not None:
+            self.job.job = replace(self.job.job, grid=(setting.mesh.tensor, setting.mesh.pipeline))
         self._listen()
         for noise in around.first:
             self.make_noise(noise)

@@ -56,7 +56,7 @@ def in_worker(stage: Stage, at: int, rank: int, error: str, text: str, inner: tu
         stage.step,
         sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", "raise exception"),
     )
-    again = "RuntimeError" if name in ("UnicodeDecodeError", "_ArrayMemoryError") else error
+    again = "RuntimeError" if name in ("UnicodeDecodeError", "_ArrayMemoryError", "HTTPError") else error
     where = f"{again}: Caught {name} in DataLoader worker process {worker}.\nOriginal {original}"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, where)))
 
