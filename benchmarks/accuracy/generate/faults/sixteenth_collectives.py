@@ -146,6 +146,13 @@ def writers_outlast_gloo(stage: Stage) -> Scenario:
             if rank < 64 and draw.chance(0.6):
                 said = f"shard {rank} of {place} is written, {spent / SEC:.1f} s"
                 job.note(at + spent, rank, said, "W", 127, "checkpoint")
+    for rank in absent:
+        then, size = at + draw.span(24_000, 41_000), draw.whole(210, 640)
+        while then < over - SEC:
+            done = int(size * (then - at) / (over - at) * 0.2)
+            said = f"shard {rank} of {place}: {done} of {size} MiB after {(then - at) / SEC:.0f} s"
+            job.note(then, rank, said, "W", 129, "checkpoint")
+            then += draw.span(29_000, 58_000)
     _gloo_gave_up(stage, over + draw.span(20, 300), absent)
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "rank_hang", "network"))
     return stage.close(

@@ -16,13 +16,35 @@ from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_out_of_space
 from fixtures.generator import sdk
-from fixtures.generator.draw import HEX
+from fixtures.generator.draw import HEX, Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
 kind = kinds_of("training", "sixteenth")
+
+
+def _links_down(stage: Stage, at: int, rank: int, draw: Draw) -> None:
+    """What the driver says of one device of a host whose links fail; the first of them is that of the culprit."""
+    own = stage.job.job
+    node, local = own.node_of(rank), own.local_rank(rank)
+    address = f"{0x0A + 0x1D * local:02x}:00"
+    if own.torch.is_rocm:
+        said = f"amdgpu 0000:{address}.0: amdgpu: 1 uncorrectable hardware errors detected in xgmi_wafl block"
+        watched(stage, at, node, f"kernel: {said}")
+        return
+    head, link = f"kernel: NVRM: Xid (PCI:0000:{address}):", f"i0 Link {draw.whole(0, 17):02d}"
+    is_first = rank == stage.culprit
+    zeros = " ".join(["0x00000000"] * 4)
+    if is_first:
+        watched(stage, at, node, f"{head} 149, NETIR_LINK_EVT Fatal XC0 {link} (0x026001c6 0x00000000 {zeros})")
+    else:
+        words = f"0x00000004 0x{draw.token(8, HEX)} {zeros}"
+        watched(stage, at, node, f"{head} 145, RLW_REMAP Nonfatal XC0 {link} ({words})")
+    for channel in range(1, draw.whole(2, 4)):
+        text = f"45, pid={own.rank_pids[rank]}, name=python3, Ch {channel:08x} caused by previous Xid "
+        watched(stage, at + draw.span(9, 30), node, f"{head} {text}{149 if is_first else 145}")
 
 
 @kind(hangs=False, lead_s=80.0, without=RESTARTS)
@@ -36,22 +58,7 @@ def fabric_of_devices_fails(stage: Stage) -> Scenario:
     ranks = own.ranks_of(node)
     stage.mark(at, f"the links between the devices of {own.hosts[node]} fail")
     for rank in ranks:
-        then = at + draw.span(1, 30)
-        if torch.is_rocm:
-            card = f"kernel: amdgpu 0000:{0x0C + 0x20 * own.local_rank(rank):02x}:00.0: amdgpu:"
-            watched(stage, then, node, f"{card} 1 uncorrectable hardware errors detected in xgmi_wafl block")
-            continue
-        if rank == stage.culprit:
-            words = " ".join(["0x026001c6", *["0x00000000"] * 5])
-            xid(
-                stage, then, rank, 149, f"NETIR_LINK_EVT Fatal XC0 i0 Link {draw.whole(0, 17):02d} ({words})", pid=False
-            )
-        else:
-            words = " ".join(["0x00000004", f"0x{draw.token(8, HEX)}", *["0x00000000"] * 4])
-            xid(stage, then, rank, 145, f"RLW_REMAP Nonfatal XC0 i0 Link {draw.whole(0, 17):02d} ({words})", pid=False)
-        first = 149 if rank == stage.culprit else 145
-        for channel in range(1, draw.whole(2, 4)):
-            xid(stage, then + draw.span(9, 30), rank, 45, f"Ch {channel:08x} caused by previous Xid {first}")
+        _links_down(stage, at + draw.span(1, 30), rank, draw.child("links", rank))
     what, name = (
         ("unspecified launch failure", "cudaErrorLaunchFailure")
         if torch.is_rocm
@@ -83,7 +90,7 @@ def unit_of_a_device_halts(stage: Stage) -> Scenario:
         watched(stage, at + 920 * MS, node, f"{card} Failed to export SMU metrics table!")
     else:
         code = f"{draw.token(4, HEX)}({draw.token(4, HEX)}) 00000000 00000000"
-        xid(stage, at + draw.span(2, 60), rank, 62, code, pid=False)
+        xid(stage, at + draw.span(2, 60), rank, 62, code)
         if draw.chance(0.6):
             watched(stage, at + seconds(9.2), node, "nvidia-persistenced: failed to query the power state of a device")
     if draw.chance(0.6):
@@ -125,23 +132,27 @@ def guard_of_memory_ends_a_rank(stage: Stage) -> Scenario:
     )
 
 
+def _not_compatible(order: int) -> str:
+    """PyTorch's warning of a device that its build has no kernels for: too new for old builds, too old for new ones."""
+    device, capability, supported = ("NVIDIA B200", "sm_100", "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90")
+    if order >= 207:
+        device, capability, supported = ("Tesla V100-SXM2-32GB", "sm_70", "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120")
+    return (
+        f"UserWarning: \n{device} with CUDA capability {capability} is not compatible with the current PyTorch "
+        f"installation.\nThe current PyTorch install supports CUDA capabilities {supported}.\nIf you want to use the "
+        f"{device} GPU with PyTorch, please check the instructions at https://pytorch.org/get-started/locally/\n"
+    )
+
+
 @kind(hangs=False, trains=False, hosts=2)
-def built_for_older_devices(stage: Stage) -> Scenario:
-    """A host with newer devices than the others has no kernels for them (pytorch#31285, #81176)."""
+def built_for_other_devices(stage: Stage) -> Scenario:
+    """A host with other devices than the rest gets a build without kernels for them (pytorch#31285, #81176)."""
     unrest.unsettled(stage, unrest.EARLY)
-    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("older"), stage.job.job.build["site"]
+    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("other devices"), stage.job.job.build["site"]
     job.start()
     node, torch = own.node_of(stage.culprit), own.torch
     at, ranks = job.begin + draw.span(300, 1_400), own.ranks_of(node)
-    stage.mark(at, f"the devices of {own.hosts[node]} are newer than the build")
-    warned = (
-        f"{site}/torch/cuda/__init__.py:230: UserWarning: \nNVIDIA B200 with CUDA capability sm_100 is not compatible "
-    )
-    warned += (
-        "with the current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_50 sm_60 "
-    )
-    warned += "sm_70 sm_75 sm_80 sm_86 sm_90.\nIf you want to use the NVIDIA B200 GPU with PyTorch, please check the "
-    warned += "instructions at https://pytorch.org/get-started/locally/\n\n  warnings.warn("
+    stage.mark(at, f"the build has no kernels for the devices of {own.hosts[node]}")
     error = "torch.AcceleratorError" if torch.order >= 208 else "RuntimeError"
     what = "invalid device function" if torch.is_rocm else "no kernel image is available for execution on the device"
     text = f"{error}: {cuda_error(torch.order, what, 'cudaErrorNoKernelImageForDevice')}"
@@ -149,8 +160,9 @@ def built_for_older_devices(stage: Stage) -> Scenario:
     for rank in ranks:
         then = at + draw.span(1, 300)
         if not torch.is_rocm:
-            job.say(then - 290 * MS, rank, warned)
+            said = f"{site}/torch/cuda/__init__.py:230: {_not_compatible(torch.order)}\n  warnings.warn("
+            job.say(then - 290 * MS, rank, said)
         job.raise_on(then, rank, sdk.traceback(sdk.Raised(frames, text)))
     over = job.agents_end([Exit(ranks[0], at + 900 * MS, 1)], at + 900 * MS)
     made = replace(stage.innocent("software", also=("gpu", "infrastructure")), culprit_ranks=None)
-    return stage.close("The new hosts were put into the old partition.", (made,), until=over)
+    return stage.close("Two generations of hosts are in one partition.", (made,), until=over)

@@ -53,6 +53,48 @@ def processors_outside_of_the_step(stage: Stage) -> Scenario:
     return stage.close("The job was submitted out of a shell of another job.", (made,), until=over)
 
 
+PMI = """--------------------------------------------------------------------------
+The application appears to have been direct launched using "srun",
+but OMPI was not built with SLURM's PMI support and therefore cannot
+execute. There are several options for building PMI support under
+SLURM, depending upon the SLURM version you are using:
+
+  version 16.05 or later: you can use SLURM's PMIx support. This
+  requires that you configure and build SLURM --with-pmix.
+
+  Versions earlier than 16.05: you must use either SLURM's PMI-1 or
+  PMI-2 support. SLURM builds PMI-1 by default, or you can manually
+  install PMI-2. You must then build Open MPI using --with-pmi pointing
+  to the SLURM PMI library location.
+
+Please configure as appropriate and try again.
+--------------------------------------------------------------------------
+*** An error occurred in MPI_Init
+*** on a NULL communicator
+*** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,
+***    and potentially your MPI job)"""
+
+
+@kind(hangs=False, trains=False, slurm=True)
+def launched_without_pmi(stage: Stage) -> Scenario:
+    """A program that asks MPI for its ranks is started by srun without PMI (NVIDIA-NeMo/Speech#10997, ompi PR 3778)."""
+    beside(stage, tenth_unrest.tenant_tokens_refused_early)
+    unrest.unsettled(stage, unrest.EARLY)
+    job, own, draw = stage.job, stage.job.job, stage.draw.child("pmi")
+    at = stage.mark(job.begin - draw.span(900, 3_000), "MPI of the image and the scheduler do not know each other")
+    for host in range(min(len(own.hosts), 8)):
+        rank, then = own.ranks_of(host)[0], at + draw.span(1, 120)
+        ended = (
+            f"[{own.hosts[host]}:{own.rank_pids[rank]}] Local abort before MPI_INIT completed completed successfully, "
+        )
+        ended += "but am not able to aggregate error messages, and not able to guarantee that all other processes were "
+        job.say(then, rank, f"{PMI}\n{ended}killed!")
+        job.slurm(then + 300 * MS, host, torchrun.srun_exit(own, host))
+    over = _aborted(stage, at + 700 * MS)
+    made = replace(stage.innocent("software", also=("infrastructure",)), culprit_ranks=None)
+    return stage.close("The option that names the flavour of MPI was lost in the new script.", (made,), until=over)
+
+
 @kind(hangs=False, trains=False, hosts=2)
 def host_not_reached_by_ssh(stage: Stage) -> Scenario:
     """A launcher wants to reach every host by ssh, and one asks for a password (DeepSpeed#4907, #579)."""
@@ -188,12 +230,12 @@ def host_stages_for_too_long(stage: Stage) -> Scenario:
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "rank_hang", "network"))
     return stage.close(
         "The part of that host lies on one target, for its files were written in one go.",
-        (replace(made, culprit_ranks=tuple(own.ranks_of(last))),),
+        (replace(made, culprit_ranks=None),),
         until=job.ended_at,
     )
 
 
-@stored(culprit=0, trains=False, min_timeout_s=90, uptime=True)
+@stored(culprit=0, hangs=False, trains=False, min_timeout_s=90, uptime=True)
 def first_rank_fetches_a_cold_corpus(stage: Stage) -> Scenario:
     """Rank 0 fetches what others wait for, each file comes from the cloud first (NVIDIA/nccl#708; gpt-neox PR 39)."""
     cluster, job, own = stage.cluster, stage.job, stage.job.job

@@ -10,6 +10,7 @@ from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import loss_frames
 from benchmarks.accuracy.generate.faults.tenth_training import exits, of_all
+from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk
 from fixtures.generator.draw import LOWER
@@ -46,10 +47,9 @@ def checkpoint_is_more_than_weights(stage: Stage) -> Scenario:
     stage.mark(at, "a checkpoint holds an object that is no weight")
     name = f"pretrained/{own.task}-{draw.whole(40, 200)}k.pt"
     job.note(at - 700 * MS, 0, f"loading ais://{stage.bucket}/{name}, {size} bytes", line=104)
-    for host in range(len(own.hosts)):
-        node = stage.cluster.target(draw.whole(0, 99))
-        spent = draw.span(300, 900)
-        stage.cluster.count(node, at - draw.span(20, 90), get_n=1, get_ns_total=spent, get_size=size + 0 * host)
+    for _ in own.hosts:
+        node, spent = stage.cluster.target(draw.whole(0, 99)), draw.span(300, 900)
+        stage.cluster.count(node, at - draw.span(20, 90), get_n=1, get_ns_total=spent, get_size=size)
     what, short = draw.pick(
         (
             ("argparse.Namespace", "Namespace"),
@@ -109,6 +109,24 @@ def sample_is_none(stage: Stage) -> Scenario:
     )
 
 
+@kind(hangs=False, trains=False)
+def half_gradients_to_unscale(stage: Stage) -> Scenario:
+    """A model was loaded in half precision and is trained with a scaler (Chinese-Vicuna#168, bitsandbytes#945)."""
+    unrest.unsettled(stage, unrest.EARLY)
+    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("half"), stage.job.job.build["site"]
+    job.start()
+    at = stage.mark(job.begin + draw.span(1_900, 5_200), "a scaler is to unscale gradients of half precision")
+    module = f"{site}/torch/{'amp' if own.torch.order >= 203 else 'cuda/amp'}/grad_scaler.py"
+    frames = (
+        *loss_frames(stage, "scaler.unscale_(optimizer)"),
+        sdk.Frame(module, 338, "unscale_", 'optimizer_state["found_inf_per_device"] = self._unscale_grads_('),
+        sdk.Frame(module, 260, "_unscale_grads_", 'raise ValueError("Attempting to unscale FP16 gradients.")'),
+    )
+    over = each_raises(stage, at, "ValueError: Attempting to unscale FP16 gradients.", frames)
+    made = of_all(stage.innocent("software"))
+    return stage.close("The weights of the start are stored in half precision.", (made,), until=over)
+
+
 CODEC = (
     "Could not load libtorchcodec. Likely causes:\n"
     "          1. FFmpeg is not properly installed in your environment. We support\n"
@@ -132,7 +150,7 @@ def codec_library_not_loaded(stage: Stage) -> Scenario:
     job.start()
     at = stage.mark(job.begin + draw.span(900, 3_400), "no loader process finds FFmpeg")
     version = own.torch.name.split("-")[0]
-    text = CODEC.replace("{version}", f"{version}.0" if version != "2.8" else "2.8.0+cu126")
+    text = CODEC.replace("{version}", f"{version}.0")
     text += "\n".join(
         f"FFmpeg version {one}: libavutil.so.{one + 52}: cannot open shared object file: No such file or directory"
         for one in (7, 6, 5, 4)
@@ -179,14 +197,70 @@ def compiler_not_in_the_image(stage: Stage) -> Scenario:
             '"+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information\n\n\nYou can suppress this exception and fall '
         )
         text += "back to eager by setting:\n    import torch._dynamo\n    torch._dynamo.config.suppress_errors = True\n"
-    frames = (
-        *loss_frames(stage, "loss = criterion(model(batch), batch)"),
-        sdk.Frame(f"{site}/torch/_dynamo/eval_frame.py", 375, "compile_wrapper", "raise e.remove_dynamo_frames()"),
-        sdk.Frame(
-            f"{site}/torch/_inductor/compile_fx.py", 924, "_compile_fx_inner", "raise InductorError(e, currentframe("
-        ),
-        sdk.Frame(f"{site}/triton/runtime/build.py", 42, "_build", "raise RuntimeError("),
+    module = f"{site}/torch/_dynamo/eval_frame.py"
+    inner = (
+        (sdk.Frame(module, 749, "compile_wrapper", "raise e.remove_dynamo_frames() from None"),)
+        if own.torch.order >= 207
+        else (
+            sdk.Frame(module, 489, "_fn", "return fn(*args, **kwargs)"),
+            sdk.Frame(
+                f"{site}/torch/_dynamo/output_graph.py", 1146, "call_user_compiler", "raise BackendCompilerFailed("
+            ),
+        )
     )
+    frames = (*loss_frames(stage, "loss = criterion(model(batch), batch)"), *inner)
     over = each_raises(stage, at, text, frames)
     made = of_all(stage.innocent("software", also=("infrastructure",)))
     return stage.close("The image is the one that is used to serve.", (made,), until=over)
+
+
+@kind(hangs=False, lead_s=80.0, without=RESTARTS)
+def wrapper_has_no_generate(stage: Stage) -> Scenario:
+    """A first validation asks the wrapper for what its model can (accelerate#109, transformers#18974, trl#340)."""
+    stage.open()
+    beside(stage, commotion.restart_survived)
+    unrest.unsettled(stage, (commotion.tenant_backend_fails, unrest.entries_missing, commotion.throttled_in_window))
+    job, at, draw, site = stage.job, stage.at, stage.draw.child("wrapper"), stage.job.job.build["site"]
+    stage.mark(at, "the wrapper of a model is asked for what it has not")
+    job.note(at - draw.span(90, 900), 0, f"validation of step {stage.step}: {draw.whole(20, 90)} batches", line=190)
+    missing = draw.pick(("generate", "generate", "transcribe", "config"))
+    frames = (
+        *loss_frames(stage, "scores = validate(model, valid_loader, step)"),
+        sdk.Frame(job.job.script, 149, "validate", f"answers = model.{missing}(batch)", True),
+        sdk.Frame(f"{site}/torch/nn/modules/module.py", 1695, "__getattr__", "raise AttributeError("),
+    )
+    text = f"AttributeError: 'DistributedDataParallel' object has no attribute '{missing}'"
+    each_raises(stage, at, text, frames)
+    unrest.hung_up_on(stage)
+    made = of_all(stage.innocent("software"))
+    return stage.close("It was tried on one device only, without a wrapper.", (made,))
+
+
+@kind(hangs=False, lead_s=80.0)
+def metric_to_save_by_is_absent(stage: Stage) -> Scenario:
+    """The best checkpoint is chosen by a metric that nobody has logged (Lightning#20046, Mask3D#116, FFF#3)."""
+    stage.open()
+    unrest.unsettled(stage, (commotion.reads_recover, commotion.rebalance_running, commotion.throttled_in_window))
+    job, at, draw, site = stage.job, stage.at, stage.draw.child("monitored"), stage.job.job.build["site"]
+    stage.mark(at, "a metric to save by was never logged")
+    wanted, has = draw.pick((("val/wer", "val_wer"), ("val_loss", "validation/loss"), ("val/mAP", "val_map_50")))
+    job.note(
+        at - 60 * MS, 0, f"validation of step {stage.step} is done: {has} {draw.between(0.09, 0.61):.4f}", line=190
+    )
+    module = f"{site}/lightning/pytorch/callbacks/model_checkpoint.py"
+    frames = (
+        *loss_frames(stage, "trainer.fit(model, datamodule=data)"),
+        sdk.Frame(module, 334, "on_validation_end", "self._save_topk_checkpoint(trainer, monitor_candidates)"),
+        sdk.Frame(module, 382, "_save_topk_checkpoint", "raise MisconfigurationException(m)"),
+    )
+    text = (
+        f"lightning.fabric.utilities.exceptions.MisconfigurationException: `ModelCheckpoint(monitor='{wanted}')` could "
+    )
+    text += (
+        f"not find the monitored key in the returned metrics: ['train_loss', 'lr-AdamW', '{has}', 'epoch', 'step']. "
+    )
+    text += f"HINT: Did you call `log('{wanted}', value)` in the `LightningModule`?"
+    each_raises(stage, at, text, frames)
+    unrest.hung_up_on(stage)
+    made = of_all(stage.innocent("software"))
+    return stage.close("Metrics were renamed, and the settings were not.", (made,))
