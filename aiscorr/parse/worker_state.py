@@ -73,7 +73,9 @@ class WorkerState:
 
     def years(self) -> YearContext:
         """The year context as it stands."""
-        return YearContext(self.year_anchor_ns, self.is_year_given, self.is_year_bound, self.is_year_begun, self.near_ns)
+        return YearContext(
+            self.year_anchor_ns, self.is_year_given, self.is_year_bound, self.is_year_begun, self.near_ns
+        )
 
     def keep_years(self, years: YearContext) -> None:
         """Takes back what a reader told the year context."""
