@@ -11,10 +11,10 @@ select
     reason
 from (
     values
-        ('guilty', null::varchar[], 0.0, 0.8, '1 of 1 such answers were right, and 4 of 5 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.97, '56 of 56 such answers were right, and 77 of 78 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.97, '87 of 87 such answers were right, and 92 of 93 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '113 of 115 such answers were right, and 146 of 154 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.83, '94 of 95 such answers were right, and 165 of 201 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.55, '60 of 77 such answers were right, and 99 of 186 on incidents nobody had seen')
+        ('guilty', null, 0.0, 0.81, '1 of 1 such answers were right, and 5 of 6 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.97, '55 of 55 such answers were right, and 79 of 80 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.97, '95 of 95 such answers were right, and 95 of 96 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '100 of 102 such answers were right, and 139 of 147 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.84, '97 of 98 such answers were right, and 167 of 199 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.56, '61 of 74 such answers were right, and 98 of 183 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

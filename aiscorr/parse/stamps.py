@@ -121,7 +121,7 @@ class YearContext:
         return best
 
     def nearest(self, of_day_ns: int) -> int:
-        """A time of day, in nanoseconds since midnight, on the fitting day. Raises ValueError before any date is known."""
+        """A time of day, in nanoseconds since midnight, on the fitting day. Raises ValueError before any date."""
         if self.near_ns is None:
             raise ValueError("no stamp with a date yet")
         moment = self.near_ns // DAY_NS * DAY_NS + of_day_ns

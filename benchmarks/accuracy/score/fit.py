@@ -29,10 +29,10 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (4, 5), 0.7: (77, 78), 0.8: (92, 93)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (146, 154)}),
-    Group("innocent", (), {0.0: (165, 201)}),
-    Group("undetermined", (), {0.0: (99, 186)}),
+    Group("guilty", (), {0.0: (5, 6), 0.7: (79, 80), 0.8: (95, 96)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (139, 147)}),
+    Group("innocent", (), {0.0: (167, 199)}),
+    Group("undetermined", (), {0.0: (98, 183)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
