@@ -61,6 +61,10 @@ class SpecError(AiscorrError):
         return "\n".join([head, *shown, *rest])
 
 
+class PlanError(SpecError):
+    """DuckDB failed inside while it planned or ran a view (exit code 2)."""
+
+
 class SourceError(AiscorrError):
     """A source could not be read; the others were still ingested (exit code 3)."""
 

@@ -15,7 +15,7 @@ from aiscorr.findings import changed_failures, keep_conclusions, name_failures
 from aiscorr.known_patterns import pattern_rows, patterns_key
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
-from aiscorr.refresh import are_views_current, refresh_views, stale_views
+from aiscorr.refresh import are_views_current, refresh_alone, stale_views
 from aiscorr.scanning import ScanResult, provisional_ids, scan
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
@@ -265,11 +265,12 @@ def _store(
     )
     stale = stale_views(connection, [*merged.replaced, *(summary.file_id for summary in merged.summaries)])
     connection.execute("commit")
-    connection.execute("begin")
-    refresh_views(connection, stale)
-    name_failures(connection)
-    keep_conclusions(connection, run_id, now)
-    connection.execute("commit")
+
+    def conclude(connection: duckdb.DuckDBPyConnection) -> None:
+        name_failures(connection)
+        keep_conclusions(connection, run_id, now)
+
+    refresh_alone(connection, conclude, stale)
     return run_id
 
 

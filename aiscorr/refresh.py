@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr.cache import key_of
 from aiscorr.changes import that_see, that_see_files
-from aiscorr.errors import DatabaseError
+from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.inputs import Use, view_uses
 from aiscorr.store.database import reading
 from aiscorr.views import Source, ViewSpec, build_view, compute, view_specs
@@ -41,6 +41,11 @@ class _Content:
 _NOTHING = _Content(0, "0")
 #: Where a stored view is computed, until it is known to hold something else than before.
 _FRESH = "fresh_rows"
+#: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
+_NEEDED_STAGES = (
+    *("expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause", "join_order", "deliminator"),
+    *("unnest_rewriter", "unused_columns", "column_lifetime", "limit_pushdown", "top_n", "build_side_probe_side"),
+)
 
 
 def are_views_current(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -65,6 +70,35 @@ def reading_views(
             if is_current:
                 raise
             raise DatabaseError(_OTHER_VIEWS, where=path, try_this=_OTHER_VIEWS_HELP) from None
+
+
+def refresh_alone(
+    connection: duckdb.DuckDBPyConnection,
+    then: Callable[[duckdb.DuckDBPyConnection], None],
+    stale: Collection[str] | None = None,
+) -> None:
+    """Views (see refresh_views) and what stands on them, in a transaction of its own.
+
+    Where DuckDB fails inside, all is done once more with plainer plans: stages of its optimizer that rewrite a query
+    break on some rows and not on others (seen with projection_pullup of 2.0).
+    """
+    connection.execute("begin")
+    try:
+        refresh_views(connection, stale)
+        then(connection)
+    except PlanError:
+        connection.execute("rollback")
+        _plan_plainly(connection)
+        connection.execute("begin")
+        refresh_views(connection, stale)
+        then(connection)
+    connection.execute("commit")
+
+
+def _plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leaves out the stages of the optimizer that are not needed, as long as the connection lives."""
+    stages = {name for (name,) in connection.execute("select name from duckdb_optimizers()").fetchall()}
+    connection.execute(f"set disabled_optimizers = '{','.join(sorted(stages.difference(_NEEDED_STAGES)))}'")
 
 
 def refresh_views(connection: duckdb.DuckDBPyConnection, stale: Collection[str] | None = None) -> None:

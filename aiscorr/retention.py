@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError
 from aiscorr.model import Retention
-from aiscorr.refresh import are_views_current, refresh_views
+from aiscorr.refresh import are_views_current, refresh_alone
 from aiscorr.report.build import build_report
 from aiscorr.report.render import render_json
 from aiscorr.store import removal
@@ -180,10 +180,7 @@ class _Removal:
                 f"insert into retention_log select $1::timestamp, '{kind}', $2::timestamp, $3, $4, '{__version__}'", row
             )
         connection.execute("commit")
-        connection.execute("begin")
-        refresh_views(connection)
-        connection.execute("delete from conclusion where failure_id not in (select failure_id from failure)")
-        connection.execute("commit")
+        refresh_alone(connection, _forget_conclusions)
         is_now = self._reports(now)
         others = {
             failure_id for failure_id in was.keys() | is_now.keys() if was.get(failure_id) != is_now.get(failure_id)
@@ -247,3 +244,8 @@ def free_stretches(spans: list[tuple[int, int]], end: int) -> list[removal.Stret
             found.append((at, low))
         at = max(at, high)
     return found
+
+
+def _forget_conclusions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of failures that are no more."""
+    connection.execute("delete from conclusion where failure_id not in (select failure_id from failure)")

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiscorr.errors import SpecError
+from aiscorr.errors import PlanError, SpecError
 
 if TYPE_CHECKING:
     import duckdb
@@ -181,6 +181,11 @@ def _told(spec: ViewSpec) -> Iterator[None]:
 
     try:
         yield
+    except duckdb.InternalException as error:
+        said = str(error).partition("\n")[0]
+        raise PlanError(
+            f"view {spec.name} cannot be built: {said}", where=spec.path, try_this="another release of DuckDB"
+        ) from None
     except duckdb.Error as error:
         raise SpecError(
             f"view {spec.name} cannot be built: {error}", where=spec.path, try_this="correct the SQL"

@@ -43,8 +43,7 @@ every as (
     join client_backoff as b on b.cluster = c.cluster and abs(b.started_ns - f.stall_ns) <= t.value * 1e9 and f.spoke_ns >= b.ended_ns
     join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
-    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    where j.data_source is null or b.bucket is null or contains(j.data_source, b.bucket)
+    where not exists (from job as j where j.job_id = f.job_id and j.attempt = f.attempt and not contains(j.data_source, b.bucket))
 )
 select
     t.failure_id,

@@ -16,10 +16,11 @@ from scenes import FIXTURES, SHARED, Library, read_in
 from truths import failures_of
 
 from aiscorr import refresh
+from aiscorr.errors import PlanError
 from aiscorr.inputs import mentions, view_uses
 from aiscorr.refresh import refresh_views
 from aiscorr.store.database import reading, writing
-from aiscorr.views import Source, ViewSpec, view_specs
+from aiscorr.views import Source, ViewSpec, compute, view_specs
 
 STORED = [spec for spec in view_specs() if spec.is_stored]
 SCENARIOS = ("target_killed_short_batch", "two_jobs", "collective_of_other_size")
@@ -326,3 +327,37 @@ def test_patterns_are_stored_when_they_change(tmp_path: Path, computed: list[str
         (key,) = connection.execute("select comment from duckdb_tables() where table_name = 'pattern'").fetchall()[0]
     assert count > 100 and key != "of other files"
     assert_as_if_made_anew(db)
+
+
+def test_a_plan_that_fails_inside_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where DuckDB fails on a view's plan all views are computed once more, with plainer plans, and nothing is lost."""
+    settings: list[str] = []
+
+    def failing(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+        settings.append(connection.execute("select current_setting('disabled_optimizers')").fetchall()[0][0])
+        if spec.name == "storage_link" and not settings[-1]:
+            raise PlanError("view storage_link cannot be built: INTERNAL Error")
+        return compute(connection, spec, table)
+
+    monkeypatch.setattr(refresh, "compute", failing)
+    db = tmp_path / "x.duckdb"
+    read_in(db, FIXTURES / "target_killed_short_batch")
+    left_out = set(settings[-1].split(","))
+    assert settings[0] == "" and "statistics_propagation" in left_out and "filter_pushdown" not in left_out
+    assert [failure["storage_verdict"] for failure in failures_of(str(db))] == ["guilty"]
+    assert_as_if_made_anew(db)
+
+
+def test_an_error_inside_duckdb_names_the_view() -> None:
+    """It is told apart from wrong SQL, and without DuckDB's own stack."""
+
+    class Broken:
+        def execute(self, sql: str) -> object:
+            raise duckdb.InternalException("INTERNAL Error: Conflicting column binding\nStack Trace:\n...")
+
+    with pytest.raises(PlanError) as told:
+        compute(Broken(), STORED[0], "x")  # type: ignore[arg-type]
+    assert str(told.value).startswith(
+        f"view {STORED[0].name} cannot be built: INTERNAL Error: Conflicting column binding"
+    )
+    assert "Stack Trace" not in str(told.value)
