@@ -17,9 +17,8 @@ import os, sys
 from aiscorr import pipeline, scanning
 if os.environ.get("ROWS_ONLY"):
     pipeline.blank_database = lambda: None
-    pipeline.refresh_views = pipeline.stale_views = pipeline.name_failures = lambda *given: None
+    pipeline.refresh_alone = pipeline.stale_views = lambda *given: None
     pipeline.are_views_current = lambda connection: True
-    pipeline.keep_conclusions = lambda connection, run_id, now: None
     pipeline.changed_failures = lambda connection, run_id: ()
 if os.environ.get("POOL"):
     scanning.POOL_BYTES, scanning.TASK_FILES = 0, 2

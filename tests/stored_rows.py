@@ -19,11 +19,9 @@ Table = list[tuple[Any, ...]]
 def leave_analysis_out(patch: pytest.MonkeyPatch) -> None:
     """Ingestion stores rows and publishes them, but computes no view and concludes nothing."""
     patch.setattr(pipeline, "blank_database", lambda: None)
-    for name in ("refresh_views", "stale_views"):
+    for name in ("refresh_alone", "stale_views"):
         patch.setattr(pipeline, name, lambda *given: None)
     patch.setattr(pipeline, "are_views_current", lambda connection: True)
-    patch.setattr(pipeline, "name_failures", lambda connection: None)
-    patch.setattr(pipeline, "keep_conclusions", lambda connection, run_id, now: None)
     patch.setattr(pipeline, "changed_failures", lambda connection, run_id: ())
 
 

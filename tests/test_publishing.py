@@ -147,7 +147,7 @@ def test_an_error_while_loading_leaves_the_database(
     def fail(*given: object) -> None:
         raise MemoryError("no more")
 
-    monkeypatch.setattr(pipeline, "refresh_views", fail)
+    monkeypatch.setattr(pipeline, "refresh_alone", fail)
     with pytest.raises(MemoryError):
         read_in(db, written(tmp_path / "logs" / "rank1.log", LOG + LOG))
     assert db.read_bytes() == before
