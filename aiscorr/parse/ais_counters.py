@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from aiscorr import native
@@ -111,7 +112,7 @@ class PlainCounters:
                 name: pa.array(values, of_type)
                 for (name, of_type), values in zip(_place_types().items(), zip(*self._places, strict=True), strict=True)
             }
-            _write(self._sink, lines, pa.array(self._counts, pa.int32()), *_split(self._bodies))
+            _write(self._sink, lines, self._counts, *_split(self._bodies))
         self._bodies, self._places, self._counts, self._size = [], [], [], 0
 
 
@@ -138,14 +139,15 @@ class CompiledCounters:
         if not len(self.stats):
             return
         raw = self.stats.take()
-        types = {**_place_types(), "byte_offset": pa.int64(), "name_count": pa.int32(), "is_complete": pa.int8()}
+        types = {**_place_types(), "byte_offset": pa.int64(), "name_count": pa.int32()}
         lines = {name: _column(raw[name], of_type) for name, of_type in types.items()}
-        rows = {**lines, "is_complete": lines["is_complete"].cast(pa.bool_())}
+        is_complete = _column(raw["is_complete"], pa.int8()).to_pylist()
+        rows = {**lines, "is_complete": pa.array(map(bool, is_complete), pa.bool_())}
         if not len(lines["line_no"]):
             return
         self._sink.write("stats_line", pa.RecordBatch.from_pydict({n: rows[n] for n in STATS_LINE.column_names}))
         names = pa.DictionaryArray.from_arrays(_column(raw["name"], pa.int32()), pa.array(raw["names"], pa.string()))
-        _write(self._sink, lines, lines["name_count"], names, _column(raw["value"], pa.int64()))
+        _write(self._sink, lines, lines["name_count"].to_pylist(), names, _column(raw["value"], pa.int64()))
 
 
 def _place_types() -> dict[str, pa.DataType]:
@@ -163,16 +165,27 @@ def _column(raw: object, of_type: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(of_type, buffer.size // of_type.byte_width, [None, buffer])
 
 
-def _write(sink: PartSink, lines: dict[str, pa.Array], counts: pa.Array, names: pa.Array, values: pa.Array) -> None:
-    """Writes the pairs of lines; what is of the line stands there once for all of its pairs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _write(sink: PartSink, lines: dict[str, pa.Array], counts: list[int], names: pa.Array, values: pa.Array) -> None:
+    """Writes the pairs of lines; what is of the line stands there once for all of its pairs.
 
-    has_pairs = pc.greater(counts, 0)
-    ends = pc.cumulative_sum(counts.filter(has_pairs))
-    rows = {name: pa.RunEndEncodedArray.from_arrays(ends, lines[name].filter(has_pairs)) for name in StatsPlace._fields}
-    if len(values):
-        sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
+    Without pyarrow.compute, which takes longer to import than this.
+    """
+    import pyarrow as pa
+
+    if not len(values):
+        return
+    ends = pa.array(accumulate(filter(None, counts)), pa.int32())
+    rows = {
+        name: pa.RunEndEncodedArray.from_arrays(ends, _with_pairs(lines[name], counts)) for name in StatsPlace._fields
+    }
+    sink.write("counter_sample", pa.RecordBatch.from_pydict({**rows, "name": names, "value": values}))
+
+
+def _with_pairs(column: pa.Array, counts: list[int]) -> pa.Array:
+    """The values of the lines that have pairs, as almost all have."""
+    import pyarrow as pa
+
+    return column if all(counts) else pa.array(compress(column.to_pylist(), counts), column.type)
 
 
 def _split(bodies: list[bytes]) -> tuple[pa.Array, pa.Array]:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-#: So many ids are looked up in less time than it takes to import what looks them up in bulk.
-_FEW_ROWS = 4096
-
 
 def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
     """What the database holds, by path."""
@@ -98,12 +95,8 @@ class _Streamed:
     """
 
     def __init__(self, paths: Sequence[str], file_ids: dict[int, int]) -> None:
-        import pyarrow as pa
-
         self._paths = paths
         self._final_of = file_ids
-        self._provisional = pa.array(list(file_ids), pa.int32())
-        self._final = pa.array(list(file_ids.values()), pa.int32())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """As Arrow's C stream interface calls it."""
@@ -130,11 +123,7 @@ class _Streamed:
 
         if pa.types.is_run_end_encoded(ids.type):
             return pa.RunEndEncodedArray.from_arrays(ids.run_ends, self._with_final(ids.values))
-        if len(ids) <= _FEW_ROWS:
-            return pa.array([self._final_of.get(number) for number in ids.to_pylist()], pa.int32())
-        import pyarrow.compute as pc
-
-        return self._final.take(pc.index_in(ids, self._provisional))
+        return pa.array(map(self._final_of.get, ids.to_pylist()), pa.int32())
 
 
 def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[FileSummary], run_id: int) -> None:
