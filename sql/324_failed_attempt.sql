@@ -2,7 +2,7 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, threshold
 -- stored: yes
--- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled while it spoke, and of which no process ended by itself.
+-- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -12,6 +12,7 @@ with strong as (
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
         count(*) filter (where signal = 'launcher') as launcher_count,
         count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as sign_count,
+        count(*) filter (where signal = 'launcher' and pattern = 'slurm_time_limit') as limit_count,
         count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
         count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,
         max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
@@ -34,7 +35,7 @@ select
     j.progress_ns,
     j.world_size,
     j.is_world_stated,
-    d.job_id is null and coalesce(s.sign_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0 and j.cancel_ns is not null
+    d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0 and j.cancel_ns is not null
         and j.cancel_ns - coalesce(j.progress_ns, j.started_ns) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt

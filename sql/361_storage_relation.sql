@@ -24,7 +24,7 @@ judged as (
         u.failure_id, u.rank, x.failure_id is not null as is_foreign, u.crash_pattern, u.crash_class, u.activity,
         u.request_outcome is not null as has_request,
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
-        u.crash_class in ('storage_io', 'data_loading_stall') and not starts_with(u.crash_pattern, 'fs_') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
+        u.crash_class in ('storage_io', 'data_loading_stall') and (not starts_with(u.crash_pattern, 'fs_') or u.request_pattern is not distinct from 'fetch_broken') as is_storage_error, u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket') and not regexp_matches(coalesce(u.crash_text, ''), 'No such file or directory: ''?/') as is_lack,
         regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|request_rejected|misused|proxy_failed|bucket_not_found)$') or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem|ALERT_CERTIFICATE_(EXPIRED|REVOKED)|alert certificate (expired|revoked)')) as is_own,

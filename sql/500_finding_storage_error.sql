@@ -38,7 +38,7 @@ select
             {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
         ],
         case when n.silence_file_id is not null then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no, 'why': n.node_id || ' itself wrote nothing from ' || n.silence_words || ', until this line'}] else [] end
-            || case when f.request_pattern = 'fetch_broken' then [{'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what broke off before the content ended early'}] else [] end
+            || case when f.request_pattern = 'fetch_broken' then [{'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what broke off before'}] else [] end
     ) as supports,
     case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: ' || case when f.is_crash_named then 'what the error names (a request, node or address) ties it to no trouble in the AIStore logs at hand' else 'the error names no node and no request' end}] else [] end as contradicts
 from failure_lead as f

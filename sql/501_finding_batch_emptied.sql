@@ -1,22 +1,25 @@
--- A rank had a batch without samples, since its loader had left out all that it could not read.
+-- A rank had a batch without samples, or more unread samples than its program bears, since its loader had left out what it could not read.
 -- grain: one row a failure
 -- reads: failure_lead, worker_event, ais_event, node_fault, fault_kind, threshold
 -- stored: yes
--- empty without: failure_lead where crash_pattern = 'data_batch_empty'
--- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where several were left out and a node of AIStore says in its own log, shortly before, that it could not read one of these very objects; where no log at hand tells why, nobody is.
+-- empty without: failure_lead where crash_pattern in ('data_batch_empty', 'python_exception')
+-- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it; so does one that counts what it leaves out and has a limit for it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where several were left out and a node of AIStore says in its own log, shortly before, that it could not read one of these very objects; where no log at hand tells why, nobody is.
 create or replace view finding_batch_emptied as
 with emptied as (
-    select f.*, p.value * 1e9 as slack_ns, q.value * 1e9 as reach_ns
+    select f.*, f.crash_pattern <> 'data_batch_empty' as is_limit, p.value * 1e9 as slack_ns, q.value * 1e9 as reach_ns
     from failure_lead as f
     join threshold as p on p.name = 'felt_before_s'
     join threshold as q on q.name = 'stall_reach_s'
-    where f.crash_pattern = 'data_batch_empty' and f.culprit_rank is not null
+    where f.culprit_rank is not null and (f.crash_pattern = 'data_batch_empty' or (f.crash_pattern = 'python_exception'
+        and regexp_matches(f.crash_message, '(?i)\b(not be (read|loaded|fetched|opened)|un(read|readable|loadable)|fail(ed|ures?|s)?|errors?|exceptions?|skip(ped|s)?|left out|dropped|lost|bad)\b')
+        and regexp_matches(f.crash_message, '(?i)\b(in a row|in succession|consecutive|successive|too many|limits?|tolerance|tolerated|exceed(s|ed|ing)?|more than|at most|max(imum)?)\b')
+        and regexp_matches(f.crash_message, '(?i)\b(samples?|files?|objects?|items?|reads?|cuts?|utterances?|images?|records?|shards?|examples?|loads?)\b')))
 ),
 dropped as (
     select f.failure_id, f.cluster, f.crash_ns - f.reach_ns as from_ns, f.crash_ns + f.slack_ns as until_ns, e.bucket, e.object, e.file_id, e.line_no
     from emptied as f
     join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.file_id = f.crash_file_id and e.line_no < f.crash_line_no and coalesce(e.rank, f.culprit_rank) = f.culprit_rank
-        and e.tier = 'data_io' and e.object is not null and regexp_extract(e.text, '^ *\d+: ') = regexp_extract(coalesce(f.crash_text, ''), '^ *\d+: ') and e.utc_ns >= f.crash_ns - f.slack_ns
+        and e.tier = 'data_io' and e.object is not null and regexp_extract(e.text, '^ *\d+: ') = regexp_extract(coalesce(f.crash_text, ''), '^ *\d+: ') and e.utc_ns >= f.crash_ns - case when f.is_limit then f.reach_ns else f.slack_ns end
     where regexp_matches(e.text, '(?i)\b(left|leaving) (it )?out\b|\bskip|\bdrop|\bignor|\bdiscard|\bpass(ed|ing) over\b')
         and not regexp_matches(e.text, '(?i)\b40[134]\b|does not exist|not found|permi(t|ssion)|denied|identif|decod|corrupt|truncat')
 ),
@@ -44,10 +47,10 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     0.88 as score,
-    f.culprit_words || ' had a batch without samples: its loader had just left out ' || c.drop_count::varchar || case when c.drop_count = 1 then ' sample' else ' samples' end || ' that it could not read'
+    f.culprit_words || case when f.is_limit then ' gave up (' || regexp_replace(f.crash_message, '^[\w.]+: ', '') || '): ' else ' had a batch without samples: ' end || 'its loader had just left out ' || c.drop_count::varchar || case when c.drop_count = 1 then ' sample' else ' samples' end || ' that it could not read'
         || coalesce(', since AIStore node ' || u.node_id || ' ' || k.broke_words || ' (' || u.object || ')', '; no log at hand tells why') as statement,
     [
-        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the batch without samples'},
+        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': case when f.is_limit then 'where the program gave up' else 'the batch without samples' end},
         {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'the first sample that was left out'}
     ] || case when u.node_id is not null then [{'file_id': u.file_id, 'line_no': u.line_no, 'why': 'node ' || u.node_id || ' on one of them'}] else [] end as supports,
     [] as contradicts

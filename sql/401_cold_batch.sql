@@ -1,0 +1,42 @@
+-- A rank that stood in a batch request (x-get-batch) while AIStore's targets read entry after entry from a slow remote backend.
+-- grain: one row a failure
+-- reads: failure_lead, stack_process, stack_frame, counter_delta, threshold
+-- stored: yes
+-- empty without: failure_lead
+-- empty without: stack_frame
+-- note: One cold read of some seconds holds up nobody for long, but a batch waits for all its entries: dozens of such reads add up to a collective's time-out. The stack of the culprit must stand in AIStore's batch code, most targets' cold reads of that time must take crawl_s or longer on average, as long as clients waited for them (no prefetch), and at least one must have been under way at any moment of the hang on average.
+create or replace view cold_batch as
+with standing as (
+    select f.failure_id, any_value(f.cluster) as cluster, any_value(f.hang_start_ns) as from_ns, any_value(f.spoke_ns) as until_ns
+    from failure_lead as f
+    join stack_process as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = f.culprit_rank
+    join stack_frame as s on s.file_id = p.file_id and s.dump_no = p.dump_no and s.pid = p.pid
+    where f.is_cluster_sure and f.hang_start_ns is not null and f.spoke_ns > f.hang_start_ns and f.activity = 'storage_wait' and f.activity_witness = 'stack'
+        and s.is_main and contains(s.text, 'aistore/sdk/batch/')
+    group by f.failure_id
+),
+growth as (
+    select
+        w.failure_id, d.node_id, any_value(w.until_ns - w.from_ns) as hang_ns,
+        coalesce(sum(d.delta) filter (where ends_with(d.counter, '.get.n')), 0) as cold_count,
+        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
+        coalesce(sum(d.delta) filter (where d.counter = 'get.ns.total'), 0) as served_ns,
+        min(d.file_id) as file_id, arg_min(d.line_no, (d.file_id, d.line_no)) as line_no
+    from standing as w
+    join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns > w.from_ns and d.previous_ns < w.until_ns
+    where d.counter = 'get.ns.total' or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)'))
+    group by w.failure_id, d.node_id
+)
+select
+    g.failure_id,
+    count(*) filter (where g.cold_count > 0) as target_count,
+    sum(g.cold_count)::bigint as read_count,
+    round(sum(g.cold_ns) / sum(g.cold_count) / 1e9, 1) as mean_s,
+    arg_max(g.file_id, (g.cold_ns, g.node_id)) as file_id,
+    arg_max(g.line_no, (g.cold_ns, g.node_id)) as line_no
+from growth as g
+join threshold as c on c.name = 'crawl_s'
+group by g.failure_id, c.value
+having sum(g.cold_count) >= 10 and sum(g.cold_ns) >= c.value * 1e9 * sum(g.cold_count) and sum(g.served_ns) >= 0.9 * sum(g.cold_ns)
+    and count(*) filter (where g.cold_ns >= c.value * 1e9 * g.cold_count and g.cold_count > 0) * 2 > count(*) filter (where g.cold_count > 0)
+    and sum(g.cold_ns) >= any_value(g.hang_ns)
