@@ -3,7 +3,7 @@
 -- reads: failure_signal, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA error beside a hardware Xid of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (
     select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1
@@ -12,7 +12,7 @@ aborted as (
     select job_id, attempt, min(rank) as rank from failure_signal where exit_code in (-6, 134) and rank is not null group by job_id, attempt having count(distinct rank) = 1
 ),
 spared as (
-    select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id
+    select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id, min(f.progress_ns) as progress_ns
     from failed_rank as r
     join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
     where not r.is_absent and not exists (select 1 from failure_signal as s where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank and s.signal = 'timeout')
@@ -20,7 +20,7 @@ spared as (
     having count(*) = 1
 ),
 owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
-wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing']) as pattern),
+wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing', 'storage_url_missing']) as pattern),
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c
@@ -30,7 +30,7 @@ cause as (
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
 unplaced as (
-    select s.*, a.rank as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
+    select s.*, coalesce(a.rank, case when s.failure_class = 'gpu' and s.latest_ns >= q.progress_ns then q.rank end) as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
     from failure_signal as s
     left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
     left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
@@ -70,7 +70,7 @@ select
     case
         when pattern like 'cuda%' and exists (
             select 1 from failure_signal as x
-            where x.job_id = c.job_id and x.attempt = c.attempt and x.pattern like 'gpu_xid%' and x.failure_class = 'gpu' and (x.rank = c.rank or (x.rank is null and x.file_id = c.file_id))
+            where x.job_id = c.job_id and x.attempt = c.attempt and (x.pattern like 'gpu_xid%' or x.pattern in ('amdgpu_failed', 'nvswitch_fatal_error')) and x.failure_class = 'gpu' and (x.rank = c.rank or (x.rank is null and x.file_id = c.file_id))
         ) then 'gpu'
         else failure_class
     end as failure_class, exception, frame_kind, collective, user_location, exit_code,

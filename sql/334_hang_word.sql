@@ -2,7 +2,7 @@
 -- grain: one row a line
 -- reads: worker_tail, worker_file, clock, failed_rank, rank_position, held_rank, stuck_collective, threshold
 -- stored: yes
--- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
+-- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang; a rank without a line of its own may have written in the one file that all others share. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
 create or replace view hang_word as
 with said as (
     select
@@ -23,11 +23,15 @@ waiting as (
     union
     select job_id, attempt, rank from held_rank
 ),
+sole as (
+    select job_id, attempt, min(file_id) as file_id from failed_rank group by job_id, attempt having count(distinct file_id) = 1
+),
 free as (
-    select r.job_id, r.attempt, r.file_id, min(r.rank) filter (where w.rank is null) as rank
+    select r.job_id, r.attempt, coalesce(r.file_id, o.file_id) as file_id, min(r.rank) filter (where w.rank is null) as rank
     from failed_rank as r
+    left join sole as o on o.job_id = r.job_id and o.attempt = r.attempt
     left join waiting as w on w.job_id = r.job_id and w.attempt = r.attempt and w.rank = r.rank
-    group by r.job_id, r.attempt, r.file_id
+    group by r.job_id, r.attempt, coalesce(r.file_id, o.file_id)
     having count(*) filter (where w.rank is null) = 1
 )
 select s.job_id, s.attempt, coalesce(n.rank, f.rank) as rank, s.file_id, s.line_no, case when n.rank is not null then 'shard' when s.is_end then 'end' when s.is_watchdog then 'watchdog' else 'age' end as told_by
