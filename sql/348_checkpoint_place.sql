@@ -1,26 +1,34 @@
--- A failed attempt whose checkpoints go to a mounted file system and not to AIStore, as far as the last words of its ranks tell.
--- grain: one row an attempt
+-- Where the checkpoints of a failed attempt go, as far as the last words of its ranks tell: to a store, or to a path of a file system.
+-- grain: one row an attempt whose words name a place
 -- reads: worker_tail, worker_file, failed_attempt
 -- stored: yes
 -- empty without: failed_attempt
--- note: One rank mostly names the folder for all. An attempt of which any word about checkpoints names an address of a store is none.
+-- empty without: worker_tail where activity = 'checkpoint'
+-- note: goes_to: store is an address of AIStore's API, or of S3, which it serves, in the last word that names a place; path is a mounted file system, where no word names any address. One rank mostly names the place for all. A job that names both, the path last, writes there first and uploads afterwards; it is neither, and so is one that goes to another cloud's store.
 create or replace view checkpoint_place as
 with word as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, t.file_id, t.line_no, t.text,
-        regexp_matches(t.text, '(^|[ =''"])/[A-Za-z][\w.-]*/') as is_path,
-        regexp_matches(t.text, '(ais|s3|gs|msc)://|https?://|/v1/objects') as is_store
+        w.job_id, w.path_attempt + t.attempt_no as attempt, t.local_ns, t.file_id, t.line_no, t.text,
+        regexp_matches(t.text, '(ais|s3|msc)://|/v1/objects|/s3/') as is_store,
+        regexp_matches(t.text, '(ais|s3|gs|msc)://|https?://|/v1/objects') as is_address,
+        regexp_matches(t.text, '(^|[ =''"])/[A-Za-z][\w.-]*/') as is_path
     from worker_tail as t
     join worker_file as w on w.file_id = t.file_id
     where t.activity = 'checkpoint'
+),
+last_place as (
+    select *, bool_or(is_address) over (partition by job_id, attempt) as has_address
+    from word
+    where is_store or is_address or is_path
+    qualify row_number() over (partition by job_id, attempt order by coalesce(local_ns, 0) desc, file_id desc, line_no desc) = 1
 )
 select
-    f.job_id,
-    f.attempt,
-    min(w.file_id) filter (where w.is_path) as file_id,
-    arg_min(w.line_no, (w.file_id, w.line_no)) filter (where w.is_path) as line_no,
-    arg_min(w.text, (w.file_id, w.line_no)) filter (where w.is_path) as text
-from failed_attempt as f
-join word as w on w.job_id = f.job_id and w.attempt = f.attempt
-group by f.job_id, f.attempt
-having bool_or(w.is_path) and not bool_or(w.is_store)
+    p.job_id,
+    p.attempt,
+    case when p.is_store then 'store' else 'path' end as goes_to,
+    p.file_id,
+    p.line_no,
+    p.text
+from last_place as p
+join failed_attempt as f on f.job_id = p.job_id and f.attempt = p.attempt
+where p.is_store or not p.has_address

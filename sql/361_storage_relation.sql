@@ -36,7 +36,7 @@ judged as (
         coalesce(u.request_pattern = 'mountpoint_s3_failed', false) as is_mounted, u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
     from culprit_cause as u
     join failure_case as f on f.failure_id = u.failure_id
-    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt
+    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt and k.goes_to = 'path'
 )
 select
     failure_id,

@@ -1,9 +1,9 @@
 -- The one target whose disk was at its limit and that finished no part of a checkpoint, while the others finished theirs and ranks waited for it.
 -- grain: one row a failure
--- reads: failure_lead, culprit, rank_activity, checkpoint_place, checkpoint_store, node_fault, counter_delta, threshold
+-- reads: failure_lead, culprit, rank_activity, checkpoint_place, node_fault, counter_delta, threshold
 -- stored: yes
 -- empty without: failure_lead
--- empty without: checkpoint_store
+-- empty without: checkpoint_place where goes_to = 'store'
 -- note: Parts of a checkpoint fall on all targets alike, and a PUT is counted when it is done. The words of the job must name a store (AIStore's own or S3's), a stack must show a culprit in the checkpoint, and no other culprit at something else. whole_read_bytes: what is as large is a part of a checkpoint and no note beside it. Eight parts or more elsewhere, and three times as many as targets that share them: that none fell on this one is chance in one of twenty. Its own count begins before its disk was at its limit and goes on to the end of the hang, theirs lies between.
 create or replace view unfinished_write as
 with doing as (
@@ -16,13 +16,12 @@ with doing as (
 pressed as (
     select f.failure_id, f.stall_ns, coalesce(f.spoke_ns, f.stall_ns) as until_ns, n.cluster, any_value(n.node_id) as node_id, min(n.started_ns) as started_ns, min((n.file_id, n.line_no)) as place, any_value((s.file_id, s.line_no)) as word_place, any_value(d.place) as stack_place, any_value(d.rank) as stack_rank
     from failure_lead as f
-    join checkpoint_store as s on s.job_id = f.job_id and s.attempt = f.attempt
+    join checkpoint_place as s on s.job_id = f.job_id and s.attempt = f.attempt and s.goes_to = 'store'
     join doing as d on d.job_id = f.job_id and d.attempt = f.attempt
     join threshold as p on p.name = 'fault_slack_s'
     join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.fault_kind in ('pressure', 'disk_stuck') and regexp_matches(n.text, '^\w [0-9:.]+ [\w/-]+: .*\d%$')
         and n.started_ns <= f.stall_ns + p.value * 1e9 and n.ended_ns >= coalesce(f.spoke_ns, f.stall_ns) - 30e9
     where f.is_cluster_sure and f.hang_start_ns is not null and f.crash_pattern is null
-        and not exists (from checkpoint_place as c where c.job_id = f.job_id and c.attempt = f.attempt)
     group by f.failure_id, f.stall_ns, f.spoke_ns, n.cluster
     having count(distinct n.node_id) = 1
 ),
