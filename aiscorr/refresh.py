@@ -82,12 +82,17 @@ def refresh_alone(
     Where DuckDB fails inside, all is done once more with plainer plans: stages of its optimizer that rewrite a query
     break on some rows and not on others (seen with projection_pullup of 2.0).
     """
+    import duckdb
+
     connection.execute("begin")
     try:
         refresh_views(connection, stale)
         then(connection)
-    except PlanError:
-        connection.execute("rollback")
+    except PlanError as error:
+        try:
+            connection.execute("rollback")
+        except duckdb.Error:  # what failed was no plan but DuckDB at work, and it takes nothing more
+            raise error from None
         _plan_plainly(connection)
         connection.execute("begin")
         refresh_views(connection, stale)

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: link_by_chain, link_by_fault, unanswered_node, named_error
--- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
+-- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -40,10 +40,10 @@ every as (
     join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     join threshold as t on t.name = 'fault_slack_s'
-    join client_backoff as b on b.cluster = c.cluster and abs(b.started_ns - f.stall_ns) <= t.value * 1e9 and f.spoke_ns >= b.ended_ns
+    join client_backoff as b on b.cluster = c.cluster and abs(b.started_ns - f.stall_ns) <= t.value * 1e9 and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
     join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
-    where not exists (from job as j where j.job_id = f.job_id and j.attempt = f.attempt and not contains(j.data_source, b.bucket))
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt and regexp_matches(j.data_source, '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
 )
 select
     t.failure_id,

@@ -31,7 +31,7 @@ printed as (
 )
 select
     p.failure_id,
-    count(*) filter (where p.last_ns >= p.wanted_ns or p.ended_ns >= greatest(p.wanted_ns, p.last_ns + u.usual_ns) and p.last_ns is not null) as told_count,
+    count(*) filter (where p.last_ns >= p.wanted_ns or (u.usual_ns is not null and p.ended_ns >= greatest(p.wanted_ns, p.last_ns + u.usual_ns) and p.last_ns is not null)) as told_count,
     greatest(count(*), coalesce(max(p.target_count), 0)) as target_count
 from printed as p
 left join pace as u on u.cluster = p.cluster

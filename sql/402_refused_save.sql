@@ -5,7 +5,7 @@
 -- empty without: failure_case
 -- empty without: failed_attempt where is_cancelled
 -- empty without: node_fault where fault_kind = 'out_of_space'
--- note: Who waits for an upload that is tried again and again prints and does not train: nothing fails until somebody ends it. The refusals must be in AIStore's own words (its mountpaths' capacity), have begun before the last step or with it, go on to the end (hang_word_slack_s), and a target of the job's cluster must be out of space then. Where steps go on beside them nobody waits.
+-- note: Who waits for an upload that is tried again and again prints and does not train: nothing fails until somebody ends it. The refusals must be in AIStore's own words (its mountpaths' capacity), have begun with the last step, go on to the end (hang_word_slack_s), and a target of the job's cluster must be out of space then. Where steps go on beside them nobody waits.
 create or replace view refused_save as
 with refused as (
     select f.failure_id, c.cluster, f.cancel_ns, any_value(t.step_ns) as step_ns, count(*) as line_count, arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as client_file_id, arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as client_line_no
@@ -18,7 +18,7 @@ with refused as (
     join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and ends_with(w.pattern, 'out_of_space') and contains(w.text, 'of total capacity on at least one of the mountpaths') and w.utc_ns <= f.cancel_ns + p.value * 1e9
     where t.step_ns <= f.cancel_ns - p.value * 1e9
     group by f.failure_id, c.cluster, f.cancel_ns, p.value
-    having count(*) >= 3 and max(w.utc_ns) >= f.cancel_ns - p.value * 1e9 and min(w.utc_ns) <= any_value(t.step_ns) + p.value * 1e9
+    having count(*) >= 3 and max(w.utc_ns) >= f.cancel_ns - p.value * 1e9 and min(w.utc_ns) between any_value(t.step_ns) - p.value * 1e9 and any_value(t.step_ns) + p.value * 1e9
 )
 select
     r.failure_id,

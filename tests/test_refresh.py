@@ -348,6 +348,22 @@ def test_a_plan_that_fails_inside_duckdb(tmp_path: Path, monkeypatch: pytest.Mon
     assert_as_if_made_anew(db)
 
 
+def test_a_database_that_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where DuckDB cannot even roll back the error is that of the view, not that of the attempt to go on."""
+
+    class Gone:
+        def execute(self, sql: str) -> None:
+            if sql == "rollback":
+                raise duckdb.FatalException("FATAL Error: the database has been invalidated")
+
+    def fail(*given: object) -> None:
+        raise PlanError("view x cannot be built: INTERNAL Error")
+
+    monkeypatch.setattr(refresh, "refresh_views", fail)
+    with pytest.raises(PlanError, match="view x cannot be built"):
+        refresh.refresh_alone(Gone(), lambda connection: None)  # type: ignore[arg-type]
+
+
 def test_an_error_inside_duckdb_names_the_view() -> None:
     """It is told apart from wrong SQL, and without DuckDB's own stack."""
 
