@@ -57,6 +57,7 @@ from (
         ('slow_target_factor', 3.0, 'targets of a cluster differ by a half; one that takes three times as long for a byte as it did, and as its peers do, is ill'),
         ('whole_read_bytes', 16777216.0, 'who reads an object of this size reads it in one go; a larger one may be drawn out by a program that works on its first part'),
         ('crawl_s', 5.0, 'reads that take so long on average starve a training however much its loaders fetch ahead'),
+        ('crawl_share', 0.1, 'a job that was slow for less than a tenth of its time would hardly have ended before its limit without that; chained jobs always run into it'),
         ('strained_read_s', 1.0, 'a read of a healthy target takes milliseconds; one that takes a second keeps a batch of dozens waiting for longer than its step'),
         ('batch_wait_share', 0.5, 'targets that waited for batches for less than half of a hang did not make it; a rank that waits for the rest stands elsewhere'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),

@@ -74,7 +74,7 @@ cause as (
     union all
     select failure_id, 5, 'slow_target', node_id, mean_ns, file_id, line_no, words from lone_target
 )
-select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, c.words, c.file_id, c.line_no
+select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, w.is_lasting, c.words, c.file_id, c.line_no
 from cause as c
-join (select failure_id, bool_or(is_felt) as is_felt from crawl_growth group by failure_id) as w on w.failure_id = c.failure_id
+join (select failure_id, bool_or(is_felt) as is_felt, bool_and(is_lasting) as is_lasting from crawl_growth group by failure_id) as w on w.failure_id = c.failure_id
 qualify row_number() over (partition by c.failure_id order by c.place) = 1
