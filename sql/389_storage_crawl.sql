@@ -3,11 +3,11 @@
 -- reads: crawl_growth, step_slowdown, slowdown_storage, lone_target, node_fault, threshold
 -- stored: yes
 -- empty without: crawl_growth
--- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who assembles batches and waits for nobody while all others wait is the one they wait for. Where the steps slowed, the mean must have grown with them, or there was none of it before and the steps wait for data. What the backend gave nobody who waited (a prefetch) does not count. A transform (ETL) lasts until its client has read it: those of small objects count (whole_read_bytes), that grew no larger, where the targets served other reads at once.
+-- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who assembles batches and waits for nobody while all others wait is the one they wait for. Where the steps slowed, the mean must have grown with them, or there was none of it before, as the statistics of every target tell that reads cold now, and the steps wait for data. What the backend gave nobody who waited (a prefetch) does not count. A transform (ETL) lasts until its client has read it: those of small objects count (whole_read_bytes), that grew no larger, where the targets served other reads at once.
 create or replace view storage_crawl as
 with summed as (
     select
-        failure_id, any_value(slow_ns) as slow_ns, any_value(since_ns) is not null as is_slowed, any_value(factor) as factor,
+        failure_id, bool_and(is_told) filter (where not is_before and cold_count > 0) as is_told, any_value(slow_ns) as slow_ns, any_value(since_ns) is not null as is_slowed, any_value(factor) as factor,
         sum(cold_count) filter (where not is_before) as cold_count, sum(cold_ns) filter (where not is_before) as cold_ns,
         sum(served_ns) filter (where not is_before) as served_ns,
         sum(cold_ns) filter (where is_before) / nullif(sum(cold_count) filter (where is_before), 0) as usual_cold_ns,
@@ -52,7 +52,7 @@ cause as (
     from summed as s
     join place as p on p.failure_id = s.failure_id
     left join step_slowdown as t on t.failure_id = s.failure_id and t.place = 1
-    where cold_count >= 10 and cold_ns >= slow_ns * cold_count and served_ns >= 0.9 * cold_ns and (not is_slowed or cold_ns / cold_count >= factor * coalesce(usual_cold_ns, case when t.is_data_wait then 0 end))
+    where cold_count >= 10 and cold_ns >= slow_ns * cold_count and served_ns >= 0.9 * cold_ns and (not is_slowed or cold_ns / cold_count >= factor * coalesce(usual_cold_ns, case when t.is_data_wait and s.is_told then 0 end))
     union all
     select s.failure_id, 2, 'transform_slow', null, transform_ns / transform_count, p.transform_file_id, p.transform_line_no,
         'AIStore''s transforms (ETL) took ' || round(transform_ns / transform_count / 1e9)::bigint::varchar || ' s on average (' || transform_count::bigint::varchar || ' of them) and ' || round(usual_transform_ns / 1e9, 1)::varchar || ' s before, and its other reads ' || round(plain_mean_ns / 1e9, 1)::varchar || ' s'
@@ -74,7 +74,7 @@ cause as (
     union all
     select failure_id, 5, 'slow_target', node_id, mean_ns, file_id, line_no, words from lone_target
 )
-select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, c.words, c.file_id, c.line_no
+select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, w.is_lasting, c.words, c.file_id, c.line_no
 from cause as c
-join (select failure_id, bool_or(is_felt) as is_felt from crawl_growth group by failure_id) as w on w.failure_id = c.failure_id
+join (select failure_id, bool_or(is_felt) as is_felt, bool_and(is_lasting) as is_lasting from crawl_growth group by failure_id) as w on w.failure_id = c.failure_id
 qualify row_number() over (partition by c.failure_id order by c.place) = 1

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: stack_frame
--- note: One cold read of some seconds holds up nobody for long, but a batch waits for all its entries: dozens of such reads add up to a collective's time-out. The stack of the culprit must stand in AIStore's batch code, most targets' cold reads of that time must take crawl_s or longer on average, as long as clients waited for them (no prefetch), and at least one must have been under way at any moment of the hang on average.
+-- note: One cold read of some seconds holds up nobody for long, but a batch waits for all its entries: dozens of such reads add up to a collective's time-out. The stack of the culprit must stand in AIStore's batch code, most targets' cold reads of that time must take crawl_s or longer on average, as long as clients waited for them (no prefetch), and at least one must have been under way at any moment of the hang on average. Others read cold too, so targets must have waited for entries of batches (getbatch.rxwait.ns, which is counted when a batch is done) for a considerable part of the hang; where a release prints no counters of batches, entries must have gone between targets (stream.in.n) in statistics intervals of the hang that reach over such a part: the ranks that wait ask for none.
 create or replace view cold_batch as
 with standing as (
     select f.failure_id, any_value(f.cluster) as cluster, any_value(f.hang_start_ns) as from_ns, any_value(f.spoke_ns) as until_ns
@@ -21,10 +21,15 @@ growth as (
         coalesce(sum(d.delta) filter (where ends_with(d.counter, '.get.n')), 0) as cold_count,
         coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
         coalesce(sum(d.delta) filter (where d.counter = 'get.ns.total'), 0) as served_ns,
-        min(d.file_id) as file_id, arg_min(d.line_no, (d.file_id, d.line_no)) as line_no
+        arg_max(d.file_id, (d.delta, d.file_id, d.line_no)) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')) as file_id,
+        arg_max(d.line_no, (d.delta, d.file_id, d.line_no)) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')) as line_no,
+        coalesce(sum(d.delta) filter (where d.counter = 'getbatch.rxwait.ns'), 0) as waited_ns,
+        min(d.previous_ns) filter (where d.counter = 'stream.in.n' and d.delta > 0 and d.previous_ns >= w.from_ns) as entry_from_ns,
+        max(least(d.utc_ns, w.until_ns)) filter (where d.counter = 'stream.in.n' and d.delta > 0 and d.previous_ns >= w.from_ns) as entry_to_ns,
+        any_value(exists (from counter_delta as b where b.cluster = w.cluster and b.node_role = 'target' and b.counter = 'getbatch.n')) as is_counted
     from standing as w
     join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns > w.from_ns and d.previous_ns < w.until_ns
-    where d.counter = 'get.ns.total' or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)'))
+    where d.counter in ('get.ns.total', 'getbatch.rxwait.ns', 'stream.in.n') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)'))
     group by w.failure_id, d.node_id
 )
 select
@@ -36,7 +41,9 @@ select
     arg_max(g.line_no, (g.cold_ns, g.node_id)) as line_no
 from growth as g
 join threshold as c on c.name = 'crawl_s'
-group by g.failure_id, c.value
+join threshold as s on s.name = 'batch_wait_share'
+group by g.failure_id, c.value, s.value
 having sum(g.cold_count) >= 10 and sum(g.cold_ns) >= c.value * 1e9 * sum(g.cold_count) and sum(g.served_ns) >= 0.9 * sum(g.cold_ns)
     and count(*) filter (where g.cold_ns >= c.value * 1e9 * g.cold_count and g.cold_count > 0) * 2 > count(*) filter (where g.cold_count > 0)
     and sum(g.cold_ns) >= any_value(g.hang_ns)
+    and coalesce(case when bool_or(g.is_counted) then sum(g.waited_ns) else max(g.entry_to_ns) - min(g.entry_from_ns) end, 0) >= s.value * any_value(g.hang_ns)

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'launcher' or tier = 'launcher'
--- note: A job that printed steps had come up, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. A time limit that a job reached because AIStore kept it waiting is no cause of its own (finding_cancelled). A host that was still fetching its data from AIStore when the others gave up was held up by that, and storage is guilty of it where a disk of one target moved next to nothing all the while.
+-- note: A job that printed steps had come up, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled). A host that was still fetching its data from AIStore when the others gave up was held up by that, and storage is guilty of it where a disk of one target moved next to nothing all the while.
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -27,7 +27,7 @@ select
     case when f.is_storage_seen then g.node_id end as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when g.node_id is not null then 0.78 when l.pattern = 'slurm_time_limit' and (c.is_felt or r.failure_id is not null) then 0.4 when (f.timeout_count = 0 and f.crash_count = 0) or (l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error') then 0.88 else 0.4 end as score,
+    case when g.node_id is not null then 0.78 when l.pattern = 'slurm_time_limit' and ((c.is_felt and c.is_lasting) or r.failure_id is not null) then 0.4 when (f.timeout_count = 0 and f.crash_count = 0) or (l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error') then 0.88 else 0.4 end as score,
     case when g.failure_id is not null then 'a host was still fetching its data from storage when the others gave up waiting for it (' || trim(substr(g.text, 1, 80)) || ')' || case when f.is_storage_seen then coalesce('; all the while a disk of AIStore node ' || g.node_id || ' was at its limit and moved next to nothing', '') else '' end when l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error' then 'the ranks could not be connected: ' when f.progress_ns is null or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure' then 'the job was not brought up or was ended from outside: ' when f.culprit_rank is not null and f.culprit_count = 1 and f.basis = 'killed' then f.culprit_words || ' was ended from outside: ' else 'the job was ended from outside: ' end || case when g.failure_id is null then coalesce(l.title, l.pattern) else '' end as statement,
     [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}] || case when g.failure_id is not null then [{'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the last word of the host that did not come'}] else [] end
         || case when g.node_id is not null and f.is_storage_seen then [{'file_id': g.disk_file_id, 'line_no': g.disk_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}] else [] end as supports,
