@@ -1,12 +1,16 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, failure_case, checkpoint_place, job_cluster, node_endpoint, threshold
+-- reads: culprit_cause, failure_case, rank_request, checkpoint_place, job_cluster, node_endpoint, threshold
 -- stored: yes
--- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service, or of a model hub, Google's or Azure's store, raised (not every daemon's address need be in the logs), but an answer of AIStore is its own, whatever backend it names; a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, and of a mounted bucket by time hardly, as its daemon names no store (is_mounted), nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
+-- note: chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it; an error that names a host outside the networks of the cluster's daemons is another service's, as is one that a client of such a service, or of a model hub, Google's or Azure's store, raised (not every daemon's address need be in the logs), but an answer of AIStore is its own, whatever backend it names; a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, and of a mounted bucket by time hardly, as its daemon names no store, or one that shows no sign of AIStore (is_mounted; the first address of what broke off before is the one that was asked, unless AIStore tells there of its backend), nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing, or one of HDF5's driver for S3, which keeps address and reason to itself, while no other rank's request at a node broke off with it, is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
-with named as (
-    select u.failure_id, u.witness_rank, regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service, u.crash_pattern in ('cloud_store_failed', 'tf_request_failed') or starts_with(u.crash_pattern, 'hf_') or regexp_matches(u.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error') or (starts_with(u.crash_pattern, 'tensorstore_') and contains(u.crash_text, 'gs://')) as is_other_store
-    from culprit_cause as u
+with asked as (
+    select *, case when request_pattern = 'fetch_broken' and not regexp_matches(request_text, '\b(aws|gcp|azure|oci)-error\[') then coalesce(nullif(regexp_extract(request_text, 'https?://[^\s"'']+'), ''), request_text) else '' end as asked_of,
+        request_pattern = 'fetch_broken' and regexp_matches(request_text, 'ReadFileHandle|vfs cache') and request_node_id is null and not regexp_matches(request_text, '://[^/\s"'']+/(s3|v1/objects)/|:5108\d\b|\b(aws|gcp|azure|oci)-error\[|/@ais/|/%ob/') as is_any_mount
+    from culprit_cause
+), named as (
+    select u.failure_id, u.witness_rank, coalesce(nullif(regexp_extract(coalesce(u.endpoint, ''), '^(.*):', 1), ''), regexp_extract(u.asked_of, '://([^/:?]+)', 1)) as host, u.crash_text || ' ' || coalesce(u.crash_message, '') || ' ' || u.asked_of as words, coalesce(u.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') as is_service, u.crash_pattern in ('cloud_store_failed', 'tf_request_failed') or starts_with(u.crash_pattern, 'hf_') or regexp_matches(u.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error') or (starts_with(u.crash_pattern, 'tensorstore_') and contains(u.crash_text, 'gs://')) as is_other_store
+    from asked as u
     where u.crash_pattern is not null and not (u.crash_pattern in ('s3_ais_failed', 'sdk_backend_failed', 'sdk_download_failed') or (starts_with(u.crash_pattern, 'sdk_') and contains(u.crash_text, 'STATUS:')))
 ),
 foreigner as (
@@ -32,19 +36,17 @@ judged as (
             or (u.crash_class = 'data' and u.object is not null) as is_named,
         coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' or (u.crash_pattern is null and u.activity = 'storage_wait' and regexp_matches(coalesce(u.activity_text, ''), '(?i)STATUS:507|out of space|"method":"PUT"|\bPUT /|\b(writ(e|ing|ten)|sav(e|ing|ed)|upload(ing)?)\b')) as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
-        starts_with(u.crash_pattern, 'storage_') and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, u.crash_pattern <> 'sdk_download_failed' and regexp_matches(u.crash_text, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
-        coalesce(u.request_pattern = 'mountpoint_s3_failed', false) as is_mounted, u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
-    from culprit_cause as u
+        (starts_with(u.crash_pattern, 'storage_') or (u.crash_pattern = 'hdf5_fetch_failed' and not exists (from rank_request as q where q.failure_id = u.failure_id and q.rank <> u.witness_rank and q.node_id is not null and q.outcome in ('error', 'retry') and abs(q.from_ns - u.crash_ns) <= s.value * 1e9))) and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague, u.crash_pattern <> 'sdk_download_failed' and regexp_matches(u.crash_text || ' ' || u.asked_of, 'https?://[A-Za-z][\w.-]*(:\d+)?/') and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || u.asked_of, '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
+        coalesce(u.request_pattern = 'mountpoint_s3_failed' or u.is_any_mount, false) as is_mounted, coalesce(u.is_any_mount, false) as is_any_mount, u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
+    from asked as u
     join failure_case as f on f.failure_id = u.failure_id
-    join threshold as p on p.name = 'request_pending_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt and k.goes_to = 'path'
+    join threshold as p on p.name = 'request_pending_s' join threshold as s on s.name = 'same_cause_s' left join foreigner as x on x.failure_id = u.failure_id and x.witness_rank = u.witness_rank left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt and k.goes_to = 'path'
 )
 select
-    failure_id,
-    rank,
-    is_foreign,
+    failure_id, rank, is_foreign,
     case
         when is_foreign then 0.0
-        when crash_pattern is not null then case when is_own then 0.1 when is_elsewhere then 0.3 when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
+        when crash_pattern is not null then case when is_own then 0.1 when is_elsewhere or is_any_mount then 0.3 when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
         when activity in ('storage_wait', 'data_loading', 'worker_wait') then 1.0
         when activity = 'batch_preparation' then 0.9
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
@@ -54,8 +56,7 @@ select
     case
         when is_foreign then 0.0
         when is_own then 0.1 when is_elsewhere or is_mounted then 0.3 when is_stalled then 0.64 when is_storage_error and is_vague then 0.68
-        when is_storage_error then 0.8
-        when is_path_error then 0.6
+        when is_storage_error then 0.8 when is_path_error then 0.6
         when is_lack then 0.75
         when crash_pattern is not null then 0.1
         when activity = 'storage_wait' then 0.9
@@ -72,8 +73,7 @@ select
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.66
         else 0.2
     end as stale_weight,
-    crash_pattern is null and activity not in ('storage_wait') as is_silent,
-    crash_pattern is not null as has_error,
+    crash_pattern is null and activity not in ('storage_wait') as is_silent, crash_pattern is not null as has_error,
     is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
     coalesce(is_dropped, false) as is_dropped,
     is_write

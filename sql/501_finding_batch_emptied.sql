@@ -3,17 +3,19 @@
 -- reads: failure_lead, worker_event, ais_event, node_fault, fault_kind, threshold
 -- stored: yes
 -- empty without: failure_lead where crash_pattern in ('data_batch_empty', 'python_exception')
--- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it; so does one that counts what it leaves out and has a limit for it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where several were left out and a node of AIStore says in its own log, shortly before, that it could not read one of these very objects; where no log at hand tells why, nobody is.
+-- note: A loader that goes on after an error leaves the sample out; where it has to leave out a whole batch the program fails on that, and the refused reads stand right in front of it; so does one that counts what it leaves out and has a limit for it. Of such a limit speak words for a count next to those for samples that did not come, not for their length or form; where it prints a number, a few must have been left out in front of it. What the storage refused as not there was asked for in vain by the data itself and does not count. Storage is guilty where several were left out and a node of AIStore says in its own log, shortly before, that it could not read one of these very objects; where no log at hand tells why, nobody is.
 create or replace view finding_batch_emptied as
-with emptied as (
+with word as (
+    select '(too many|more than \d+|\d+ (consecutive|successive)) ([\w-]+ ){0,2}' as counting, '(samples|files|objects|items|cuts|utterances|images|records|shards|examples|clips|reads|loads)' as noun, '((could not|cannot) be (read|loaded|opened|fetched)|unread(able)?|skipped|left out|dropped|failed( to (be )?(read|load|open|fetch|download)(ed)?)?( in a row| in succession| *[(,.;!]|$))' as miss
+),
+emptied as (
     select f.*, f.crash_pattern <> 'data_batch_empty' as is_limit, p.value * 1e9 as slack_ns, q.value * 1e9 as reach_ns
     from failure_lead as f
     join threshold as p on p.name = 'felt_before_s'
-    join threshold as q on q.name = 'stall_reach_s'
+    join threshold as q on q.name = 'stall_reach_s' cross join word as w
     where f.culprit_rank is not null and (f.crash_pattern = 'data_batch_empty' or (f.crash_pattern = 'python_exception'
-        and regexp_matches(f.crash_message, '(?i)\b(not be (read|loaded|fetched|opened)|un(read|readable|loadable)|fail(ed|ures?|s)?|errors?|exceptions?|skip(ped|s)?|left out|dropped|lost|bad)\b')
-        and regexp_matches(f.crash_message, '(?i)\b(in a row|in succession|consecutive|successive|too many|limits?|tolerance|tolerated|exceed(s|ed|ing)?|more than|at most|max(imum)?)\b')
-        and regexp_matches(f.crash_message, '(?i)\b(samples?|files?|objects?|items?|reads?|cuts?|utterances?|images?|records?|shards?|examples?|loads?)\b')))
+        and regexp_matches(f.crash_message, '(?i)\b(' || w.counting || '((unread|unreadable|unloadable|failed|skipped|dropped|bad) ([\w-]+ )?' || w.noun || '|(read|load|fetch) (errors|failures))\b|(' || w.counting || w.noun || '|' || w.noun || ' in (a row|succession))\b[^:;]{0,40}\b' || w.miss || '|' || w.noun || '\b[^:;]{0,40}\b(failed|' || w.miss || ') ?in (a row|succession)|(skipped|dropped|left out|(failed|unable) to (read|load|open|fetch)|could not (read|load|open|fetch)) ([\w-]+ ){0,2}(' || w.counting || w.noun || '|' || w.noun || ' in (a row|succession))\b)')
+        and not regexp_matches(f.crash_message, '(?i)\b(lengths?|tokens?|tokeni[sz]\w*|sizes?|shapes?|dim(ension)?s?|durations?)\b')))
 ),
 dropped as (
     select f.failure_id, f.cluster, f.crash_ns - f.reach_ns as from_ns, f.crash_ns + f.slack_ns as until_ns, e.bucket, e.object, e.file_id, e.line_no
@@ -55,6 +57,6 @@ select
     ] || case when u.node_id is not null then [{'file_id': u.file_id, 'line_no': u.line_no, 'why': 'node ' || u.node_id || ' on one of them'}] else [] end as supports,
     [] as contradicts
 from emptied as f
-join counted as c on c.failure_id = f.failure_id
+join counted as c on c.failure_id = f.failure_id and (not f.is_limit or c.drop_count >= least(coalesce(try_cast(regexp_extract(f.crash_message, '\b\d+\b') as bigint), 1), 3))
 left join unread as u on u.failure_id = f.failure_id and c.drop_count > 1
 left join fault_kind as k on k.fault_kind = u.fault_kind
