@@ -22,6 +22,17 @@ unexplained as (
     select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
     from named_error
 ),
+refused as (
+    select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind, k.weight * c.certainty as score, (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
+    from failure_case as f
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join threshold as t on t.name = 'fault_slack_s'
+    join client_backoff as b on b.cluster = c.cluster and b.started_ns between f.stall_ns - t.value * 1e9 and f.stall_ns + t.value * 1e9 and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
+    join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt and regexp_matches(j.data_source, '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
+),
 every as (
     select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
     from link_by_chain
@@ -35,15 +46,8 @@ every as (
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     union all
-    select f.failure_id, u.witness_rank, b.node_id, 'backoff', null, n.fault_id, n.fault_kind, k.weight * c.certainty, (f.stall_ns - b.started_ns) / 1e9, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id), coalesce(u.activity_line_no, u.basis_line_no), true
-    from failure_case as f
-    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
-    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join threshold as t on t.name = 'fault_slack_s'
-    join client_backoff as b on b.cluster = c.cluster and abs(b.started_ns - f.stall_ns) <= t.value * 1e9 and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
-    join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
-    join fault_kind as k on k.fault_kind = n.fault_kind
-    join job as j on j.job_id = f.job_id and j.attempt = f.attempt and regexp_matches(j.data_source, '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
+    select failure_id, rank, node_id, 'backoff', null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
+    from refused
 )
 select
     t.failure_id,
