@@ -2,7 +2,8 @@
 
 Comes in: judged answers. Goes out: a confidence for each group of answers and step of scores, never falling within a
 group. Who accuses storage is right far more often than who leaves it open, and who acquits it is surer where the cause
-shows by itself (a card, a host, a scheduler, a mismatch, a place) than where only an error of the job's own does. Rules
+shows by itself (a card, a host, a scheduler, a mismatch, a place) than where only an error of the job's own does, and
+least where that error is about data: what is missing or unreadable may have been so in storage, without a word. Rules
 fare better on the incidents they were made on, so these count for a tenth, beside the answers of the held-back parts
 when nobody had seen them.
 """
@@ -29,10 +30,11 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (5, 6), 0.7: (79, 80), 0.8: (95, 96)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (139, 147)}),
-    Group("innocent", (), {0.0: (167, 199)}),
-    Group("undetermined", (), {0.0: (98, 183)}),
+    Group("guilty", (), {0.0: (6, 7), 0.7: (74, 75), 0.8: (94, 95)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (121, 132)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (36, 57)}),
+    Group("innocent", (), {0.0: (141, 158)}),
+    Group("undetermined", (), {0.0: (104, 193)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
