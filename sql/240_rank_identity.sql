@@ -2,7 +2,7 @@
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
 -- reads: worker_line, worker_file
 -- stored: yes
--- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null); worker_file where path_local_rank is not null or path_rank is not null
+-- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null or world_size is not null); worker_file where path_local_rank is not null or path_rank is not null
 -- note: pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
 create or replace view rank_identity as
 with line as (

@@ -2,7 +2,7 @@
 -- grain: one row a rank of a failed attempt and witness
 -- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
--- empty without: failed_attempt, rank_crash
+-- empty without: failed_attempt, rank_crash, stuck_collective
 -- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
 create or replace view rank_activity as
 with main as (

@@ -3,7 +3,7 @@
 -- reads: failure_lead, rank_request, node_witness, node, node_endpoint, ais_event, threshold
 -- stored: yes
 -- empty without: failure_lead
--- empty without: ais_event where severity in ('W', 'E')
+-- empty without: ais_event where severity in ('W', 'E') or pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error'); node_witness where effect = 'unknown_error'
 -- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
 create or replace view storage_remark as
 with reach as (

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from commands import Command
 from packing import LOG, written
-from scenes import FIXTURES, SHARED, Library, read_in
+from scenes import FIXTURES, Library, read_in
 from truths import failures_of
 
 from aiscorr import refresh
@@ -144,10 +144,9 @@ def test_a_view_without_rows_where_its_inputs_have_none(library: Library, tmp_pa
     told = [spec for spec in view_specs() if spec.empty_without]
     named = {spec.name: {source.name for group in spec.empty_without for source in group} for spec in told}
     assert len(told) > 45 and all(named[spec.name] <= set(spec.reads) and spec.is_stored for spec in told)
-    wrong, idle = [], []
+    wrong = []
     with duckdb.connect(str(copy)) as connection:
         for spec in told:
-            idle += [] if connection.execute(f"from {spec.name} limit 1").fetchall() else [spec.name]
             for group in spec.empty_without:
                 connection.execute("begin")
                 for source in group:
@@ -158,8 +157,6 @@ def test_a_view_without_rows_where_its_inputs_have_none(library: Library, tmp_pa
                 wrong += [spec.name] if connection.execute(f"from ({spec.select}) limit 1").fetchall() else []
                 connection.execute("rollback")
     assert not wrong, " ".join(wrong)
-    share = 5 if SHARED.is_dir() else 4
-    assert len(idle) * share < len(told), f"the incidents at hand do not show that these have rows at all: {idle}"
 
 
 def test_rows_of_a_view_that_is_not_stored_are_counted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
