@@ -27,6 +27,13 @@ kind = kinds_of("training", "seventeenth")
 PORT = 29500
 
 
+def banners(stage: Stage, at: int) -> None:
+    """The launchers of all hosts begin."""
+    for node in range(len(stage.job.job.hosts)):
+        for text in torchrun.omp_banner(stage.job.job, node, at):
+            stage.job.agent(at, node, text)
+
+
 @kind(hangs=False, trains=False, hosts=2)
 def driver_not_loaded_on_a_host(stage: Stage) -> Scenario:
     """A host has a new kernel and no driver for it: no device is found (NVIDIA/nccl#861, stanford_alpaca#258)."""
@@ -34,8 +41,11 @@ def driver_not_loaded_on_a_host(stage: Stage) -> Scenario:
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw = stage.job, stage.job.job, stage.draw.child("driver")
     node, site, is_rocm = own.node_of(stage.culprit), own.build["site"], own.torch.is_rocm
-    job.start()
-    at = stage.mark(job.begin + draw.span(100, 900), f"{own.hosts[node]} has no driver for its devices")
+    at = stage.mark(job.begin - seconds(1.3), f"{own.hosts[node]} has no driver for its devices")
+    banners(stage, at - seconds(4.1))
+    for rank in range(own.world):
+        if own.node_of(rank) != node:
+            job.greet(at - 90 * MS + rank * 170_000, rank)
     tool = "rocm-smi: ERROR:root:Driver not initialized (amdgpu not found in modules)"
     if not is_rocm:
         tool = (
@@ -91,9 +101,7 @@ def store_behind_a_firewall(stage: Stage) -> Scenario:
         own.hosts[0],
         own.build["site"],
     )
-    for node in range(len(own.hosts)):
-        for text in torchrun.omp_banner(own, node, at - seconds(4.4)):
-            job.agent(at - seconds(4.4), node, text)
+    banners(stage, at - seconds(4.4))
     spent, is_new = draw.pick((60, 300, 600)), own.torch.order >= 207
     waited = f"{spent * 1000}ms" if is_new else f"{spent}s"
     tried = f"The client socket has timed out after {waited} while trying to connect to ({master}, {PORT})."
@@ -110,6 +118,7 @@ def store_behind_a_firewall(stage: Stage) -> Scenario:
             said = (
                 f"TCP client failed to connect/validate to host {master}:{PORT} - timed out (try=1, timeout={waited})"
             )
+            stamp = cpp_stamp(then + MS, own.zone)
             job.agent(then + MS, node, f"[E{stamp} TCPStore.cpp:318] [c10d] {said}: {tried}")
         raised = sdk.Raised(frames, f"torch.distributed.DistNetworkError: {tried}")
         job.agent(then + 4 * MS, node, sdk.traceback(raised))

@@ -97,14 +97,13 @@ def message_body_cut_short(stage: Stage) -> Scenario:
     draw = stage.draw.child("message")
     stage.open()
     stage.mark(at - draw.span(2_000, 9_000), f"a disk of {victim.name} has errors")
-    disk, error = draw.whole(0, max(0, len(victim.mountpaths) - 1)), ""
     for other in readers(stage)[: draw.whole(0, 3)]:
         then, name = at - draw.span(400, 1_900), f"train/part-{draw.whole(0, 4095):05d}.arrow"
-        aispassages.cut_off_by_disk(cluster, victim, then, name, disk)
+        aispassages.cut_off_by_disk(cluster, victim, then, name, 0)
         said = f"{name}: ended too early, left out for this epoch"
         stage.job.note(then + draw.span(3, 40), other, said, "W", 66, "tables")
     name = f"train/part-{draw.whole(0, 4095):05d}.arrow"
-    error = aispassages.cut_off_by_disk(cluster, victim, at - 9 * MS, name, disk)
+    error = aispassages.cut_off_by_disk(cluster, victim, at - 9 * MS, name, 0)
     aistroubles.examined(cluster, victim, at - 4 * MS, error, draw.chance(0.4), draw)
     wanted = draw.whole(400 << 20, 1_100 << 20)
     frames = (

@@ -10,6 +10,7 @@ from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import loss_frames
+from benchmarks.accuracy.generate.faults.seventeenth_thosts import banners
 from benchmarks.accuracy.generate.faults.tenth_training import of_all
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -57,6 +58,7 @@ def override_of_an_unknown_key(stage: Stage) -> Scenario:
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw = stage.job, stage.job.job, stage.draw.child("override")
     at = stage.mark(job.begin - draw.span(200, 900), "a key is set that the configuration has not")
+    banners(stage, at - seconds(3.2))
     key, value = draw.pick((("trainer.max_step", 400_000), ("model.train_ds.num_worker", 12), ("exp.resume_from", 1)))
     module = f"{own.build['site']}/hydra/_internal"
     frames = (
@@ -86,6 +88,7 @@ def name_dropped_by_numpy(stage: Stage) -> Scenario:
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw, site = stage.job, stage.job.job, stage.draw.child("numpy"), stage.job.job.build["site"]
     at = stage.mark(job.begin - draw.span(200, 900), "a package asks NumPy for a name that it has not any more")
+    banners(stage, at - seconds(3.2))
     package, line, code, old, new = draw.pick(
         (
             ("musdb/audio_classes.py", 31, "SAMPLE = np.float_", "float_", "float64"),

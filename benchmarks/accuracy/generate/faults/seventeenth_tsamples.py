@@ -55,7 +55,7 @@ def labels_are_not_padded(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=70.0)
 def grey_picture_to_normalise(stage: Stage) -> Scenario:
-    """A picture has one channel, where three have a mean; a disk was lost before (torchvision docs, Normalize)."""
+    """A picture has one channel, where three have a mean; a disk was lost before (instagan#19, pytorch-beginner#31)."""
     stage.open()
     beside(stage, mountpath_before)
     unrest.unsettled(stage, (commotion.reads_recover, commotion.throttled_in_window, unrest.connects_repeated))
