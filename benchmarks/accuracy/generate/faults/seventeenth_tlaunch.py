@@ -23,7 +23,7 @@ kind = kinds_of("training", "seventeenth")
 
 @kind(hangs=False, trains=False, slurm=True)
 def memory_options_exclude_each_other(stage: Stage) -> Scenario:
-    """A step inherits one way to ask for memory and is given another: srun ends (snakemake-executor-plugin-slurm#75, recOrder#482)."""
+    """A step asks for memory in two ways: srun ends (snakemake-executor-plugin-slurm#75, recOrder#482)."""
     beside(stage, tenth_unrest.disk_found_well_early)
     unrest.unsettled(stage, unrest.EARLY)
     job, draw = stage.job, stage.draw.child("memory options")
@@ -35,7 +35,7 @@ def memory_options_exclude_each_other(stage: Stage) -> Scenario:
     return stage.close("The job was submitted out of a session on a login node.", (made,), until=job.ended_at)
 
 
-@kind(hangs=False, trains=False, hosts=2)
+@kind(hangs=False, trains=False, hosts=2, slurm=True)
 def container_without_device_runtime(stage: Stage) -> Scenario:
     """Docker on one host knows nothing of devices: no container is made (NVIDIA/nvidia-docker#1352)."""
     beside(stage, tenth_unrest.tenant_tokens_refused_early)
@@ -112,7 +112,17 @@ def spawned_before_bootstrapped(stage: Stage) -> Scenario:
         sdk.Frame(f"{PYTHON}/multiprocessing/spawn.py", 164, "get_preparation_data", "_check_not_importing_main()"),
         sdk.Frame(f"{PYTHON}/multiprocessing/spawn.py", 140, "_check_not_importing_main", "raise RuntimeError('''"),
     )
-    over = each_raises(stage, at, f"RuntimeError: {SAFE}", frames)
+    child = sdk.traceback(sdk.Raised(frames, f"RuntimeError: {SAFE}"))
+    for rank in range(own.world) if own.world <= ALL_SPEAK else range(0, own.world, own.ranks_per_node):
+        job.say(at - draw.span(300, 900), rank, child)
+    module = f"{own.build['site']}/torch/utils/data/dataloader.py"
+    callers = (
+        sdk.Frame(own.script, 188, "<module>", "for step, batch in enumerate(loader):"),
+        sdk.Frame(module, 1327, "_next_data", "idx, data = self._get_data()"),
+        sdk.Frame(module, 1146, "_try_get_data", "raise RuntimeError("),
+    )
+    pids = ", ".join(str(draw.whole(20_000, 90_000)) for _ in range(4))
+    over = each_raises(stage, at, f"RuntimeError: DataLoader worker (pid(s) {pids}) exited unexpectedly", callers)
     made = of_all(stage.innocent("software"))
     return stage.close("Processes were forked until the last release.", (made,), until=over)
 
@@ -142,7 +152,7 @@ def tokenizer_has_no_padding(stage: Stage) -> Scenario:
     return stage.close("Another model is the first of the family that has none.", (made,), until=over)
 
 
-@kind(words_only=True, lead_s=80.0)
+@kind(lead_s=80.0)
 def batch_skipped_by_one_rank(stage: Stage) -> Scenario:
     """One rank leaves out a batch whose loss is no number, and comes to no collective (Lightning#5243, #4956)."""
     stage.open()
