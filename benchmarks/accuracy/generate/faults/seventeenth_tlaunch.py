@@ -128,6 +128,38 @@ def spawned_before_bootstrapped(stage: Stage) -> Scenario:
 
 
 @kind(hangs=False, trains=False)
+def states_of_another_world_size(stage: Stage) -> Scenario:
+    """A job goes on with another number of devices, ZeRO's states are for the old one (DeepSpeed#2898, #6441)."""
+    beside(stage, tenth_unrest.tenant_tokens_refused_early)
+    unrest.unsettled(stage, unrest.EARLY)
+    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("world size"), stage.job.job.build["site"]
+    job.start()
+    before, saved = draw.pick((own.world * 2, own.world // 2)), draw.whole(20, 400) * 500
+    place = f"s3://checkpoints/{own.task}/global_step{saved}"
+    job.note(job.begin + 1_600 * MS, 0, f"going on from {place}, saved by {before} ranks", line=104)
+    at = stage.mark(job.begin + draw.span(6_900, 19_000), "states of an optimizer are cut for another number of ranks")
+    for _ in range(own.world):
+        node, spent = stage.cluster.target(draw.whole(0, 99)), draw.span(900, 3_900)
+        stage.cluster.count(
+            node, at - draw.span(90, 900), get_n=1, get_ns_total=spent, get_size=draw.whole(300, 900) << 20
+        )
+    module = f"{site}/deepspeed/runtime/engine.py"
+    frames = (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 171, "main", "start_step = load_checkpoint(engine, options)", True),
+        sdk.Frame(module, 2780, "load_checkpoint", "success = self._load_zero_checkpoint(load_dir, tag,"),
+        sdk.Frame(
+            module, 2950, "_load_zero_checkpoint", 'raise ZeRORuntimeException("The checkpoint being loaded used"'
+        ),
+    )
+    text = "deepspeed.runtime.zero.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of "
+    text += f"{before} but the current world size is {own.world}. Automatic adjustment of ZeRO's optimizer state "
+    over = each_raises(stage, at, f"{text}partitioning with a new world size is not currently supported.", frames)
+    made = of_all(stage.innocent("software", also=("data",)))
+    return stage.close("The partition has other hosts since Monday.", (made,), until=over)
+
+
+@kind(hangs=False, trains=False)
 def tokenizer_has_no_padding(stage: Stage) -> Scenario:
     """A tokenizer has no token to pad with, and the first batch needs one (trl#466, FastChat#718)."""
     beside(stage, tenth_unrest.tenant_tokens_refused_early)

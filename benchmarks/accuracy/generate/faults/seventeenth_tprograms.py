@@ -174,7 +174,8 @@ def optimizer_fills_the_devices(stage: Stage) -> Scenario:
         sdk.Frame(f"{site}/torch/optim/adamw.py", 166, "_init_group", 'state["exp_avg_sq"] = torch.zeros_like('),
     )
     error = "torch.OutOfMemoryError" if own.torch.order >= 205 else "torch.cuda.OutOfMemoryError"
-    advice = f"PYTORCH_{library}_ALLOC_CONF=expandable_segments:True"
+    setting = "PYTORCH_ALLOC_CONF" if own.torch.order >= 210 else f"PYTORCH_{library}_ALLOC_CONF"
+    advice = f"{setting}=expandable_segments:True"
     last = at
     for rank in range(own.world) if own.world <= ALL_SPEAK else range(0, own.world, own.ranks_per_node):
         free, spare = draw.between(0.05, 0.18), draw.between(0.1, 0.9)
