@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults.guests import (
     array_cut,
     dali_failed,
@@ -138,6 +140,7 @@ def steps_lengthen_without_a_word(stage: Stage) -> Scenario:
     quiet.sends_late(cluster, victim, began, over + seconds(15), draw)
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "network", "infrastructure"))
+    made = replace(made, culprit_ranks=None)
     return stage.close("Somebody sees the curve of steps an hour, and takes the job away.", (made,))
 
 

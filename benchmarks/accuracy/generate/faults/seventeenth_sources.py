@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults.callers import loader_timed_out
 from benchmarks.accuracy.generate.faults.guests import httpx_late, leaves, smart_open_failed
 from benchmarks.accuracy.generate.faults.requests import refused_get
@@ -130,7 +132,8 @@ def first_epoch_outlasts_httpx(stage: Stage) -> Scenario:
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, over = stage.draw.child("first epoch"), stage.at + seconds(20.01)
     stage.open()
-    began = stage.mark(stage.job.begin + SEC, "all is read for the first time, and the source is slow")
+    began = stage.mark(at - draw.span(29_000, 44_000), "what is read for the first time comes slowly")
+    aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 1.5, 60, 500, draw.child("before"))
     aisobjects.cold_gets(cluster, began, over + seconds(20), 0.8, 4_000, 19_000, draw.child("cold"))
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 6)]):
         then = at - seconds(24) + seconds(6.3 * turn) + draw.span(1, 4_000)
@@ -159,6 +162,7 @@ def what_was_evicted_is_read_again(stage: Stage) -> Scenario:
         then += draw.span(8_000, 21_000)
     cancelled_by_hand(stage, over + draw.span(900, 6_000))
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "network"))
+    made = replace(made, culprit_ranks=None)
     return stage.close("Two of its mountpaths were taken for something else, and are to come back.", (made,))
 
 

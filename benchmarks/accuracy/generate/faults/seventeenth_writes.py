@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.patrons import checkpoint_gone
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -31,7 +30,8 @@ def checkpoint_creeps_onto_a_disk(stage: Stage) -> Scenario:
     then, sent = at + draw.span(7_000, 10_500), 0.0
     while then < over - SEC:
         sent += draw.between(0.01, 0.06)
-        reader_note(stage, then, 0, f"{sent:.2f} of {size}.0 GiB of {where} sent after {(then - at) / SEC:.0f} s")
+        said = f"{sent:.2f} of {size}.0 GiB of {where} sent after {(then - at) / SEC:.0f} s"
+        stage.job.note(then, 0, said, line=118)
         then += draw.span(9_900, 10_200)
     stage.hang(at + 300 * MS, 0)
     return stage.close(
