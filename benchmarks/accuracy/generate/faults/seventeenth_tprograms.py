@@ -178,7 +178,7 @@ def optimizer_fills_the_devices(stage: Stage) -> Scenario:
     advice = f"{setting}=expandable_segments:True"
     last = at
     for rank in range(own.world) if own.world <= ALL_SPEAK else range(0, own.world, own.ranks_per_node):
-        free, spare = draw.between(0.05, 0.18), draw.between(0.1, 0.9)
+        free, spare = draw.between(0.05, 0.18), draw.between(0.02, 0.15)
         text = f"{error}: {library} out of memory. Tried to allocate {size}. GPU {own.local_rank(rank)} has a total "
         text += (
             f"capacity of {whole:.2f} GiB of which {free * 1024:.2f} MiB is free. Including non-PyTorch memory, this "
