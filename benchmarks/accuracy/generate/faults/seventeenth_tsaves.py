@@ -22,7 +22,7 @@ kind = kinds_of("storage", "seventeenth")
 
 @kind(hangs=False, trains=False, uptime=True, without=DISKS)
 def weights_not_streamed(stage: Stage) -> Scenario:
-    """A sector below a file of weights is not read: and streaming ends (runai-model-streamer#46, #55)."""
+    """A sector below a file of weights is not read, and streaming ends (runai-model-streamer#46, #55)."""
     cluster, victim, rank, job = stage.cluster, stage.victim, stage.culprit, stage.job
     draw, own, site = stage.draw.child("streamed"), stage.job.job, stage.job.job.build["site"]
     job.start()
