@@ -144,7 +144,6 @@ def entries_gone_in_maintenance(stage: Stage) -> Scenario:
     stage.open()
     ended = stage.mark(at - draw.span(6_000, 24_000), f"{victim.name} is shut down for maintenance")
     faults.terminate(cluster, victim, ended)
-    cluster.start_batches(ended + seconds(2.6), stage.other_target(victim))
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 5)]):
         then = ended + seconds(3) + int((at - ended - seconds(3)) * draw.between(0, 0.9))
         lost, node = draw.whole(1, 6), stage.other_target(victim, turn)
