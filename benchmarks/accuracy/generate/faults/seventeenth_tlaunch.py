@@ -199,3 +199,28 @@ def batch_skipped_by_one_rank(stage: Stage) -> Scenario:
         "It went well on one device, where nobody waits.",
         (stage.innocent("rank_hang", rank, also=("software", "collective_mismatch", "data")),),
     )
+
+
+@kind(hangs=False, trains=False, torch_order=203)
+def driver_older_than_the_build(stage: Stage) -> Scenario:
+    """A new image has a CUDA that the drivers of all hosts are too old for (ai4d-iasc/trixie#9, SeqNet#36)."""
+    beside(stage, tenth_unrest.disk_found_well_early)
+    unrest.unsettled(stage, unrest.EARLY)
+    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("too old"), stage.job.job.build["site"]
+    at = stage.mark(job.begin - draw.span(200, 900), "drivers are older than what the build of PyTorch needs")
+    banners(stage, at - seconds(3.2))
+    found = draw.pick((11040, 11060, 11080)) if own.torch.order < 212 else draw.pick((12020, 12040, 12060))
+    frames = (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 154, "main", "torch.cuda.set_device(local_rank)", True),
+        sdk.Frame(f"{site}/torch/cuda/__init__.py", 529, "set_device", "torch._C._cuda_setDevice(device)"),
+        sdk.Frame(f"{site}/torch/cuda/__init__.py", 372, "_lazy_init", "torch._C._cuda_init()"),
+    )
+    text = f"RuntimeError: The NVIDIA driver on your system is too old (found version {found}). Please update your GPU "
+    text += (
+        "driver by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx "
+    )
+    text += "Alternatively, go to: https://pytorch.org to install a PyTorch version that has been compiled with your "
+    over = each_raises(stage, at, f"{text}version of the CUDA driver.", frames)
+    made = of_all(stage.innocent("software", also=("infrastructure", "gpu")))
+    return stage.close("Drivers are updated in spring, images every week.", (made,), until=over)
