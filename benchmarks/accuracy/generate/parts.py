@@ -31,7 +31,7 @@ class Part:
             name
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
-                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv"),
+                *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
             )
             if name in self.styles
         )
@@ -69,6 +69,8 @@ _FIFTEENTH_AIS = ("3.31.rc2", "4.4.rc4", "4.8.rc4", "5.2.rc4")
 _FIFTEENTH_TORCH = ("2.4-rocm", "2.7-glog", "2.10-rocm", "2.13-conda")
 _SIXTEENTH_AIS = ("3.31.rc3", "4.1.rc5", "4.7.rc4", "5.0.rc5")
 _SIXTEENTH_TORCH = ("2.2-glog", "2.3-rocm", "2.8-conda", "2.15-glog")
+_SEVENTEENTH_AIS = ("3.31.rc1", "4.2.rc5", "4.9.rc4", "5.1.rc4")
+_SEVENTEENTH_TORCH = ("2.2-rocm", "2.7-spack", "2.12-nix", "2.15-ngc")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -86,6 +88,7 @@ _HELD_AIS = (
     *_FOURTEENTH_AIS,
     *_FIFTEENTH_AIS,
     *_SIXTEENTH_AIS,
+    *_SEVENTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -96,6 +99,7 @@ _HELD_TORCH = (
     *_FOURTEENTH_TORCH,
     *_FIFTEENTH_TORCH,
     *_SIXTEENTH_TORCH,
+    *_SEVENTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -168,6 +172,14 @@ PARTS: dict[str, Part] = {
         _SIXTEENTH_AIS,
         _SIXTEENTH_TORCH,
         ("nanotron", "mmcv", "slowfast"),
+    ),
+    "seventeenth": Part(
+        "held back as the seventeenth",
+        ("seventeenth",),
+        0.8,
+        _SEVENTEENTH_AIS,
+        _SEVENTEENTH_TORCH,
+        ("sockeye", "basicsr", "openpcdet"),
     ),
 }
 

@@ -63,6 +63,9 @@ NAMELESS = (
     "internevo",
     "mmcv",
     "slowfast",
+    "sockeye",
+    "basicsr",
+    "openpcdet",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
