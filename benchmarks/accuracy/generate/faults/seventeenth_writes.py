@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.patrons import checkpoint_gone
+from benchmarks.accuracy.generate.faults.outlets import ALL_SPEAK
+from benchmarks.accuracy.generate.faults.patrons import checkpoint_gone, each_raises
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS
 from fixtures.generator import aislosses as losses
 from fixtures.generator import aismishaps as mishaps
+from fixtures.generator import aisquiet as quiet
+from fixtures.generator import sdk
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
@@ -59,4 +62,35 @@ def checkpoint_lost_to_a_power_cut(stage: Stage) -> Scenario:
         "A fuse blew in the evening, and what was not on the disks by then was gone: the job had been told otherwise.",
         (replace(made, culprit_ranks=tuple(range(0, own.world, own.ranks_per_node))),),
         until=ended,
+    )
+
+
+@kind(reads=True, trains=False, hangs=False, uptime=True, without=(*RESTARTS, *DISKS))
+def weights_were_on_a_disk_of_last_night(stage: Stage) -> Scenario:
+    """A disk was disabled in the night, and a run begins with weights of it (smart_open docs; aistore docs/fshc)."""
+    cluster, victim, job = stage.cluster, stage.victim, stage.job
+    draw, own, site = stage.draw.child("last night"), stage.job.job, stage.job.job.build["site"]
+    job.start()
+    at = job.begin + draw.span(1_900, 5_600)
+    began = quiet.lost_a_disk_before(cluster, victim, at + seconds(30), draw)
+    stage.mark(began, f"a mountpath of {victim.name} is gone since the night")
+    name = f"models/{own.task}/base.safetensors"
+    job.note(at - 400 * MS, 0, f"initial weights: s3://{stage.bucket}/{name}", line=58)
+    text = f"{victim.name}: ais://{stage.bucket}/{name} does not exist"
+    for turn in range(own.world if own.world <= ALL_SPEAK else len(own.hosts)):
+        mishaps.s3_get_failed(cluster, victim, at + turn * 3 * MS - 4 * MS, name, text, "")
+    frames = (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 168, "main", "model = build_model(args)", True),
+        sdk.Frame(own.script, 59, "build_model", 'weights = smart_open.open(uri, "rb").read()', True),
+        sdk.Frame(f"{site}/smart_open/s3.py", 363, "_get", "raise wrapped_error from error"),
+    )
+    told = f"An error occurred (NoSuchKey) when calling the GetObject operation: {text}"
+    where = f"unable to access bucket: {stage.bucket!r} key: {name!r} version: None error: {told}"
+    ended = each_raises(stage, at, f"OSError: {where}", frames)
+    made = stage.guilty("storage_io", victim, also=("data", "infrastructure"))
+    return stage.close(
+        "The alert was sent to somebody on holiday, and yesterday's runs had read their weights before.",
+        (replace(made, culprit_ranks=None),),
+        until=max(ended, at + seconds(75)),
     )
