@@ -8,7 +8,7 @@ create or replace view slow_source as
 with growth as (
     select cluster, node_id, counter, delta, previous_ns, utc_ns, file_id, line_no
     from counter_delta
-    where regexp_matches(counter, '^(\w+\.)?get\.(n|ns\.total)$') and delta > 0 and node_role = 'target'
+    where (ends_with(counter, 'get.n') or ends_with(counter, 'get.ns.total')) and regexp_matches(counter, '^(\w+\.)?get\.(n|ns\.total)$') and delta > 0 and node_role = 'target'
 ),
 grown as (
     select

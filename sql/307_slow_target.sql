@@ -16,7 +16,7 @@ with rate as (
         took_ns / read_count as mean_ns, took_ns / byte_count as pace
     from counter_delta as d
     join (select distinct cluster from long_read) as c on c.cluster = d.cluster
-    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$')) and not starts_with(d.counter, 'err.')
+    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or ((ends_with(d.counter, '.get.n') or ends_with(d.counter, '.get.ns.total')) and regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$'))) and not starts_with(d.counter, 'err.')
     group by d.cluster, d.node_id, d.utc_ns, d.file_id, d.line_no
     having read_count > 0 and took_ns > 0 and byte_count > 0
 ),
