@@ -3,6 +3,7 @@
 -- reads: failure_signal, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
+-- empty without: failure_signal where signal in ('crash', 'killed')
 -- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (

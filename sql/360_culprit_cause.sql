@@ -3,6 +3,7 @@
 -- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity, rank_request, threshold
 -- stored: yes
 -- empty without: failure_case
+-- empty without: culprit, rank_crash, unplaced_crash
 -- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself, and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (

@@ -2,6 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, worker_event, node_fault, fault_kind, threshold
 -- stored: yes
+-- empty without: failure_lead where activity = 'epoch_end' and crash_pattern is null
 -- note: A loader that goes on after an error (warn_and_continue) leaves out what it could not read; where an epoch is as long as a rank's own shards, the rank that lost most ends it first, long after the node is back. The shards must have failed by their connection while a node was gone, and nowhere as many of them as where the rank writes: who lost none, as many as others, or a shard that is broken, had fewer from the start; of one log for all ranks only lines of the rank itself tell.
 create or replace view finding_shards_lost as
 with ended as (

@@ -3,6 +3,7 @@
 -- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
+-- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
 create or replace view storage_advice as
 with lead as (
     select l.*, r.storage_verdict, r.failure_kind, r.node_id as told_node_id
