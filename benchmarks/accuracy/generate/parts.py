@@ -32,6 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
+                "fairchem",
             )
             if name in self.styles
         )
@@ -71,6 +72,8 @@ _SIXTEENTH_AIS = ("3.31.rc3", "4.1.rc5", "4.7.rc4", "5.0.rc5")
 _SIXTEENTH_TORCH = ("2.2-glog", "2.3-rocm", "2.8-conda", "2.15-glog")
 _SEVENTEENTH_AIS = ("3.31.rc1", "4.2.rc5", "4.9.rc4", "5.1.rc4")
 _SEVENTEENTH_TORCH = ("2.2-rocm", "2.7-spack", "2.12-nix", "2.15-ngc")
+_EIGHTEENTH_AIS = ("4.0.rc5", "4.5.rc4", "5.0.rc6", "5.3.rc4")
+_EIGHTEENTH_TORCH = ("2.1-rocm", "2.6-spack", "2.9-nix", "2.13-spack")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -89,6 +92,7 @@ _HELD_AIS = (
     *_FIFTEENTH_AIS,
     *_SIXTEENTH_AIS,
     *_SEVENTEENTH_AIS,
+    *_EIGHTEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -100,6 +104,7 @@ _HELD_TORCH = (
     *_FIFTEENTH_TORCH,
     *_SIXTEENTH_TORCH,
     *_SEVENTEENTH_TORCH,
+    *_EIGHTEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -180,6 +185,14 @@ PARTS: dict[str, Part] = {
         _SEVENTEENTH_AIS,
         _SEVENTEENTH_TORCH,
         ("sockeye", "basicsr", "openpcdet"),
+    ),
+    "eighteenth": Part(
+        "held back as the eighteenth",
+        ("eighteenth",),
+        0.8,
+        _EIGHTEENTH_AIS,
+        _EIGHTEENTH_TORCH,
+        ("nanogpt", "fairchem", "cosmos"),
     ),
 }
 

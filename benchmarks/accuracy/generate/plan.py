@@ -66,6 +66,8 @@ NAMELESS = (
     "sockeye",
     "basicsr",
     "openpcdet",
+    "nanogpt",
+    "fairchem",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
