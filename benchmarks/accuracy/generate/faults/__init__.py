@@ -1,6 +1,11 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    eighteenth_tdevices,
+    eighteenth_thosts,
+    eighteenth_tlaunch,
+    eighteenth_tloaders,
+    eighteenth_tprograms,
     eighth_losses,
     eighth_samples,
     eighth_stalls,
@@ -129,6 +134,11 @@ from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "eighteenth_tdevices",
+    "eighteenth_thosts",
+    "eighteenth_tlaunch",
+    "eighteenth_tloaders",
+    "eighteenth_tprograms",
     "eighth_losses",
     "eighth_samples",
     "eighth_stalls",
