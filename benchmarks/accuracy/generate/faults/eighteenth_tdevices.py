@@ -29,6 +29,23 @@ kind = kinds_of("training", "eighteenth")
 EVENT = {201: 93, 206: 110, 209: 153, 212: 137}
 
 
+def backward_frames(stage: Stage) -> tuple[sdk.Frame, ...]:
+    """From the script's main to the engine of autograd, which was called from another file before 2.3."""
+    site, order = stage.job.job.build["site"], stage.job.job.torch.order
+    frames = (
+        *loss_frames(stage, "scaler.scale(loss).backward()"),
+        sdk.Frame(f"{site}/torch/_tensor.py", 522, "backward", "torch.autograd.backward("),
+    )
+    code = "return Variable._execution_engine.run_backward("
+    if order < 203:
+        return (*frames, sdk.Frame(f"{site}/torch/autograd/__init__.py", 251, "backward", code.removeprefix("return ")))
+    return (
+        *frames,
+        sdk.Frame(f"{site}/torch/autograd/__init__.py", 347, "backward", "_engine_run_backward("),
+        sdk.Frame(f"{site}/torch/autograd/graph.py", 825, "_engine_run_backward", code),
+    )
+
+
 @kind(lead_s=70.0)
 def device_gone_without_xid(stage: Stage) -> Scenario:
     """A device is off its bus, which a newer driver tells on three lines without an Xid (leptonai/gpud PR 1209).
@@ -44,7 +61,12 @@ def device_gone_without_xid(stage: Stage) -> Scenario:
     stage.mark(at, f"the device of rank {rank} is off its bus")
     if own.torch.is_rocm:
         watched(stage, at + 3 * MS, node, f"kernel: amdgpu 0000:{bus}.0: amdgpu: device lost from bus!")
-        watched(stage, at + 900 * MS, node, f"kernel: amdgpu 0000:{bus}.0: amdgpu: SMU: response:0xFFFFFFFF for index:")
+        watched(
+            stage,
+            at + 900 * MS,
+            node,
+            f"kernel: amdgpu 0000:{bus}.0: amdgpu: SMU: response:0xFFFFFFFF for index:18 param:0x5",
+        )
     else:
         watched(stage, at + 3 * MS, node, f"kernel: NVRM: The NVIDIA GPU 0000:{bus}.0")
         watched(stage, at + 3 * MS, node, "kernel: NVRM: (PCI ID: 10de:2330) installed in this system has")
@@ -135,7 +157,7 @@ def memory_full_on_the_longest_batch(stage: Stage) -> Scenario:
     beside(stage, commotion.restart_survived)
     unrest.unsettled(stage, (unrest.entries_missing, commotion.throttled_in_window))
     job, own, rank, at = stage.job, stage.job.job, stage.culprit, stage.at
-    draw, site, order = stage.draw.child("longest"), stage.job.job.build["site"], stage.job.job.torch.order
+    draw, order = stage.draw.child("longest"), stage.job.job.torch.order
     stage.mark(at, f"the device of rank {rank} has no room for a batch")
     reader_note(stage, at - 260 * MS, rank, f"batch of {draw.whole(24, 48)} cuts, longest {draw.between(31, 44):.1f} s")
     name = "torch.OutOfMemoryError" if order >= 205 else "torch.cuda.OutOfMemoryError"
@@ -147,12 +169,7 @@ def memory_full_on_the_longest_batch(stage: Stage) -> Scenario:
     text += "by PyTorch but unallocated. If reserved but unallocated memory is large try setting max_split_size_mb to "
     library = "HIP" if own.torch.is_rocm else "CUDA"
     text += f"avoid fragmentation.  See documentation for Memory Management and PYTORCH_{library}_ALLOC_CONF"
-    frames = (
-        *loss_frames(stage, "scaler.scale(loss).backward()"),
-        sdk.Frame(f"{site}/torch/_tensor.py", 522, "backward", "torch.autograd.backward("),
-        sdk.Frame(f"{site}/torch/autograd/__init__.py", 266, "backward", "Variable._execution_engine.run_backward("),
-    )
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(backward_frames(stage), text)))
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     return stage.close(

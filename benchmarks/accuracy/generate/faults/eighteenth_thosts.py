@@ -80,7 +80,7 @@ def lustre_waits_for_its_recovery(stage: Stage) -> Scenario:
     server, serial = f"scratch-OST{draw.whole(0, 63):04x}", f"{_server_address(draw)}@o2ib"
     path = f"/lustre/scratch/{own.task}/step_{stage.step:07d}/model.pt"
     stage.mark(at, f"{server} of Lustre fails over while rank 0 writes")
-    reader_note(stage, at - 400 * MS, 0, f"saving {path}, {draw.whole(4, 70)} GiB, the others wait in a barrier")
+    reader_note(stage, at - 400 * MS, 0, f"saving {path}, {draw.whole(4, 70)} GiB")
     lost = f"{server}-osc-ffff{draw.token(12, HEX)}: Connection to {server} (at {serial}) was lost; in progress "
     watched(
         stage,
@@ -150,10 +150,10 @@ def resolver_of_a_host_fails(stage: Stage) -> Scenario:
     server = f"10.0.0.{draw.whole(2, 9)}"
     said = f"systemd-resolved[{draw.whole(700, 1_900)}]: Using degraded feature set UDP instead of UDP+EDNS0 for DNS "
     watched(stage, began, node, f"{said}server {server}.")
-    time = (
-        f"systemd-timesyncd[{draw.whole(700, 1_900)}]: Timed out waiting for reply from {server}:53 (ntp.corp.example)."
-    )
-    watched(stage, began + draw.span(1_900, 3_900), node, time)
+    lost = "dial tcp: lookup metrics.corp.example on 127.0.0.53:53: read udp 127.0.0.1:"
+    lost += f"{draw.whole(32_800, 60_900)}->127.0.0.53:53: i/o timeout"
+    post = 'Error writing to outputs.influxdb_v2: Post "http://metrics.corp.example:8086/api/v2/write"'
+    watched(stage, began + draw.span(1_900, 3_900), node, f"telegraf: E! [agent] {post}: {lost}")
     watched(stage, began + draw.span(9_000, 15_000), node, "sssd[be[corp.example]]: Backend is offline")
 
     def asked(rank: int) -> str:
@@ -207,20 +207,23 @@ def host_reads_through_a_slow_link(stage: Stage) -> Scenario:
     own, at, draw, over = stage.job.job, stage.at, stage.draw.child("slow link"), over_at(stage)
     node = own.node_of(stage.culprit)
     absent = sorted(one for one in (stage.culprit, *readers(stage)) if own.node_of(one) == node)
-    card = f"ens{draw.whole(1, 6)}f0"
+    card, bus = f"ens{draw.whole(1, 6)}f0", f"0000:{draw.whole(1, 9)}a:00.0"
     began = stage.mark(at - draw.span(900, 4_000), f"{card} of {own.hosts[node]} comes back with 1 Gb/s")
-    watched(stage, began - 900 * MS, node, f"kernel: ice 0000:{draw.whole(1, 9)}a:00.0 {card}: NIC Link is Down")
+    watched(stage, began - 900 * MS, node, f"kernel: ice {bus} {card}: NIC Link is Down")
     up = "NIC Link is up 1 Gbps Full Duplex, Requested FEC: None, Negotiated FEC: None, Autoneg Advertised: On"
-    watched(stage, began, node, f"kernel: ice 0000:{draw.whole(1, 9)}a:00.0 {card}: {up}")
-    rate = 111.0 / len(absent)
-    for one in absent:
-        then, size = at + draw.span(14_000, 24_000), int(rate * own.timeout_s * draw.between(1.6, 2.9))
-        where = stage.cluster.target(draw.whole(0, 99)).url(0)
-        shard = f"{where}/v1/objects/{stage.bucket}/shards/train-{draw.whole(0, 4095):06d}.tar"
+    watched(stage, began, node, f"kernel: ice {bus} {card}: {up}")
+    rate, many = 111.0 / len(absent), draw.whole(16, 64)
+    size = int(rate * own.timeout_s * draw.between(1.6, 2.9))
+    for one in [*absent, *[one for one in readers(stage) if one not in absent][:6]]:
+        is_near = one in absent
+        then = at + (draw.span(14_000, 24_000) if is_near else draw.span(4_000, 11_000))
         while then < over - SEC:
             spent = (then - at) / SEC
-            reader_note(stage, then, one, f"{shard}: {int(rate * spent)} of {size} MiB after {spent:.0f} s")
-            then += draw.span(17_000, 31_000)
+            done = f"{int(rate * spent)} of {size}" if is_near else f"{size} of {size}"
+            where = f"{stage.cluster.target(draw.whole(0, 99)).url(0)}/v1/objects/{stage.bucket}/shards"
+            shard = f"{where}/train-{draw.whole(0, 4095):06d}.tar"
+            reader_note(stage, then, one, f"staging {many} shards: {done} MiB after {spent:.0f} s, last {shard}")
+            then = then + draw.span(17_000, 31_000) if is_near else over
     stage.hang(at + 60 * MS, *absent)
     made = replace(
         stage.innocent("network", also=("infrastructure", "data_loading_stall")), culprit_ranks=tuple(absent)

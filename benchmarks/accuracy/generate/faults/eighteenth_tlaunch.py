@@ -93,12 +93,18 @@ def host_comes_too_late(stage: Stage) -> Scenario:
     at = stage.mark(job.begin, f"{own.hosts[late]} still pulls its image")
     banner_at, joined = at - seconds(4.2), at + seconds(draw.between(611, 700))
     image = f"registry.corp.example/train/{own.task.replace('_', '-')}:{draw.whole(10, 99)}"
-    watched(stage, at - draw.span(3_000, 9_000), late, f'kubelet: "Pulling image" image="{image}"')
+    begins, ends = f"pyxis: importing docker image: {image}", f"pyxis: imported docker image: {image}"
+    if own.layout not in ("slurm", "srun-l"):
+        begins, ends = (
+            f'kubelet: "Pulling image" image="{image}"',
+            f'kubelet: "Successfully pulled image" image="{image}"',
+        )
+    watched(stage, at - draw.span(3_000, 9_000), late, begins)
     for host in range(len(own.hosts)):
         begun = joined if host == late else banner_at
         for text in torchrun.omp_banner(own, host, begun):
             job.agent(begun, host, text)
-    watched(stage, joined - draw.span(2_000, 5_000), late, f'kubelet: "Successfully pulled image" image="{image}"')
+    watched(stage, joined - draw.span(2_000, 5_000), late, ends)
     module = f"{own.build['site']}/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"
     agent = (
         sdk.Frame(f"{own.build['bin']}/torchrun", 8, "<module>", "sys.exit(main())"),

@@ -12,7 +12,7 @@ from benchmarks.accuracy.generate.faults import eighteenth_tunrest as own_unrest
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
-from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
+from benchmarks.accuracy.generate.faults.eighth_stacks import main_thread, py_spy
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.script import loss_frames
@@ -36,6 +36,30 @@ def _sent(stage: Stage, at: int, size: int, spent: int) -> None:
     stage.cluster.count(node, at, get_n=1, get_ns_total=spent, get_size=size)
 
 
+def _forked(stage: Stage, after: float, pid: int, innermost: str) -> None:
+    """A watcher takes the stack of a loader process that was forked: below its own frames stand those of the rank."""
+    own, rank = stage.job.job, stage.culprit
+    script = own.script.rsplit("/", 1)[-1]
+    rows = [
+        f"hang-watcher: py-spy dump --pid {pid}, a child of {own.rank_pids[rank]} (rank {rank})",
+        f"Process {pid}: {own.build['python']} -u {own.script}",
+        f"Python v3.11.9 ({own.build['bin']}/python3.11)",
+        "",
+        f'Thread {pid} (idle): "MainThread"',
+        f"    {innermost}",
+        "    __getitem__ (pictures.py:41)",
+        "    fetch (torch/utils/data/_utils/fetch.py:52)",
+        "    _worker_loop (torch/utils/data/_utils/worker.py:349)",
+        "    run (multiprocessing/process.py:108)",
+        "    _bootstrap (multiprocessing/process.py:314)",
+        "    _launch (multiprocessing/popen_fork.py:71)",
+        "    __init__ (torch/utils/data/dataloader.py:1150)",
+        f"    main ({script}:176)",
+        f"    <module> ({script}:212)",
+    ]
+    stage.job.agent(stage.at + seconds(after), own.node_of(rank), "\n".join(rows))
+
+
 @kind(reads=True, lead_s=60.0)
 def picture_library_hangs_after_fork(stage: Stage) -> Scenario:
     """OpenCV has a pool of threads that a forked loader does not have: it waits for it (pytorch#1838, opencv#5150).
@@ -47,9 +71,8 @@ def picture_library_hangs_after_fork(stage: Stage) -> Scenario:
     beside(stage, commotion.throttled_in_window)
     unrest.unsettled(stage, (commotion.reads_recover, unrest.entries_missing, commotion.tenant_backend_fails))
     own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("fork")
-    site = own.build["site"]
+    loader = f"{own.build['site']}/torch/utils/data/dataloader.py"
     stage.mark(at, f"a loader process of rank {rank} waits for threads that it does not have")
-    loader, utils = f"{site}/torch/utils/data/dataloader.py", f"{site}/torch/utils/data/_utils"
     after = min(draw.between(24, 44), own.timeout_s - 14)
     waiting = main_thread(
         stage,
@@ -60,18 +83,8 @@ def picture_library_hangs_after_fork(stage: Stage) -> Scenario:
         ("next_batch", own.script, 94),
     )
     py_spy(stage, after, (waiting,))
-    child = Thread(
-        "MainThread",
-        (
-            (draw.pick(("resize", "warpAffine", "cvtColor")), "/workspace/asr/pictures.py", 58),
-            ("__getitem__", "/workspace/asr/pictures.py", 41),
-            ("fetch", f"{utils}/fetch.py", 52),
-            ("_worker_loop", f"{utils}/worker.py", 349),
-            ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
-            ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
-        ),
-    )
-    py_spy(stage, after + 1.4, (child,), pid=own.rank_pids[rank] + draw.whole(140, 900))
+    library = draw.pick(("resize", "warpAffine", "cvtColor"))
+    _forked(stage, after + 1.4, own.rank_pids[rank] + draw.whole(140, 900), f"{library} (pictures.py:58)")
     stage.hang(at + 340 * MS, rank)
     own_unrest.killed_in_the_hang(stage)
     return stage.close(
@@ -160,9 +173,10 @@ def total_timeout_below_a_transfer(stage: Stage) -> Scenario:
         said = f"shards/train-{draw.whole(0, 4095):06d}.tar: {less} MiB in {spent:.1f} s"
         reader_note(stage, max(then, job.begin + seconds(spent) + SEC), other, said)
         _sent(stage, then - 10 * MS, less << 20, seconds(spent))
+    name = f"shards/train-{draw.whole(0, 4095):06d}.tar"
     for after in (20, 40):
         done = int(rate * after * draw.between(0.98, 1.02))
-        said = f"shards/train-{draw.whole(0, 4095):06d}.tar: {done} of {size} MiB after {after}.0 s"
+        said = f"{name}: {done} of {size} MiB after {after}.0 s"
         reader_note(stage, began + after * SEC, rank, said)
     frames = (
         sdk.Frame("/workspace/asr/shards.py", 49, "read", "return await response.read()"),

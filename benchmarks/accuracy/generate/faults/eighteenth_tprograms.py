@@ -11,6 +11,8 @@ from benchmarks.accuracy.generate.faults import commotion, tenth_unrest
 from benchmarks.accuracy.generate.faults import eighteenth_tunrest as own_unrest
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults.beside import beside
+from benchmarks.accuracy.generate.faults.eighteenth_tdevices import backward_frames
+from benchmarks.accuracy.generate.faults.eighteenth_tlaunch import all_end, speakers
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.requests import HANDLES
@@ -52,8 +54,7 @@ def gradient_is_nan_on_one_rank(stage: Stage) -> Scenario:
         text += "data-parallel communication collective')"
     module = f"{site}/megatron/core/distributed/param_and_grad_buffer.py"
     frames = (
-        *loss_frames(stage, "scaler.scale(loss).backward()"),
-        sdk.Frame(f"{site}/torch/autograd/graph.py", 825, "_engine_run_backward", "return Variable._execution_engine."),
+        *backward_frames(stage),
         sdk.Frame(module, 115, "start_grad_sync", "self.check_grads(check_for_nan_or_inf=True)"),
     )
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
@@ -102,7 +103,7 @@ def buffer_changed_in_its_place(stage: Stage) -> Scenario:
     stage.open()
     beside(stage, mountpath_before)
     unrest.unsettled(stage, (commotion.reads_recover, commotion.throttled_in_window, tenth_unrest.tenant_batches_fail))
-    at, site, draw = stage.at, stage.job.job.build["site"], stage.draw.child("in place")
+    at, draw = stage.at, stage.draw.child("in place")
     stage.mark(at, "a variable is changed in its place")
     reader_note(stage, at - 90 * MS, 0, f"step {stage.step}: the teacher follows from here")
     version = draw.whole(2, 9)
@@ -112,12 +113,7 @@ def buffer_changed_in_its_place(stage: Stage) -> Scenario:
         f"version {version - 1} instead. Hint: enable anomaly detection to find the operation that failed to compute "
     )
     text += "its gradient, with torch.autograd.set_detect_anomaly(True)."
-    frames = (
-        *loss_frames(stage, "scaler.scale(loss).backward()"),
-        sdk.Frame(f"{site}/torch/_tensor.py", 522, "backward", "torch.autograd.backward("),
-        sdk.Frame(f"{site}/torch/autograd/__init__.py", 266, "backward", "Variable._execution_engine.run_backward("),
-    )
-    each_raises(stage, at, text, frames)
+    each_raises(stage, at, text, backward_frames(stage))
     unrest.hung_up_on(stage)
     return stage.close(
         "It went well on one device, where DDP hands out no buffers.", (of_all(stage.innocent("software")),)
@@ -137,14 +133,9 @@ def metric_not_fetched_from_the_hub(stage: Stage) -> Scenario:
     site, metric = own.build["site"], draw.pick(("wer", "cer", "sacrebleu", "accuracy"))
     stage.mark(at, "hosts do not reach the hub, from which a metric is to come")
     reader_note(stage, at - draw.span(900, 2_400), 0, f"validation of step {stage.step}, metric {metric}")
-    handle = f"<urllib3.connection.HTTPSConnection object at {draw.whole(*HANDLES):#x}>"
     why = draw.pick(("[Errno 101] Network is unreachable", "[Errno 110] Connection timed out"))
-    cause = f"NewConnectionError('{handle}: Failed to establish a new connection: {why}')"
     url = f"/spaces/evaluate-metric/{metric}/resolve/v0.4.{draw.whole(1, 6)}/{metric}.py"
-    told = "HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: "
-    told += f"{url} (Caused by {cause})"
-    asked = "-".join(draw.token(many, HEX) for many in (8, 4, 4, 4, 12))
-    text = f"requests.exceptions.ConnectionError: (MaxRetryError(\"{told}\"), '(Request ID: {asked})')"
+    pool, last = "HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url:", at
     frames = (
         *loss_frames(stage, "scores = validate(model, valid_loader, step)"),
         sdk.Frame(own.script, 146, "validate", f'metric = evaluate.load("{metric}")', True),
@@ -154,7 +145,16 @@ def metric_not_fetched_from_the_hub(stage: Stage) -> Scenario:
         ),
         sdk.Frame(f"{site}/requests/adapters.py", 677, "send", "raise ConnectionError(e, request=request)"),
     )
-    each_raises(stage, at, text, frames)
+    for rank in speakers(stage):
+        then = at + draw.span(1, 240)
+        handle = f"<urllib3.connection.HTTPSConnection object at {draw.whole(*HANDLES):#x}>"
+        cause = f"NewConnectionError('{handle}: Failed to establish a new connection: {why}')"
+        asked = "-".join(draw.token(many, HEX) for many in (8, 4, 4, 4, 12))
+        told = f"(MaxRetryError(\"{pool} {url} (Caused by {cause})\"), '(Request ID: {asked})')"
+        raised = sdk.Raised(frames, f"requests.exceptions.ConnectionError: {told}")
+        stage.job.raise_on(then, rank, sdk.traceback(raised))
+        last = max(last, then)
+    all_end(stage, last)
     made = of_all(stage.innocent("network", also=("infrastructure", "software")))
     return stage.close("It was in the cache of the hosts where this was tried.", (made,))
 
