@@ -1,6 +1,12 @@
 """The faults without a scenario of their own, by part and side; to import this registers them all."""
 
 from benchmarks.accuracy.generate.faults import (
+    eighteenth_capacity,
+    eighteenth_disks,
+    eighteenth_network,
+    eighteenth_restarts,
+    eighteenth_saves,
+    eighteenth_sources,
     eighteenth_tdevices,
     eighteenth_thosts,
     eighteenth_tlaunch,
@@ -134,6 +140,12 @@ from benchmarks.accuracy.generate.kinds import KINDS
 
 __all__ = [
     "KINDS",
+    "eighteenth_capacity",
+    "eighteenth_disks",
+    "eighteenth_network",
+    "eighteenth_restarts",
+    "eighteenth_saves",
+    "eighteenth_sources",
     "eighteenth_tdevices",
     "eighteenth_thosts",
     "eighteenth_tlaunch",

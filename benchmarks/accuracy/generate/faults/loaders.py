@@ -37,10 +37,12 @@ def over_tls(stage: Stage, made: Scenario) -> Scenario:
     return replace(made, files=files)
 
 
-def in_worker(stage: Stage, at: int, rank: int, error: str, text: str, inner: tuple[sdk.Frame, ...]) -> None:
+def in_worker(
+    stage: Stage, at: int, rank: int, error: str, text: str, inner: tuple[sdk.Frame, ...], again: str = ""
+) -> None:
     """An exception in a loader process, raised once more in the rank; `error` is its type with its module.
 
-    One that takes more than a text cannot be made again: it becomes a RuntimeError.
+    One that takes more than a text cannot be made again: it becomes a RuntimeError, which `again` may say.
     """
     job, worker = stage.job, stage.draw.child("loader process", rank).whole(0, 3)
     site = job.job.build["site"]
@@ -56,7 +58,8 @@ def in_worker(stage: Stage, at: int, rank: int, error: str, text: str, inner: tu
         stage.step,
         sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", "raise exception"),
     )
-    again = "RuntimeError" if name in ("UnicodeDecodeError", "_ArrayMemoryError", "HTTPError") else error
+    bare = name in ("UnicodeDecodeError", "_ArrayMemoryError", "HTTPError")
+    again = again or ("RuntimeError" if bare else error)
     where = f"{again}: Caught {name} in DataLoader worker process {worker}.\nOriginal {original}"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, where)))
 
