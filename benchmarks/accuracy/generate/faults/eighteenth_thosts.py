@@ -116,14 +116,12 @@ def _gives_up(stage: Stage, error: str, spent_s: float, asked: Callable[[int], s
     """The culprit repeats a read until the SDK has enough; ranks of its host see the same. `asked` is the text."""
     job, rank, draw = stage.job, stage.culprit, stage.draw.child("gives up")
     near = [one for one in readers(stage) if job.job.node_of(one) == job.job.node_of(rank)][:3]
-    limit = stage.at + seconds(min(job.job.timeout_s - 9, 44))
+    longest = (min(job.job.timeout_s - 9, 48) - 7 * spent_s) / 6
     for one in near:
         job.sdk_warning(stage.at + draw.span(200, 9_000), one, sdk.retrying(1.3, error, asked(one)))
     then = stage.at + seconds(spent_s)
     for attempt in range(6):
-        wait = round(draw.between(1.0, 2.0**attempt + 0.5), 2)
-        if then + seconds(wait + spent_s) >= limit:
-            break
+        wait = round(draw.between(1.0, min(2.0**attempt + 0.5, longest)), 2)
         job.sdk_warning(then, rank, sdk.retrying(wait, error, asked(rank)))
         then += seconds(wait + spent_s)
     exhausted(stage, then, rank, asked(rank), error, one_object(stage))
@@ -216,13 +214,16 @@ def host_reads_through_a_slow_link(stage: Stage) -> Scenario:
     size = int(rate * own.timeout_s * draw.between(1.6, 2.9))
     for one in [*absent, *[one for one in readers(stage) if one not in absent][:6]]:
         is_near = one in absent
-        then = at + (draw.span(14_000, 24_000) if is_near else draw.span(4_000, 11_000))
+        then = at + (draw.span(14_000, 24_000) if is_near else draw.span(9_000, 26_000))
         while then < over - SEC:
             spent = (then - at) / SEC
             done = f"{int(rate * spent)} of {size}" if is_near else f"{size} of {size}"
             where = f"{stage.cluster.target(draw.whole(0, 99)).url(0)}/v1/objects/{stage.bucket}/shards"
             shard = f"{where}/train-{draw.whole(0, 4095):06d}.tar"
             reader_note(stage, then, one, f"staging {many} shards: {done} MiB after {spent:.0f} s, last {shard}")
+            for target in () if is_near else stage.cluster.up(then):
+                share = size // len(stage.cluster.targets) << 20
+                stage.cluster.count(target, then, get_n=4, get_ns_total=draw.span(900, 3_900), get_size=share)
             then = then + draw.span(17_000, 31_000) if is_near else over
     stage.hang(at + 60 * MS, *absent)
     made = replace(

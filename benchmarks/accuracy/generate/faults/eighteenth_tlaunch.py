@@ -12,6 +12,7 @@ from benchmarks.accuracy.generate.faults.eleventh_hosts import nccl_warned
 from benchmarks.accuracy.generate.faults.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.patrons import each_raises
 from benchmarks.accuracy.generate.faults.script import loss_frames
+from benchmarks.accuracy.generate.faults.seventeenth_thosts import PORT
 from benchmarks.accuracy.generate.faults.tenth_training import exits, nccl_error, of_all, watched
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
@@ -80,11 +81,35 @@ def ports_of_nccl_filtered(stage: Stage) -> Scenario:
     return stage.close("The hosts came up with the rules of another partition.", (made,), until=over)
 
 
+def _waited_in_vain(stage: Stage, host: int, at: int, is_late: bool) -> None:
+    """An agent has waited ten minutes for another, or comes when the store of the others is gone with its agent."""
+    job, own = stage.job, stage.job.job
+    module = f"{own.build['site']}/torch/distributed/elastic/rendezvous"
+    error, torchrun_frame = "torch.distributed.elastic.rendezvous.api", f"{own.build['bin']}/torchrun"
+    began = sdk.Frame(torchrun_frame, 8, "<module>", "sys.exit(main())")
+    if not is_late:
+        operation = "self._op_executor.run(join_op, deadline, self._get_deadline)"
+        frames = (
+            began,
+            sdk.Frame(f"{module}/dynamic_rendezvous.py", 1140, "next_rendezvous", operation),
+            sdk.Frame(f"{module}/dynamic_rendezvous.py", 674, "run", "raise RendezvousTimeoutError"),
+        )
+        job.agent(at, host, sdk.traceback(sdk.Raised(frames, f"{error}.RendezvousTimeoutError")))
+        return
+    waited = "60000ms" if own.torch.order >= 207 else "60s"
+    store = (sdk.Frame(f"{module}/c10d_rendezvous_backend.py", 160, "_create_tcp_store", "store = TCPStore("),)
+    lost = f"The client socket has timed out after {waited} while trying to connect to ({own.hosts[0]}, {PORT})."
+    gone = (began, sdk.Frame(store[0].file, 180, "_create_tcp_store", "raise RendezvousConnectionError("))
+    said = f"{error}.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for "
+    first = sdk.Raised(store, f"torch.distributed.DistNetworkError: {lost}", sdk.DIRECT)
+    job.agent(at, host, sdk.traceback(first, sdk.Raised(gone, f"{said}details.")))
+
+
 @kind(hangs=False, trains=False, hosts=2)
 def host_comes_too_late(stage: Stage) -> Scenario:
     """A host still pulls its image when the others have waited ten minutes for it (pytorch docs, elastic rendezvous).
 
-    Agents end with a time-out of their rendezvous, the late one finds it closed; no rank was started, nothing was read.
+    Agents end with a time-out of their rendezvous, the late one finds no store; no rank was started, nothing was read.
     """
     beside(stage, tenth_unrest.disk_found_well_early)
     unrest.unsettled(stage, unrest.EARLY)
@@ -95,31 +120,17 @@ def host_comes_too_late(stage: Stage) -> Scenario:
     image = f"registry.corp.example/train/{own.task.replace('_', '-')}:{draw.whole(10, 99)}"
     begins, ends = f"pyxis: importing docker image: {image}", f"pyxis: imported docker image: {image}"
     if own.layout not in ("slurm", "srun-l"):
-        begins, ends = (
-            f'kubelet: "Pulling image" image="{image}"',
-            f'kubelet: "Successfully pulled image" image="{image}"',
-        )
+        begins, ends = (f'kubelet: "{word}" image="{image}"' for word in ("Pulling image", "Successfully pulled image"))
     watched(stage, at - draw.span(3_000, 9_000), late, begins)
+    watched(stage, joined - draw.span(2_000, 5_000), late, ends)
     for host in range(len(own.hosts)):
         begun = joined if host == late else banner_at
         for text in torchrun.omp_banner(own, host, begun):
             job.agent(begun, host, text)
-    watched(stage, joined - draw.span(2_000, 5_000), late, ends)
-    module = f"{own.build['site']}/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py"
-    agent = (
-        sdk.Frame(f"{own.build['bin']}/torchrun", 8, "<module>", "sys.exit(main())"),
-        sdk.Frame(module, 1140, "next_rendezvous", "self._op_executor.run(join_op, deadline, self._get_deadline)"),
-    )
-    gone = (*agent, sdk.Frame(module, 674, "run", "raise RendezvousTimeoutError"))
-    shut = (*agent, sdk.Frame(module, 669, "run", "raise RendezvousClosedError"))
-    error = "torch.distributed.elastic.rendezvous.api"
-    for host in range(len(own.hosts)):
-        then = (joined + seconds(1.2) if host == late else banner_at + seconds(600.4)) + draw.span(10, 900)
-        raised = sdk.Raised(shut, f"{error}.RendezvousClosedError")
-        raised = raised if host == late else sdk.Raised(gone, f"{error}.RendezvousTimeoutError")
-        job.agent(then, host, sdk.traceback(raised))
-        job.slurm(then + SEC, host, torchrun.srun_exit(own, host))
-    job.ended_at = joined + seconds(4)
+        over = begun + seconds(60.6 if host == late else 600.4) + draw.span(10, 900)
+        _waited_in_vain(stage, host, over, host == late)
+        job.slurm(over + SEC, host, torchrun.srun_exit(own, host))
+    job.ended_at = joined + seconds(64)
     made = of_all(stage.innocent("infrastructure", also=("network", "software")))
     return stage.close("The image is new and forty gigabytes long.", (made,), until=job.ended_at)
 

@@ -251,6 +251,26 @@ def barrier_inside_the_condition(stage: Stage) -> Scenario:
     )
 
 
+def _marked_dead(stage: Stage, over: int, address: str, rank: int) -> None:
+    """Ray's driver is told that a node is dead, and that an actor died with it."""
+    job, site, draw = stage.job, stage.job.job.build["site"], stage.draw.child("marked dead")
+    identity = draw.token(56, HEX)
+    said = f"(raylet) The node with node id: {identity} and address: {address} and node name: {address} has been "
+    said += "marked dead because the detector has missed too many heartbeats from it. This can happen when a \t(1) "
+    said += "raylet crashes unexpectedly (OOM, etc.) \n\t(2) raylet has lagging heartbeats due to slow network or busy "
+    job.agent(over, 0, f"{said}workload.")
+    frames = (
+        sdk.Frame(f"{site}/ray/train/_internal/worker_group.py", 264, "execute", "return ray.get(self.execute_async("),
+        sdk.Frame(f"{site}/ray/_private/worker.py", 2771, "get", "values, debugger_breakpoint = worker.get_objects("),
+        sdk.Frame(f"{site}/ray/_private/worker.py", 921, "get_objects", "raise value"),
+    )
+    text = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: "
+    text += f"RayTrainWorker\n\tactor_id: {draw.token(32, HEX)}\n\tpid: {job.job.rank_pids[rank]}\n\tip: {address}\n"
+    text += f"The actor died because its node has died. Node Id: {identity}\n\tthe actor's node was terminated "
+    text += "unexpectedly: health check failed due to missing too many heartbeats"
+    job.agent(over + 300 * MS, 0, sdk.traceback(sdk.Raised(frames, text)))
+
+
 @kind(hangs=False, hosts=2, lead_s=60.0)
 def ray_gives_a_host_up(stage: Stage) -> Scenario:
     """Ray hears nothing of a host and takes it for dead, with all its workers (ray#54035, #44680; kuberay#3827).
@@ -260,34 +280,11 @@ def ray_gives_a_host_up(stage: Stage) -> Scenario:
     stage.open()
     beside(stage, own_unrest.neighbour_reads_slowly)
     unrest.unsettled(stage, (commotion.reads_recover, unrest.entries_missing, commotion.throttled_in_window))
-    job, own, draw, site = stage.job, stage.job.job, stage.draw.child("ray"), stage.job.job.build["site"]
+    job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("ray")
     node = own.node_of(stage.culprit) or len(own.hosts) - 1
-    at, rank = stage.at, own.ranks_of(node)[0]
     stage.mark(at, f"{own.hosts[node]} is silent for Ray")
-    over, address = at + seconds(draw.between(25, 31)), f"10.16.{node % 250}.{draw.whole(2, 250)}"
-    identity, actor = draw.token(56, HEX), draw.token(32, HEX)
-    said = (
-        f"(raylet) The node with node id: {identity} and address: {address} and node name: {address} has been marked "
-    )
-    said += "dead because the detector has missed too many heartbeats from it. This can happen when a \t(1) raylet "
-    said += (
-        "crashes unexpectedly (OOM, etc.) \n\t(2) raylet has lagging heartbeats due to slow network or busy workload."
-    )
-    job.agent(over, 0, said)
-    frames = (
-        sdk.Frame(f"{site}/ray/train/_internal/worker_group.py", 264, "execute", "return ray.get(self.execute_async("),
-        sdk.Frame(f"{site}/ray/_private/worker.py", 2771, "get", "values, debugger_breakpoint = worker.get_objects("),
-        sdk.Frame(f"{site}/ray/_private/worker.py", 921, "get_objects", "raise value"),
-    )
-    text = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n\tclass_name: "
-    text += (
-        f"RayTrainWorker\n\tactor_id: {actor}\n\tpid: {own.rank_pids[rank]}\n\tip: {address}\nThe actor died because "
-    )
-    text += (
-        f"its node has died. Node Id: {identity}\n\tthe actor's node was terminated unexpectedly: health check failed "
-    )
-    text += "due to missing too many heartbeats"
-    job.agent(over + 300 * MS, 0, sdk.traceback(sdk.Raised(frames, text)))
+    over = at + seconds(draw.between(25, 31))
+    _marked_dead(stage, over, f"10.16.{node % 250}.{draw.whole(2, 250)}", own.ranks_of(node)[0])
     for other in range(len(own.hosts)):
         if other != node:
             job.agent_signalled(over + 900 * MS + other * 20 * MS, other)
