@@ -46,7 +46,7 @@ def mover_of_a_checkpoint_finds_no_room(stage: Stage) -> Scenario:
         for part in range(draw.whole(2, 4)):
             rounds.part_rejected(cluster, victim, at + seconds(after) - 30 * MS + part * 7 * MS, key, space)
     disks.out_of_space(cluster, victim, at - 40 * MS, at + seconds(40), space)
-    told = f"api error InsufficientStorage: ErrCapExceeded: {space.error}"
+    told = f"api error ErrCapExceeded: {space.error}"
     ended = mover_refused(stage, at, key, tries, 507, told)
     leaves(stage, ended, 0)
     return stage.close(

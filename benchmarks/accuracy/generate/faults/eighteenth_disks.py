@@ -35,12 +35,12 @@ def mapped_tokens_meet_a_bad_sector(stage: Stage) -> Scenario:
     draw, name = stage.draw.child("tokens"), f"tokens/train-{stage.draw.child('part').whole(0, 190):05d}.bin"
     stage.open()
     file, offset = opened(stage, rank, name, draw), draw.whole(900, 90_000) << 17
-    first = stage.mark(at - draw.span(4_600, 6_900), f"{victim.name} cannot read {name}")
-    for after in (0.0, 0.4, 1.3, 3.1, 4.4):
+    first = stage.mark(at - draw.span(900, 1_250), f"{victim.name} cannot read {name}")
+    for after in (0.0, 0.06, 0.17, 0.36, 0.74):
         then = first + seconds(after) + draw.span(1, 30)
         text = troubles.not_readable(cluster, victim, then, name, True)
         request_failed(stage, then + draw.span(2, 9), file, offset, draw.between(11, 190))
-    troubles.examined(cluster, victim, first + 9 * MS, text, True, draw)
+    troubles.examined(cluster, victim, first + 40 * MS, text, True, draw)
     read_failed(stage, at - draw.span(3, 19), file, offset)
     mapped_page_lost(stage, at, rank)
     return stage.close(

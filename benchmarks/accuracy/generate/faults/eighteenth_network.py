@@ -48,7 +48,7 @@ def cable_of_one_target_loses_frames(stage: Stage) -> Scenario:
     began = stage.mark(at - draw.span(19_000, 40_000), f"the link of {victim.name} loses frames")
     rounds.loses_frames(cluster, victim, began, over + seconds(25), draw)
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 6)]):
-        then = at - seconds(9) + seconds(6.8 * turn) + draw.span(1, 5_000)
+        then = at - seconds(9) + seconds(5.9 * turn) + draw.span(1, 5_000)
         said = f"{draw.between(0.1, 3):.1f} of {draw.whole(9, 60)} MiB in {draw.between(12, 28):.0f} s"
         stage.job.note(then, other, f"{said}: {asked_of(stage, victim, utterance(draw))}", "W", 64, "fetch")
     url = asked_of(stage, victim, utterance(draw))
@@ -80,7 +80,7 @@ def entries_of_one_sender_do_not_come(stage: Stage) -> Scenario:
         return assembly_failed(stage, who, node, wid, text)
 
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 4)]):
-        then = at - seconds(5) + seconds(2.1 * turn) + draw.span(1, 900)
+        then = at - seconds(9) + seconds(2.1 * turn) + draw.span(1, 900)
         said = fails(then, other, draw.whole(0, 50))[0]
         stage.job.note(then + 4 * MS, other, f"get-batch failed ({said}), its samples are taken later", "W", 96)
     stage.job.raise_on(at + 4 * MS, rank, fails(at, rank, draw.whole(0, 50))[1])
@@ -143,7 +143,7 @@ def gateway_of_a_host_is_gone(stage: Stage) -> Scenario:
     words = f"Failed to connect to {proxy.address} port {proxy.ports[0]} after 0 ms: {NO_SERVER}"
     same = [one for one in readers(stage) if stage.proxy_of(one) is proxy]
     for other in same[: draw.whole(1, 3)]:
-        then = at + draw.span(1, 900)
+        then = at + draw.span(1, 600)
         stage.job.say(then, other, f"curl: (7) {words}")
         stage.job.note(then + 5 * MS, other, f"{shard(draw)}: exit 7, asked for again in a minute", "W", 88)
     curl_failed(stage, at, rank, shard(draw), 7, words)

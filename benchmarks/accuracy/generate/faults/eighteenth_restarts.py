@@ -55,11 +55,12 @@ def upgrade_comes_to_the_target_of_a_video(stage: Stage) -> Scenario:
     rank, at, draw = stage.culprit, stage.at, stage.draw.child("upgrade")
     stage.open()
     _replaced(stage, draw.whole(0, 50), at - draw.span(71_000, 84_000), (9_000, 14_000))
-    joined = _replaced(stage, -1, at - draw.span(150, 2_400), (11_000, 16_000))
+    down = at - draw.span(150, 2_400)
+    joined = _replaced(stage, -1, down, (11_000, 16_000))
     for other in readers(stage)[: draw.whole(1, 4)]:
         name = clip(draw)
         said = f"{name}: [Errno 111] Connection refused, from {asked_of(stage, stage.victim, name)}: next clip"
-        stage.job.note(at + draw.span(40, 3_000), other, said, "W", 93, "clips")
+        stage.job.note(down + int((at + 500 * MS - down) * draw.between(0.1, 1)), other, said, "W", 93, "clips")
     ffmpeg(stage, at - 2 * MS, rank, "tcp", refused_by(stage.victim).removeprefix("[tcp] "))
     video_not_opened(stage, at, rank, clip(draw), REFUSED, refused_by(stage.victim))
     leaves(stage, at, rank)
@@ -88,7 +89,7 @@ def killed_target_ends_a_video_early(stage: Stage) -> Scenario:
     partial = f"stream 0, offset 0x{got - draw.whole(900, 90_000):x}: partial file"
     ffmpeg(stage, at - 2 * MS, rank, "mov,mp4,m4a,3gp,3g2,mj2", partial)
     for other in readers(stage)[: draw.whole(1, 4)]:
-        then = at + draw.span(300, 4_000)
+        then = at + draw.span(20, 600)
         ffmpeg(stage, then, other, "tcp", refused_by(victim).removeprefix("[tcp] "))
         stage.job.note(then + MS, other, f"{clip(draw)}: Connection refused, another clip", "W", 93, "clips")
     video_not_opened(stage, at, rank, name, INVALID, f"[mov,mp4,m4a,3gp,3g2,mj2] {partial}", reads=True)
@@ -140,12 +141,12 @@ def target_crashes_again_as_it_returns(stage: Stage) -> Scenario:
     first = stage.mark(at - draw.span(27_000, 30_000), f"{victim.name} crashes")
     second, joined = rounds.crashes_twice(cluster, victim, first, draw)
     cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
-    for died in (first, second):
+    then = second + draw.span(200, 3_000)
+    for died, until in ((first, first + seconds(3.5)), (second, then + 500 * MS)):
         for other in readers(stage)[: draw.whole(1, 3)]:
             where = f"{victim.address}:{victim.ports[0]}"
             said = f"{utterance(draw)}: Cannot connect to host {where} ssl:default, tried again in 15 s"
-            stage.job.note(died + draw.span(90, 3_500), other, said, "W", 63, "fetch")
-    then = second + draw.span(200, 3_000)
+            stage.job.note(died + int((until - died) * draw.between(0.1, 1)), other, said, "W", 63, "fetch")
     host_not_connected(stage, then, rank, victim)
     leaves(stage, then, rank)
     return stage.close(
@@ -196,7 +197,7 @@ def arrays_opened_on_a_target_that_is_killed(stage: Stage) -> Scenario:
     joined = killed_for_a_while(stage, died, (10_000, 17_000))
     for other in readers(stage)[: draw.whole(0, 3)]:
         said = f"{year + draw.whole(-3, 3)}.zarr not opened at {victim.url(0)}, tried again in a minute"
-        stage.job.note(at + draw.span(1, 900), other, said, "W", 54, "arrays")
+        stage.job.note(at + draw.span(1, 600), other, said, "W", 54, "arrays")
     arrays_not_opened(stage, at, rank, victim, f"era5/{year}.zarr")
     leaves(stage, at, rank)
     return stage.close(

@@ -74,15 +74,17 @@ def disk_takes_no_shard(stage: Stage) -> Scenario:
     draw, failed = stage.draw.child("no shard"), dict[int, str]()
     stage.open()
     folder = f"{stage.job.job.task}/step-{stage.step:07d}"
-    stage.job.note(at - seconds(9), 0, f"saving shards to s3://checkpoints/{folder}", line=116)
+    began = at - seconds(5)
+    stage.job.note(began - seconds(1), 0, f"saving shards to s3://checkpoints/{folder}", line=116)
     late = writers_to(stage, draw)
-    stage.mark(at - seconds(8), f"a disk of {victim.name} takes no writes")
+    stage.mark(began, f"a disk of {victim.name} takes no writes")
     for turn, rank in enumerate(late):
         key = f"{folder}/__{rank}_0.distcp"
-        for after in (0.0, 0.6, 1.7, 3.4, 7.1):
-            text = _write_failed(stage, victim, at - seconds(8) + seconds(after) + turn * 40 * MS, key, 0)
-        failed[rank] = f"An error occurred (InternalError) when calling the PutObject operation: {text}"
-    troubles.examined(cluster, victim, at - seconds(7.9), text, False, draw)
+        for after in (0.0, 0.4, 1.1, 2.2, 3.6):
+            text = _write_failed(stage, victim, began + seconds(after) + turn * 40 * MS, key, 0)
+        refused = "An error occurred (InternalError) when calling the PutObject operation (reached max retries: 4)"
+        failed[rank] = f"{refused}: {text}"
+    troubles.examined(cluster, victim, began + 30 * MS, text, False, draw)
     ended = shards_not_saved(stage, at, failed)
     made = stage.guilty("storage_io", victim, also=("infrastructure",))
     return stage.close(
@@ -142,7 +144,7 @@ def batch_has_too_few_entries(stage: Stage) -> Scenario:
         cluster.count(node, then, getbatch_n=1, getbatch_obj_n=48 - missing, err_soft_getbatch_n=missing)
 
     for other in readers(stage)[: draw.whole(2, 5)]:
-        then, missing = at + draw.span(1, 1_900), draw.whole(max(1, share - 2), limit)
+        then, missing = at - 250 * MS + draw.span(1, 800), draw.whole(max(1, share - 2), limit)
         short(then, missing)
         name = utterance(draw)
         said = f"{missing} of 48 entries empty (Batch entry failed on the server), as {name}: batch goes on without"

@@ -17,6 +17,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisbehind as behind
 from fixtures.generator import aisobjects
+from fixtures.generator import aisrounds as rounds
 from fixtures.generator.model import Expect, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -43,7 +44,7 @@ def cloud_has_backend_errors(stage: Stage) -> Scenario:
     draw = stage.draw.child("backend error")
     stage.open()
     began = stage.mark(at - draw.span(8_000, 30_000), "the cloud fails inside")
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 1.6, 300, 1_900, draw.child("before"))
+    rounds.reads_cold(cluster, stage.job.begin + SEC, began, 2.6, (2_000, 7_000), (300, 900), draw.child("before"))
     for other in readers(stage)[: draw.whole(2, 5)]:
         then, lost = began + int((at - began) * draw.between(0, 0.95)), shard(draw)
         behind.cold_failed(cluster, draw.pick(cluster.targets), then, lost, BACKEND_ERROR, 503)
@@ -98,7 +99,7 @@ def session_of_all_targets_expires(stage: Stage) -> Scenario:
     draw, name = stage.draw.child("session"), clip(stage.draw.child("session name"))
     stage.open()
     began = stage.mark(at - draw.span(2_000, 12_000), "the session of the targets expires")
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 1.5, 90, 700, draw.child("before"))
+    rounds.reads_cold(cluster, stage.job.begin + SEC, began, 1.5, (190, 900), (4, 60), draw.child("before"))
     then = began + draw.span(20, 800)
     while then < at + seconds(3):
         behind.cold_failed(cluster, draw.pick(cluster.targets), then, clip(draw), EXPIRED, 400)
@@ -127,8 +128,8 @@ def teacher_is_fetched_cold(stage: Stage) -> Scenario:
     draw, size = stage.draw.child("teacher"), stage.draw.child("size").whole(14, 90)
     stage.open()
     began = stage.mark(at - draw.span(300, 2_000), "what is read for the first time comes slowly")
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 2.0, 90, 900, draw.child("before"))
-    aisobjects.cold_gets(cluster, began, over + seconds(20), 0.9, 14_000, 52_000, draw.child("cold"))
+    rounds.reads_cold(cluster, stage.job.begin + SEC, began, 2.0, (190, 900), (4, 60), draw.child("before"))
+    rounds.reads_cold(cluster, began, over + seconds(20), 0.9, (14_000, 52_000), (4, 60), draw.child("cold"))
     name = f"models/teacher-{draw.pick(('7b', '13b', '34b'))}.safetensors"
     stage.job.note(
         at - 80 * MS, 0, f"distillation begins: fetching s3://{stage.bucket}/{name} ({size}.0 GiB)", line=141
@@ -149,21 +150,14 @@ def cold_shards_outlast_the_watchdog(stage: Stage) -> Scenario:
     """A new corpus is read for the first time, each shard comes as a whole before it is sent (aistore issues 171, 349).
 
     To convict: several ranks tell of shards that took most of a minute, the silent one has said which it opens, and
-    cold reads, which had taken a second, take as long on all targets since.
+    cold reads, of which there were none before, take as long on all targets.
     """
     cluster, rank, at, over = stage.cluster, stage.culprit, stage.at, over_at(stage)
     draw = stage.draw.child("first time")
     stage.open()
     began = stage.mark(at - draw.span(24_000, 41_000), "shards are read for the first time and come slowly")
-    aisobjects.cold_gets(cluster, stage.job.begin + SEC, began, 1.6, 400, 1_700, draw.child("before"))
-    for node in cluster.targets:
-        then = began + draw.span(2_000, 20_000)
-        while then < over + seconds(10):
-            spent, size = draw.span(38_000, 71_000), draw.whole(1_500, 4_000) << 20
-            done = then + spent
-            cluster.count(node, done, aws_get_n=1, aws_get_ns_total=spent, aws_get_size=size)
-            cluster.count(node, done, get_n=1, get_ns_total=spent + draw.span(900, 4_000), get_size=size)
-            then += draw.span(6_000, 19_000)
+    often = 12.0 / len(cluster.targets)
+    rounds.reads_cold(cluster, began, over + seconds(10), often, (38_000, 71_000), (1_500, 4_000), draw.child("cold"))
     for turn, other in enumerate(readers(stage)[: draw.whole(3, 6)]):
         then = at - seconds(3) + seconds(8.5 * turn) + draw.span(1, 6_000)
         url = asked_of(stage, draw.pick(cluster.targets), shard(draw))
