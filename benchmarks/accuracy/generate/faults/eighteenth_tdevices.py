@@ -133,8 +133,10 @@ def heat_slows_every_step(stage: Stage) -> Scenario:
         reader_note(stage, job.step_at(step + 1) + 90 * MS, 0, f"step {step}, {held}; {rest}")
     then = began + draw.span(900, 2_900)
     while then < over:
-        name, clock = ("amd-smi", "THERMAL_VIOLATION active") if own.torch.is_rocm else ("dcgm", "HW Thermal Slowdown")
-        warm = f"{draw.whole(91, 97)} C, {clock}, SM clock {draw.whole(210, 345)} MHz"
+        name, clock = ("dcgm", "HW Thermal Slowdown, SM clock")
+        if own.torch.is_rocm:
+            name, clock = ("amd-smi", "thermal violation ACTIVE, gfx clock")
+        warm = f"{draw.whole(91, 97)} C, {clock} {draw.whole(210, 345)} MHz"
         watched(stage, then, node, f"{name}: GPU {local}: {warm}")
         then, turn = then + draw.span(29_000, 60_000), turn + 1
     stage.mark(over, "the time limit is reached")
@@ -161,7 +163,7 @@ def memory_full_on_the_longest_batch(stage: Stage) -> Scenario:
     stage.mark(at, f"the device of rank {rank} has no room for a batch")
     reader_note(stage, at - 260 * MS, rank, f"batch of {draw.whole(24, 48)} cuts, longest {draw.between(31, 44):.1f} s")
     name = "torch.OutOfMemoryError" if order >= 205 else "torch.cuda.OutOfMemoryError"
-    total, free, wanted = draw.pick((63.98, 79.10)), draw.between(0.2, 0.9), draw.between(1.1, 3.9)
+    total, free, wanted = 63.98 if own.torch.is_rocm else 79.10, draw.between(0.2, 0.9), draw.between(1.1, 3.9)
     held, spare = total - free - 0.6, draw.between(1.1, 5.2)
     text = f"{name}: CUDA out of memory. Tried to allocate {wanted:.2f} GiB. GPU {own.local_rank(rank)} has a total "
     text += f"{'capacity' if order >= 202 else 'capacty'} of {total:.2f} GiB of which {free * 1024:.2f} MiB is free. "
