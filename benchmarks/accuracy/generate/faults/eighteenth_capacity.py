@@ -84,32 +84,35 @@ def cache_smaller_than_the_epoch(stage: Stage) -> Scenario:
 def batches_turned_away_for_memory(stage: Stage) -> Scenario:
     """Targets short of memory admit no batch, urllib3 asks again without a word (docs/get_batch, admission; urllib3).
 
-    To convict: from the moment that a rank is silent its batches are turned away with 429 at the pace of urllib3's
-    repeats, on a target with an alert of its memory; other ranks say that they were told 429.
+    To convict: from the moment that a rank is silent batches are turned away with 429 at the pace of urllib3's repeats,
+    on whichever target they come to, and all of them have alerts of their memory; other ranks say that they were told
+    429.
     """
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, over = stage.draw.child("memory"), over_at(stage)
     stage.open()
-    began = stage.mark(at - draw.span(9_000, 26_000), f"{victim.name} is short of memory")
-    disks.memory_pressure(cluster, victim, began, over + seconds(10), "extreme", draw)
+    began = stage.mark(at - draw.span(9_000, 26_000), "all targets are short of memory")
+    for node in cluster.targets:
+        then = began + draw.span(1, 7_000)
+        disks.memory_pressure(cluster, node, then, over + seconds(10), "extreme", draw.child(node.node_id))
     advice = ev.advice("critical", "100ms", "critical", "low", "low")
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 5)]):
         then = at - seconds(4) + seconds(4.4 * turn) + draw.span(1, 2_000)
-        wid = chains.reject(stage, then, victim, other, advice, draw.whole(9, 60))
-        said = f"get-batch {wid} turned away (429 Too Many Requests, {victim.name}), its samples are taken later"
+        node = draw.pick(cluster.targets)
+        wid = chains.reject(stage, then, node, other, advice, draw.whole(9, 60))
+        said = f"get-batch {wid} turned away (429 Too Many Requests, {node.name}), its samples are taken later"
         stage.job.note(then + 4 * MS, other, said, "W", 97)
     done = at + seconds(AGAIN_S[5]) + draw.span(4, 40)
     for after in AGAIN_S if done < over else AGAIN_S[:5]:
-        chains.reject(stage, at + seconds(after) + draw.span(1, 3), victim, rank, advice, draw.whole(9, 60))
+        node, then = draw.pick(cluster.targets), at + seconds(after) + draw.span(1, 3)
+        chains.reject(stage, then, node, rank, advice, draw.whole(9, 60))
     if done < over:
         stage.job.raise_on(done, rank, chains.too_many_requests(stage, rank).traceback)
         leaves(stage, done, rank)
     else:
         stage.hang(at + 340 * MS, rank)
-    return stage.close(
-        "A list of another team's objects is kept in memory as a whole, for as long as somebody pages through it.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
-    )
+    made = of_all(stage.guilty("storage_io", stage.victim, also=("data_loading_stall", "infrastructure")))
+    return stage.close("A list of another team is kept in memory as a whole while somebody pages through it.", (made,))
 
 
 @kind(reads=True, hangs=False, ais_order=410, slurm=True, lead_s=70.0, without=DISKS)
