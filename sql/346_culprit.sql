@@ -63,9 +63,7 @@ candidate as (
     where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and (weight <= greatest(1, rank_count / 4) or (is_of_host and weight * 2 <= rank_count)))
 ),
 first_place as (
-    select job_id, attempt, min(place) as place
-    from candidate
-    group by job_id, attempt
+    select job_id, attempt, min(place) as place from candidate group by job_id, attempt
 )
 select
     c.job_id,
