@@ -17,8 +17,7 @@ spared as (
     from failed_rank as r
     join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
     where not r.is_absent and not exists (select 1 from failure_signal as s where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank and s.signal = 'timeout')
-    group by r.job_id, r.attempt
-    having count(*) = 1
+    group by r.job_id, r.attempt having count(*) = 1
 ),
 owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
 wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing', 'storage_url_missing']) as pattern),
@@ -40,9 +39,10 @@ unplaced as (
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null
+    select * from failure_signal where rank is not null union all select * from cause
     union all
-    select * from cause
+    select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
+    where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
     union all
     select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
     where whose is not null and (exception is not null or aborted_rank is not null)
