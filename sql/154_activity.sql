@@ -31,5 +31,6 @@ from (
         ('sleep', 'sleeping', 'Find the sleep or the back-off in the code of that rank.'),
         ('file_write', 'writing a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server; write from one rank in the background.'),
         ('log_upload', 'making or uploading logs, pictures or metrics', 'Make and upload them in the background, with a time-out.'),
+        ('skipping', 'skipping a batch that the others go through', 'A rank that skips a batch by itself leaves its collectives out: agree on it first (all_reduce of a flag), or zero the loss instead.'),
         ('finish', 'ending', 'See whether this rank had fewer batches than the others (uneven inputs).')
 ) as t(activity, meaning, advice)

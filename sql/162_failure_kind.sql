@@ -45,6 +45,7 @@ from (
         ('killed_by_signal', 'A signal ended the process.', 'dmesg, the scheduler, the events of the pod'),
         ('host_lost', 'Peers lost the connection to all ranks of one host.', 'the host: power, network, reboot'),
         ('all_ranks_pending', 'Every rank had entered the collective, and none finished it.', 'NVLink, InfiniBand and their counters; nccl-tests on the same nodes'),
+        ('port_down', 'Every rank had entered the collective and none finished it, after a port of the network went down.', 'ibstat and the kernel log of that host, cable, optics and switch port'),
         ('split', 'Ranks made different calls in one process group, and no side is the larger one.', 'the calls of all ranks side by side: aiscorr query @collectives'),
         ('circle', 'Ranks wait for each other in a circle of process groups.', 'the order in which the code enters the groups'),
         ('stated', 'PyTorch itself says that the calls of ranks do not match.', 'the line that says so'),

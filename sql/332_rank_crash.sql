@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where signal in ('crash', 'killed')
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (
     select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1
@@ -17,8 +17,7 @@ spared as (
     from failed_rank as r
     join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
     where not r.is_absent and not exists (select 1 from failure_signal as s where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank and s.signal = 'timeout')
-    group by r.job_id, r.attempt
-    having count(*) = 1
+    group by r.job_id, r.attempt having count(*) = 1
 ),
 owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
 wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing', 'storage_url_missing']) as pattern),
@@ -40,9 +39,10 @@ unplaced as (
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null
+    select * from failure_signal where rank is not null union all select * from cause
     union all
-    select * from cause
+    select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
+    where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
     union all
     select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
     where whose is not null and (exception is not null or aborted_rank is not null)
@@ -63,8 +63,8 @@ line as (
 ),
 chosen as (
     select *, count(*) over (partition by job_id, attempt, rank) as line_count
-    from line
-    qualify row_number() over (partition by job_id, attempt, rank order by (signal = 'killed'), coalesce(is_uncaught, false) desc, certainty, utc_ns, line_no) = 1
+    from (select *, pattern = 'dataloader_worker_exited' and bool_or(certainty = 1) over (partition by job_id, attempt, rank) as is_of_child from line)
+    qualify row_number() over (partition by job_id, attempt, rank order by (signal = 'killed'), is_of_child, coalesce(is_uncaught, false) desc, certainty, utc_ns, line_no) = 1
 )
 select
     job_id, attempt, rank, signal, pattern, tier, severity,

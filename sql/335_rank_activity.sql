@@ -3,18 +3,14 @@
 -- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash, stuck_collective
--- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else.
+-- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that.
 create or replace view rank_activity as
 with main as (
-    select *
-    from stack_process
-    where kind = 'trainer' and moment_no = 1
+    select * from stack_process where kind = 'trainer' and moment_no = 1
     qualify row_number() over (partition by job_id, attempt, rank order by (activity is null), certainty desc, is_json, file_id, dump_no) = 1
 ),
 child as (
-    select *
-    from stack_process
-    where kind = 'worker' and moment_no = 1 and activity is not null
+    select * from stack_process where kind = 'worker' and moment_no = 1 and activity is not null
     qualify row_number() over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'), (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no) = 1
 ),
 stack as (
@@ -44,8 +40,11 @@ words as (
 ),
 slow as (
     select job_id, attempt, unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))::integer as rank, utc_ns, file_id, line_no, text
-    from worker_event
-    where pattern = 'straggler_detected'
+    from worker_event where pattern = 'straggler_detected'
+),
+left_out as (select e.job_id, e.attempt, e.rank, 'skipping', 'last_words', 0.7, e.file_id, e.line_no, e.text
+    from worker_event as e join stuck_collective as k on k.job_id = e.job_id and k.attempt = e.attempt join threshold as s on s.name = 'same_cause_s' and abs(e.utc_ns - k.hang_start_ns) <= s.value * 1e9
+    where e.pattern = 'batch_skipped_not_finite' and e.rank is not null and not exists (select 1 from worker_event as n where n.job_id = e.job_id and n.attempt = e.attempt and n.rank = e.rank and n.utc_ns > e.utc_ns and n.utc_ns < k.spoke_ns and n.role in ('cause', 'retry', 'symptom'))
 ),
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint') union select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
@@ -67,6 +66,8 @@ join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and 
 left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.word_no = 1
 where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
 group by s.job_id, s.attempt, s.rank
+union all
+from left_out
 union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c

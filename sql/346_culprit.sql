@@ -2,10 +2,19 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: rank_suspect, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
+),
+everywhere as (
+    select c.job_id, c.attempt, c.pattern, c.message
+    from rank_crash as c
+    join failed_rank as r on r.job_id = c.job_id and r.attempt = c.attempt and r.rank = c.rank
+    where c.signal = 'crash' and c.failure_class = 'software'
+    group by c.job_id, c.attempt, c.pattern, c.message
+    having count(distinct r.host) > 1 and count(distinct r.host) = (select count(distinct coalesce(o.host, o.rank::varchar)) from failed_rank as o where o.job_id = c.job_id and o.attempt = c.attempt)
+        and max(c.utc_ns) - min(c.utc_ns) <= (select value * 1000000000 from threshold where name = 'same_cause_s')
 ),
 crash as (
     select
@@ -20,7 +29,7 @@ crash as (
     join rank_crash as c on c.job_id = s.job_id and c.attempt = s.attempt and c.rank = s.rank
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
     left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = s.rank
-    where s.basis in ('crash', 'killed') window same as (partition by s.job_id, s.attempt, c.pattern)
+    where s.basis in ('crash', 'killed') and not exists (select 1 from everywhere as e where e.job_id = c.job_id and e.attempt = c.attempt and e.pattern = c.pattern and e.message = c.message) window same as (partition by s.job_id, s.attempt, c.pattern)
 ),
 candidate as (
     select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 1 as place
@@ -54,9 +63,7 @@ candidate as (
     where (is_troubled and troubled_count * 2 <= rank_count) or (troubled_count = 0 and (weight <= greatest(1, rank_count / 4) or (is_of_host and weight * 2 <= rank_count)))
 ),
 first_place as (
-    select job_id, attempt, min(place) as place
-    from candidate
-    group by job_id, attempt
+    select job_id, attempt, min(place) as place from candidate group by job_id, attempt
 )
 select
     c.job_id,

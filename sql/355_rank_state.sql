@@ -66,7 +66,7 @@ select
     case
         when is_waiting and coalesce(witness, '') <> 'stack' then 'collective'
         when activity in ('storage_wait', 'decoding', 'batch_preparation', 'worker_wait', 'data_loading', 'checkpoint', 'collective', 'compute') then activity
-        when activity in ('step', 'compile', 'evaluation', 'epoch_end', 'backward') then 'compute'
+        when activity in ('step', 'compile', 'evaluation', 'epoch_end', 'backward', 'skipping') then 'compute'
         when crash_tier = 'data_io' then 'data_loading'
         else 'unknown'
     end as activity,

@@ -1,18 +1,33 @@
 -- Seconds a step took at one moment of a failed attempt, on one time axis, and what was usual before.
 -- grain: one row a kept progress line before a failure
--- reads: step_time, failure_case, threshold
+-- reads: step_time, failure_case, worker_event, threshold
 -- stored: yes
--- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time is counted back from the moment the job stalled. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
+-- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
 create or replace view step_pace as
-with line as (
+with told as (
     select
-        f.failure_id, f.stall_ns, s.job_id, s.attempt, s.rank, s.step, s.pattern, s.data_s, s.file_id, s.line_no, s.text,
-        s.utc_ns is not null as is_exact,
-        coalesce(s.utc_ns, f.stall_ns - ((max(s.elapsed_s) over (partition by f.failure_id, s.rank, s.pattern, s.file_id) - s.elapsed_s) * 1e9)::bigint) as at_ns,
-        case when s.gap_s >= 10 or s.step_s_source <> 'printed' then s.gap_s / s.gap_steps else s.step_s end as pace_s
+        f.failure_id, f.stall_ns, s.*,
+        case when s.utc_ns is null then coalesce(s.elapsed_s, sum(s.step_s * s.gap_steps) over (partition by f.failure_id, s.rank, s.pattern, s.file_id order by s.line_no, s.step), 0) end as spent_s
     from step_time as s
     join failure_case as f on f.job_id = s.job_id and f.attempt = s.attempt
     where s.step_s is not null and (s.utc_ns is null or f.stall_ns is null or s.utc_ns <= f.stall_ns + 60000000000)
+),
+stamped as (
+    select file_id, line_no, utc_ns from worker_event where stamp_source in ('own', 'wrapper') and file_id in (select file_id from told where utc_ns is null)
+),
+counted as (
+    select *, coalesce(utc_ns, stall_ns - ((max(spent_s) over (partition by failure_id, rank, pattern, file_id) - spent_s) * 1e9)::bigint) as counted_ns
+    from told
+),
+line as (
+    select
+        t.failure_id, t.stall_ns, t.job_id, t.attempt, t.rank, t.step, t.pattern, t.data_s, t.file_id, t.line_no, t.text,
+        t.utc_ns is not null as is_exact,
+        case when t.utc_ns is not null then t.utc_ns when t.counted_ns < a.utc_ns then a.utc_ns when t.counted_ns > b.utc_ns then b.utc_ns else t.counted_ns end as at_ns,
+        case when t.gap_s >= 10 or t.step_s_source <> 'printed' then t.gap_s / t.gap_steps else t.step_s end as pace_s
+    from counted as t
+    asof left join stamped as a on a.file_id = t.file_id and a.line_no <= t.line_no
+    asof left join stamped as b on b.file_id = t.file_id and b.line_no >= t.line_no
 ),
 placed as (
     select

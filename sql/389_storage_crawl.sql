@@ -1,6 +1,6 @@
 -- What made a job crawl at AIStore until somebody cancelled it: a slow remote backend, slow transforms, peers that keep batches waiting, or one or several targets whose reads slowed with the job.
 -- grain: one row a failure
--- reads: crawl_growth, step_slowdown, slowdown_storage, lone_target, node_fault, threshold
+-- reads: crawl_growth, step_slowdown, slowdown_storage, crawl_sign, node_fault, threshold
 -- stored: yes
 -- empty without: crawl_growth
 -- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who assembles batches and waits for nobody while all others wait is the one they wait for. Where the steps slowed, the mean must have grown with them, or there was none of it before, as the statistics of every target tell that reads cold now, and the steps wait for data. What the backend gave nobody who waited (a prefetch) does not count. A transform (ETL) lasts until its client has read it: those of small objects count (whole_read_bytes), that grew no larger, where the targets served other reads at once.
@@ -72,7 +72,7 @@ cause as (
         'AIStore''s reads slowed with it, from ' || round(usual_ms, 1)::varchar || ' to ' || round(slow_ms)::bigint::varchar || ' ms on average, when ' || troubled_count::varchar || ' of the ' || slow_count::varchar || ' targets had trouble (' || kinds || ')'
     from slower where troubled_count >= 2 and troubled_count * 2 >= slow_count
     union all
-    select failure_id, 5, 'slow_target', node_id, mean_ns, file_id, line_no, words from lone_target
+    select failure_id, place, crawl, node_id, mean_ns, file_id, line_no, words from crawl_sign
 )
 select c.failure_id, c.crawl, c.node_id, round(c.mean_ns / 1e9, 3) as mean_s, w.is_felt, w.is_lasting, c.words, c.file_id, c.line_no
 from cause as c

@@ -1,9 +1,9 @@
 -- All ranks entered the collective and nobody finished it: the fabric or the devices, not a straggler.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, fr_lateness, call_split, threshold
+-- reads: failure_lead, failure_signal, worker_event, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get. Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
+-- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get; unless NCCL itself saw a port of its network go down when they began to wait (port_reach_s). Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
 create or replace view finding_fabric as
 select
     f.failure_id,
@@ -13,21 +13,28 @@ select
         when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
         when d.outcome in ('split', 'circle') or c.job_id is not null then 'quiet'
         when waiting_rank_count < rank_count then 'blind'
-        when f.seq_num is null and (t.job_id is null or f.fault_count > 0) then 'blind'
+        when f.seq_num is null and (t.job_id is null or f.fault_count > 0) and p.failure_id is null then 'blind'
         else 'fired'
     end as state,
-    'gpu_fabric' as failure_class,
-    'all_ranks_pending' as failure_kind,
-    case when f.seq_num is null and d.job_id is null and not f.is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
+    case when p.failure_id is not null then 'network' else 'gpu_fabric' end as failure_class,
+    case when p.failure_id is not null then 'port_down' else 'all_ranks_pending' end as failure_kind,
+    case when f.seq_num is null and d.job_id is null and p.failure_id is null and not f.is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when f.seq_num is null and d.job_id is null then 0.75 when f.numel_in is null and d.job_id is null then 0.7 else 0.85 end as score,
-    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it'
+    case when p.failure_id is not null then 0.85 when f.seq_num is null and d.job_id is null then 0.75 when f.numel_in is null and d.job_id is null then 0.7 else 0.85 end as score,
+    'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar || ' ranks entered ' || coalesce(f.op_type, 'the collective') || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it' || coalesce('; NCCL saw a port of ' || p.host || ' go down then', '')
         || case when f.seq_num is not null and f.numel_in is null and d.job_id is null then '; this PyTorch does not print of what size, so one rank may have called it with another' else '' end as statement,
-    list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
+    list_filter([{'file_id': f.file_id, 'line_no': f.line_no, 'why': case when f.timeout_count > 0 then 'the first of the time-outs; every rank has one' else 'the first to enter; every member''s dump shows it unfinished' end}, {'file_id': p.file_id, 'line_no': p.line_no, 'why': 'what NCCL says of a port'}, {'file_id': l.file_id, 'line_no': l.place_no, 'why': 'the collectives before it took ' || l.transfer_s::varchar || ' s from the last entry to the end, in the middle'}], lambda s: s.file_id is not null) as supports,
     [] as contradicts
 from failure_lead as f
+left join (
+    select l.failure_id, arg_min(coalesce(w.host, 'rank ' || w.rank::varchar, 'a host'), (w.utc_ns, w.file_id, w.line_no)) as host, arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as file_id, arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as line_no
+    from failure_lead as l
+    join threshold as r on r.name = 'port_reach_s'
+    join worker_event as w on w.job_id = l.job_id and w.attempt = l.attempt and w.pattern = 'nccl_ib_port_down' and abs(w.utc_ns - l.stall_ns) <= r.value * 1e9
+    group by l.failure_id
+) as p on p.failure_id = f.failure_id
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join call_split as c on c.job_id = f.job_id and c.attempt = f.attempt
 left join (select distinct job_id, attempt from failure_signal where signal = 'timeout' and pattern like 'nccl2%') as t on t.job_id = f.job_id and t.attempt = f.attempt

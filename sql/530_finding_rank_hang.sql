@@ -14,7 +14,7 @@ with drag as (
 known as (
     select
         l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
-        d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'finish', 'collective') as is_elsewhere
+        d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
 )
