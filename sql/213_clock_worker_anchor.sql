@@ -29,10 +29,7 @@ client as (
     where (w.wid is not null or (w.node_id is not null and w.object is not null and w.bucket is not null)) and w.local_ns is not null and w.zone_offset_s is null and w.stamp_source <> 'after'
 ),
 server as (
-    select a.wid as name, a.local_ns - k.shift_ns as utc_ns
-    from ais_line as a
-    join clock_ais as k on k.file_id = a.file_id
-    where a.wid is not null
+    select a.wid as name, a.local_ns - k.shift_ns as utc_ns from ais_line as a join clock_ais as k on k.file_id = a.file_id where a.wid is not null
     union all
     select regexp_extract(a.text, '\bt\[([^\]\s]+)\]: \w+://', 1) || ' ' || a.bucket || '/' || a.object as name, max(a.local_ns - k.shift_ns)
     from ais_line as a

@@ -21,8 +21,7 @@ asked as (
     from rank_request as r
     join node as n on n.cluster = r.cluster and n.node_id = r.node_id
     where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
-    group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending'
-    having n.role = 'target' or bool_or(r.outcome = 'retry')
+    group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry')
 ),
 retried as (
     select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object

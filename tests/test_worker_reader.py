@@ -113,34 +113,6 @@ def test_a_message_that_goes_on_gives_its_address() -> None:
     assert len(events(found)) == 2
 
 
-PIPELINE = """RuntimeError: Critical error in pipeline:
-Error when executing CPU operator readers__File, encountered:
-S3 Object not found. bucket=speech object=a/b.jpg:
-Current pipeline object is no longer valid."""
-
-
-@pytest.mark.parametrize("label", ["[rank3]: ", ""])
-def test_a_message_whose_cause_comes_later(label: str) -> None:
-    """Where the first line of an exception's message tells no cause, a later one that does is a row of its own."""
-    found = read_worker("".join(tagged(TRACEBACK + PIPELINE, label)), "/logs/j/n.log")
-    assert told(found, "pattern", "line_no", "exception", "is_chained", "object") == [
-        ("storage_client_error", 6, "RuntimeError", True, None),
-        ("dali_object_missing", 8, "RuntimeError", False, "a/b.jpg"),
-    ]
-
-
-def test_a_line_behind_an_exception_is_not_its_cause() -> None:
-    """Without a tag only what a colon announced goes on with a message, and a log's own line never does."""
-    lost = "S3 Object not found. bucket=speech object=a/b.jpg"
-    for text in (f"RuntimeError: gave up\n{lost}", f"RuntimeError: gave up:\n2026-01-02 10:00:00 {lost}"):
-        found = read_worker(TRACEBACK + text + "\n", "/logs/j/n.log")
-        assert told(found, "pattern", "is_chained")[0] == ("storage_client_error", False)
-        assert ("dali_object_missing", None) in told(found, "pattern", "exception")
-    known = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB:\n" + lost
-    found = read_worker("".join(tagged(TRACEBACK + known, "[rank3]: ")), "/logs/j/n.log")
-    assert len(told(found, "pattern")) == 1
-
-
 def test_tracebacks_that_ranks_handed_over() -> None:
     """Tracebacks of a checkpoint that failed belong to the ranks named behind them, not to the one that prints them."""
     body = TRACEBACK.partition("\n")[2]
