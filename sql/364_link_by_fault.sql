@@ -19,9 +19,9 @@ with reach as (
 asked as (
     select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
     from rank_request as r
-    join node as n on n.cluster = r.cluster and n.node_id = r.node_id and (n.role = 'target' or r.outcome = 'retry')
+    join node as n on n.cluster = r.cluster and n.node_id = r.node_id
     where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
-    group by r.failure_id, r.rank, r.node_id, r.outcome = 'pending'
+    group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry')
 ),
 retried as (
     select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object

@@ -2,14 +2,22 @@
 -- grain: one row a failure with such reads
 -- reads: failure_lead, node_fault, counter_delta, threshold
 -- stored: yes
--- note: A GET lasts as long as its client takes to read, so a long mean alone accuses nobody: the disks of the target must have been at their limit since then (lines of a disk end in its utilisation), at half of the targets that served reads, or one target slow by itself, again and again (slow_reads). is_crawl: so slow on average (crawl_s), of objects no larger than before, that no loader fetches enough ahead. Who stands still beside such reads need not have waited for them: its own words must say that it reads.
+-- note: A GET lasts as long as its client takes to read, so a long mean alone accuses nobody: the disks of the target must have been at their limit since then (lines of a disk end in its utilisation), at half of the targets that served reads, or one target slow by itself, again and again (slow_reads), or once (slow_reads_once) for longer than twice what a single reader draws out (drawn_out_s) while it complained itself that its processors were overloaded. is_crawl: so slow on average (crawl_s), of objects no larger than before, that no loader fetches enough ahead. Who stands still beside such reads need not have waited for them: its own words must say that it reads.
 create or replace view strained_reads as
-with pressed as (
+with choked as (
+    select n.fault_id
+    from node_fault as n
+    join node_fault as p on p.cluster = n.cluster and p.node_id = n.node_id and p.fault_kind = 'pressure' and p.witness_count >= 3 and p.started_ns <= n.ended_ns and p.ended_ns >= n.started_ns
+        and regexp_matches(p.text, 'high system load|extremely high')
+    where n.fault_kind = 'slow_reads_once' and n.role = 'target'
+),
+pressed as (
     select f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_ns, coalesce(f.spoke_ns, f.stall_ns) as until_ns, n.file_id, n.line_no
     from failure_lead as f
     join threshold as p on p.name = 'fault_slack_s'
-    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.started_ns <= f.stall_ns + p.value * 1e9 and n.ended_ns >= case when n.fault_kind = 'slow_reads' then f.stall_ns else coalesce(f.spoke_ns, f.stall_ns) - 30e9 end
-    where f.is_cluster_sure and (n.fault_kind = 'slow_reads' or (n.fault_kind = 'pressure' and regexp_matches(n.text, '^\w [0-9:.]+ [\w/-]+: .*\d%$')))
+    join threshold as w on w.name = 'window_margin_s'
+    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.started_ns <= f.stall_ns + p.value * 1e9 and n.ended_ns >= case when n.fault_kind = 'slow_reads' then f.stall_ns when n.fault_kind = 'slow_reads_once' then f.stall_ns - w.value * 1e9 else coalesce(f.spoke_ns, f.stall_ns) - 30e9 end
+    where f.is_cluster_sure and (n.fault_kind = 'slow_reads' or n.fault_id in (select fault_id from choked) or (n.fault_kind = 'pressure' and regexp_matches(n.text, '^\w [0-9:.]+ [\w/-]+: .*\d%$')))
 ),
 read as (
     select p.failure_id, d.node_id, d.utc_ns > p.started_ns as is_within, sum(d.delta) filter (where d.counter = 'get.n') as read_count, sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns, sum(d.delta) filter (where d.counter = 'get.size') as byte_count
@@ -22,7 +30,7 @@ strained as (
     from read as w
     left join read as b on b.failure_id = w.failure_id and b.node_id = w.node_id and not b.is_within and b.read_count >= 3
     join threshold as s on s.name = 'strained_read_s'
-    where w.is_within and w.read_count >= 3 and mean_ns >= s.value * 1e9 and (mean_ns >= 10 * usual_ns or exists (from pressed as p where p.failure_id = w.failure_id and p.node_id = w.node_id and p.fault_kind = 'slow_reads'))
+    where w.is_within and w.read_count >= 3 and mean_ns >= s.value * 1e9 and (mean_ns >= 10 * usual_ns or exists (from pressed as p where p.failure_id = w.failure_id and p.node_id = w.node_id and (p.fault_kind = 'slow_reads' or (p.fault_kind = 'slow_reads_once' and w.took_ns >= 2e9 * (select value from threshold where name = 'drawn_out_s')))))
 ),
 served as (
     select f.failure_id, count(distinct d.node_id) as target_count
@@ -45,4 +53,4 @@ join pressed as p on p.failure_id = t.failure_id and p.node_id = t.node_id
 join served as s on s.failure_id = t.failure_id
 join threshold as c on c.name = 'crawl_s'
 group by t.failure_id
-having count(distinct t.node_id) * 2 >= any_value(s.target_count) or bool_or(p.fault_kind = 'slow_reads')
+having count(distinct t.node_id) * 2 >= any_value(s.target_count) or bool_or(starts_with(p.fault_kind, 'slow_reads'))

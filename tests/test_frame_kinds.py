@@ -76,3 +76,44 @@ def test_the_other_end_of_a_pipe(exception: str) -> None:
     assert (
         raised(exception, "multiprocessing/connection.py", "numpy/a.py", "numpy/b.py")["pattern"] == "python_exception"
     )
+
+
+def waited(*frames: tuple[str, str], exception: str = "TimeoutError") -> tuple[object, object]:
+    """Pattern and kind of frame of an exception of rank 5 below these files and functions."""
+    places = [f'  File "{path}", line 7, in {function}' for path, function in frames]
+    text = ["Traceback (most recent call last):", *places, exception]
+    row = events(read_worker("".join(f"[rank5]: {line}\n" for line in text)))[0]
+    return row["pattern"], row["frame_kind"]
+
+
+FUTURE = ("/opt/conda/lib/python3.11/concurrent/futures/_base.py", "result")
+LOADER = ("/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", "_next_data")
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (("/w/train.py", "main"), ("/w/train.py", "next_batch"), FUTURE),
+        (("/w/train.py", "fetch"), ("/opt/conda/lib/python3.11/queue.py", "get")),
+        (("/w/shards.py", "__next__"), ("/opt/conda/lib/python3.12/asyncio/tasks.py", "wait_for")),
+        (("/w/train.py", "main"), LOADER, ("/opt/conda/lib/python3.11/threading.py", "wait")),
+    ],
+)
+def test_a_wait_for_data_that_ran_out(frames: tuple[tuple[str, str], ...]) -> None:
+    """A bare time-out of a wait that a function for data began is a stall of data loading."""
+    assert waited(*frames) == ("data_wait_timeout", "data_loading")
+    assert waited(*frames, exception="_queue.Empty")[0] == "data_wait_timeout"
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (("/w/train.py", "main"), ("/w/train.py", "join_ranks"), FUTURE),
+        (("/w/train.py", "fetch"), ("/w/train.py", "save_states"), FUTURE),
+        (("/w/train.py", "next_batch"), ("/opt/conda/lib/python3.11/concurrent/futures/_base.py", "__get_result")),
+        (("/w/train.py", "next_batch"), FUTURE, ("/w/decode.py", "resample")),
+    ],
+)
+def test_a_wait_for_something_else(frames: tuple[tuple[str, str], ...]) -> None:
+    """A time-out of a wait for anything else, or that a thread raised itself, stays the program's."""
+    assert waited(*frames)[0] == "python_exception"

@@ -53,8 +53,10 @@ TAKEN_OTHERWISE = {
 LABELLED = {
     "storage": "/opt/venv/lib/python3.11/site-packages/aistore/sdk/request_client.py",
     "helper_process": "/opt/venv/lib/python3.11/multiprocessing/connection.py",
+    "data_wait": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
 }
-ELSEWHERE = {"aistore/sdk": "torch/nn", "multiprocessing/connection": "torch/nn/parameter"}
+ELSEWHERE = {"aistore/sdk": "torch/nn", "multiprocessing/connection": "torch/nn/parameter", "/queue": "/enum"}
+LAST_CALL = {"data_wait": "/opt/venv/lib/python3.11/queue.py"}
 CONTEXTS = [(b"", b"\n"), (b"plain text\n", b"\nplain text\n"), (b"x\n", b"\n"), (b"\r 1%| | 1/100\r", b"\r")]
 Search = tuple[Prefilter, tuple[Pattern, ...]]
 
@@ -123,7 +125,7 @@ def test_samples_hold_a_literal() -> None:
 def traceback_of(kind: str, line: str) -> str:
     """A line as the exception of a traceback whose innermost known frame is of a kind."""
     label = line.partition(": ")[0] + ": " if line.startswith("[rank") else ""
-    frames = (LABELLED[kind], "/opt/venv/lib/python3.11/site-packages/tenacity/__init__.py")
+    frames = (LABELLED[kind], LAST_CALL.get(kind, "/opt/venv/lib/python3.11/site-packages/tenacity/__init__.py"))
     return (
         "".join(
             label + text + "\n"

@@ -58,8 +58,9 @@ FRAME_KINDS = (
     "another_service",
     "other",
 )
-#: What a pattern may ask of the traceback its line ends: a kind, or that the last call talked to a process beside.
-INSIDES = (*FRAME_KINDS, "helper_process")
+#: What a pattern may ask of the traceback its line ends: a kind, that the last call talked to a process beside, or that
+#: it waited for data which the program itself was to get.
+INSIDES = (*FRAME_KINDS, "helper_process", "data_wait")
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
 FAILURE_CLASSES = (

@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, waits_for_data
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.spec import Pattern
@@ -25,45 +26,11 @@ _CHAIN = (b"During handling of the above exception", b"The above exception was t
 _INDENTED = (b"  ", b"\t", b" \t", b' File "')
 #: A header, with the rank that handed its traceback over to the others (checkpoints of PyTorch 2.0 to 2.15).
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
+#: A line of a log of its own, and none of a message.
+_RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Exception)\b|(?:srun|slurmstepd): ")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
-_LIBRARY = re.compile(r"/(?:site-packages|dist-packages|lib(?:64)?/python\d[\d.]*)/|^<frozen")
-_C10D = "torch/distributed/distributed_c10d.py"
-_FRAME_KINDS = (
-    (
-        "storage",
-        re.compile(
-            r"/(?:(?:aistore|lhotse/ais|urllib3|requests|(?:aio)?botocore|(?:aio)?boto3|s3transfer|s3fs|fsspec|gcsfs|adlfs"
-            r"|smart_open|httpx|httpcore|aiohttp|multistorageclient|minio|obstore|s3torchconnector\w*|cloudpathlib"
-            r"|google/cloud/storage|azure/storage|tensorflow/python/lib/io)/|webdataset/gopen|pyarrow/_?(?:s3)?fs\."
-            r"|lib/python3\.\d+/(?:http/client|urllib/request)\.py)"
-        ),
-    ),
-    ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
-    (
-        "data_loading",
-        re.compile(r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data)/"),
-    ),
-)
-#: Programs that talk to a service of their own through the same clients.
-_SERVICES = tuple(
-    (kind, re.compile(rf"/(?:site|dist)-packages/(?:{names})[/.]"))
-    for kind, names in (
-        ("log_upload", "wandb|mlflow|neptune|comet_ml|clearml|aim|swanlab|sentry_sdk|opentelemetry"),
-        ("hub_wait", "huggingface_hub|modelscope|transformers/utils/hub|timm/models/_hub|gdown|torch/hub"),
-        (
-            "another_service",
-            "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
-            "|sqlalchemy|kafka",
-        ),
-    )
-)
-#: A pipe or socket of Python's own to another process of the same program: a loader's, a pool's, a manager's.
-_HELPER = re.compile(r"/multiprocess(?:ing)?/connection\.py$")
-_DECODERS = re.compile(
-    r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
-)
 
 
 def key_of(prefix: LinePrefix) -> Key:
@@ -75,24 +42,6 @@ def key_of(prefix: LinePrefix) -> Key:
     if prefix.task is not None:
         return ("task", prefix.task)
     return ("host", prefix.host)
-
-
-def frame_kind_of(paths: list[str]) -> str:
-    """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
-    data_loading, collective or other. The innermost known frame decides, but what a client of another
-    service asked for is log_upload, hub_wait or another_service."""
-    for kind, regex in _SERVICES:
-        if any(regex.search(path) for path in paths):
-            return kind
-    for path in reversed(paths):
-        if _C10D in path or "torch/distributed/c10d_logger" in path:
-            return "collective"
-        for kind, regex in _FRAME_KINDS:
-            if regex.search(path):
-                return kind
-        if _DECODERS.search(path):
-            return "decoding"
-    return "other"
 
 
 @dataclass
@@ -107,6 +56,8 @@ class TracebackBlock:
     line_count: int = 0
     state: str = "frames"
     paths: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    is_announcing: bool = False
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
@@ -148,7 +99,7 @@ class TracebackBlock:
         if self.rows and is_cause:
             self.rows[-1]["is_chained"] = True
         self.state = "frames"
-        self.paths, self.user_location = [], None
+        self.paths, self.functions, self.user_location = [], [], None
 
     def _frame(self, message: bytes) -> None:
         match = _FRAME.match(message)
@@ -157,9 +108,10 @@ class TracebackBlock:
         path = match.group(1).decode("utf-8", "replace")
         self.paths.append(path)
         function = match.group(3).decode("utf-8", "replace")
-        if _C10D in path and function != "wrapper" and self.collective is None:
+        self.functions.append(function)
+        if C10D in path and function != "wrapper" and self.collective is None:
             self.collective = function
-        if not _LIBRARY.search(path) and not path.startswith("<"):
+        if not LIBRARY.search(path) and not path.startswith("<"):
             self.user_location = f"{path}:{int(match.group(2))}"
 
     def frame_kind(self) -> str | None:
@@ -167,9 +119,11 @@ class TracebackBlock:
         return frame_kind_of(self.paths) if self.paths else None
 
     def insides(self) -> tuple[str | None, ...]:
-        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process."""
-        is_helper = any(_HELPER.search(path) for path in self.paths[-2:])
-        return (None, self.frame_kind(), "helper_process" if is_helper else None)
+        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process, or
+        waited for data that the program itself was to get."""
+        is_helper = any(HELPER.search(path) for path in self.paths[-2:])
+        is_wait = waits_for_data(self.paths, self.functions)
+        return (None, self.frame_kind(), "helper_process" if is_helper else None, "data_wait" if is_wait else None)
 
     def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:
         """The line that names the exception; its row gets what the frames told, their kind among it."""
@@ -186,9 +140,26 @@ class TracebackBlock:
             row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
         self.rows.append(row)
         self.state = "named"
+        self.is_announcing = message.rstrip().endswith(b":")
+
+    def goes_on(self, message: bytes) -> bool:
+        """Whether a line behind the exception is of its message: it has its tag, or was announced by a colon."""
+        return self.is_tagged or (self.is_announcing and not _RECORD.match(message))
+
+    def add_cause(self, row: Row) -> None:
+        """A further line of the message that names the cause, which the line of the exception does not."""
+        last = self.rows[-1]
+        for name in ("exception", "block_line_no", "is_uncaught", "is_chained", "frame_kind", "collective"):
+            row[name] = last[name]
+        row["user_location"] = row.get("user_location") or last["user_location"]
+        if self.of_rank is not None:
+            row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
+        last["is_chained"] = True
+        self.rows.append(row)
 
     def add_follow(self, message: bytes) -> None:
         """A further line of the message: may hold the address the exception is about."""
+        self.is_announcing = message.rstrip().endswith(b":")
         if self.rows:
             for key, value in client_ids(message.decode("utf-8", "replace")).items():
                 self.rows[-1].setdefault(key, value)
@@ -237,6 +208,23 @@ class TableBlock:
         return True, None
 
 
+def failed_process(entry: Row) -> Row:
+    """What an entry of torchrun's failure table tells of its process, as part of a row."""
+    return {
+        "severity": "error",
+        "pattern": "torchrun_failure_entry",
+        "body_start": 0,
+        "message_start": 0,
+        "rank": entry.get("rank"),
+        "rank_source": "field",
+        "local_rank": entry.get("local_rank"),
+        "pid": entry.get("pid"),
+        "host": entry.get("host"),
+        "exit_code": entry.get("exit_code"),
+        "capture": json.dumps({"is_root_cause": bool(entry.get("is_root"))}),
+    }
+
+
 @dataclass
 class StackBlock:
     """`Stack trace of the failed collective:` and its `#0 f from path:line` lines, innermost first."""
@@ -254,7 +242,7 @@ class StackBlock:
         path = match.group(2).decode("utf-8", "replace")
         place = f"{path}:{int(match.group(3))}"
         self.frames.append(f"{match.group(1).decode('utf-8', 'replace')} {place}")
-        if self.row.get("user_location") is None and not _LIBRARY.search(path):
+        if self.row.get("user_location") is None and not LIBRARY.search(path):
             self.row["user_location"] = place
         return self.line_count < 100
 

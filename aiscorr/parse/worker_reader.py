@@ -6,7 +6,6 @@ job may follow each other in it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from itertools import tee
 
@@ -24,7 +23,16 @@ from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.thread_blocks import ThreadBlocks
 from aiscorr.parse.values import Value, add_values, character_count, strip_ansi
-from aiscorr.parse.worker_blocks import Key, MessageBlock, Row, StackBlock, TableBlock, TracebackBlock, key_of
+from aiscorr.parse.worker_blocks import (
+    Key,
+    MessageBlock,
+    Row,
+    StackBlock,
+    TableBlock,
+    TracebackBlock,
+    failed_process,
+    key_of,
+)
 from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.worker_tail import TailLine, TailPatterns, last_words
 from aiscorr.parse.zone import ZoneClock
@@ -34,6 +42,10 @@ TEXT_LIMIT = 4096
 _COLUMNS = frozenset(WORKER_LINE.column_names)
 #: Lines of others after which a block is over.
 _STALE = 1000
+#: Patterns from this priority on know the form of an exception and not what its message means.
+_GENERIC = 89
+#: Whose words may stand behind the first line of an exception's message.
+_MESSAGE_TIERS = ("data_io", "gpu", "network")
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
 
 
@@ -51,6 +63,7 @@ class WorkerLogReader:
         expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
         self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
         self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
+        self.generic = {p.name for p in self.patterns if p.priority >= _GENERIC}
 
     def open_file(self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None) -> WorkerFile:
         """The reader of one file, at its start or where `state` left it."""
@@ -223,16 +236,26 @@ class WorkerFile:
                 self._close_traceback(key)
                 return False
             row = self._row(segment, line, prefix, pattern, values)
-            block.add_exception(row, message, frame_kind)
+            block.add_exception(row, message, "data_loading" if pattern.inside == "data_wait" else frame_kind)
             return True
-        if step == "follow" and block.is_tagged:
-            block.add_follow(message)
+        if step == "follow" and block.goes_on(message) and self._names_cause(block, segment, line, prefix):
             return True
-        if step == "follow" and not segment.candidates and message[:1] in b" ,":
+        is_loose = message[:1] in b" ," or block.goes_on(message)
+        if step == "follow" and (block.is_tagged or (not segment.candidates and is_loose)):
             block.add_follow(message)
             return True
         self._close_traceback(key)
         return False
+
+    def _names_cause(self, block: TracebackBlock, segment: Segment, line: bytes, prefix: LinePrefix) -> bool:
+        """Whether a further line of a message that told no cause is one that does; it becomes a row of its own."""
+        if not segment.candidates or not block.rows or block.rows[-1]["pattern"] not in self._reader.generic:
+            return False
+        found = self._classify(segment, line, block.insides())
+        if found is None or found[0].role != "cause" or found[0].tier not in _MESSAGE_TIERS:
+            return False
+        block.add_cause(self._row(segment, line, prefix, *found))
+        return True
 
     def _classify(
         self, segment: Segment, line: bytes, insides: tuple[str | None, ...] = (None,)
@@ -290,18 +313,8 @@ class WorkerFile:
             "local_ns": self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
             "zone_offset_s": self.state.stamp_zone_s,
             "stamp_source": "own",
-            "severity": "error",
-            "pattern": "torchrun_failure_entry",
             "text": line.decode("utf-8", "replace")[:TEXT_LIMIT],
-            "body_start": 0,
-            "message_start": 0,
-            "rank": entry.get("rank"),
-            "rank_source": "field",
-            "local_rank": entry.get("local_rank"),
-            "pid": entry.get("pid"),
-            "host": entry.get("host"),
-            "exit_code": entry.get("exit_code"),
-            "capture": json.dumps({"is_root_cause": bool(entry.get("is_root"))}),
+            **failed_process(entry),
         }
 
     def _stored(self, moment: Value, zone_offset_s: Value = None) -> int | None:

@@ -1,0 +1,85 @@
+"""What a stack was doing, told by the files and functions of its frames."""
+
+from __future__ import annotations
+
+import re
+
+LIBRARY = re.compile(r"/(?:site-packages|dist-packages|lib(?:64)?/python\d[\d.]*)/|^<frozen")
+C10D = "torch/distributed/distributed_c10d.py"
+_FRAME_KINDS = (
+    (
+        "storage",
+        re.compile(
+            r"/(?:(?:aistore|lhotse/ais|urllib3|requests|(?:aio)?botocore|(?:aio)?boto3|s3transfer|s3fs|fsspec|gcsfs|adlfs"
+            r"|smart_open|httpx|httpcore|aiohttp|multistorageclient|minio|obstore|s3torchconnector\w*|cloudpathlib"
+            r"|google/cloud/storage|azure/storage|tensorflow/python/lib/io)/|webdataset/gopen|pyarrow/_?(?:s3)?fs\."
+            r"|lib/python3\.\d+/(?:http/client|urllib/request)\.py)"
+        ),
+    ),
+    ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
+    (
+        "data_loading",
+        re.compile(r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data)/"),
+    ),
+)
+#: Programs that talk to a service of their own through the same clients.
+_SERVICES = tuple(
+    (kind, re.compile(rf"/(?:site|dist)-packages/(?:{names})[/.]"))
+    for kind, names in (
+        ("log_upload", "wandb|mlflow|neptune|comet_ml|clearml|aim|swanlab|sentry_sdk|opentelemetry"),
+        ("hub_wait", "huggingface_hub|modelscope|transformers/utils/hub|timm/models/_hub|gdown|torch/hub"),
+        (
+            "another_service",
+            "prometheus_client|slack_sdk|datadog|etcd3?|consul|kubernetes|docker|elasticsearch|pymongo|redis|psycopg2?"
+            "|sqlalchemy|kafka",
+        ),
+    )
+)
+#: A pipe or socket of Python's own to another process of the same program: a loader's, a pool's, a manager's.
+HELPER = re.compile(r"/multiprocess(?:ing)?/connection\.py$")
+_DECODERS = re.compile(
+    r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
+)
+
+#: What waits for another thread, process or task of the same program, and gives up after a while.
+_WAITS = re.compile(
+    r"/(?:concurrent/futures/_base|queue|threading|asyncio/(?:tasks|timeouts|queues|locks|runners)"
+    r"|multiprocess(?:ing)?/(?:pool|queues|connection|managers|synchronize)|joblib/parallel)\.py$"
+)
+#: Functions that are there to get data; those that put some away, or fetch something else, are not.
+_FETCHES = re.compile(
+    r"fetch|(?:^|_)(?:next|get|load|read|download|pop|take|iter)_(?:batch|sample|shard|item|data|example|chunk)"
+    r"|(?:batches|samples|shards)$|^(?:read|load|download|__next__|__iter__|__getitem__)$"
+)
+_STORES = re.compile(r"save|store|write|upload|flush|checkpoint|commit|weights|model", re.I)
+
+
+def frame_kind_of(paths: list[str]) -> str:
+    """What a stack (outermost first) was doing, by its files: storage, decoding, checkpoint,
+    data_loading, collective or other. The innermost known frame decides, but what a client of another
+    service asked for is log_upload, hub_wait or another_service."""
+    for kind, regex in _SERVICES:
+        if any(regex.search(path) for path in paths):
+            return kind
+    for path in reversed(paths):
+        if C10D in path or "torch/distributed/c10d_logger" in path:
+            return "collective"
+        for kind, regex in _FRAME_KINDS:
+            if regex.search(path):
+                return kind
+        if _DECODERS.search(path):
+            return "decoding"
+    return "other"
+
+
+def waits_for_data(paths: list[str], functions: list[str]) -> bool:
+    """Whether a stack (outermost first) ends in a wait of the program's own that a function for data began.
+
+    Such a wait that runs out tells nothing of its cause: what was awaited did not come.
+    """
+    if not paths or _WAITS.search(paths[-1]) is None or functions[-1] == "__get_result":  # what a thread raised
+        return False
+    own = [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
+    if any(_STORES.search(name) for name in own[-2:]):
+        return False
+    return frame_kind_of(paths) == "data_loading" or any(_FETCHES.search(name) for name in own)

@@ -1,0 +1,53 @@
+"""An exception whose first line tells no cause: the cause stands in a later line of its message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lines import Reading, events, read_worker
+
+pytestmark = pytest.mark.usefixtures("either_reader")
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/w/train.py", line 9, in main
+    step(batch)
+  File "/opt/lib/python3.11/site-packages/aistore/sdk/request_client.py", line 50, in request
+    raise
+"""
+PIPELINE = """RuntimeError: Critical error in pipeline:
+Error when executing CPU operator readers__File, encountered:
+S3 Object not found. bucket=speech object=a/b.jpg:
+Current pipeline object is no longer valid."""
+
+
+def told(reading: Reading, *names: str) -> list[tuple[Any, ...]]:
+    """These columns of the events of a log."""
+    return [tuple(row.get(name) for name in names) for row in events(reading)]
+
+
+def labelled(text: str, label: str) -> str:
+    """A text with a label in front of each of its lines."""
+    return "".join(f"{label}{line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("label", ["[rank3]: ", ""])
+def test_a_message_whose_cause_comes_later(label: str) -> None:
+    """Where the first line of an exception's message tells no cause, a later one that does is a row of its own."""
+    found = read_worker(labelled(TRACEBACK + PIPELINE, label), "/logs/j/n.log")
+    assert told(found, "pattern", "line_no", "exception", "is_chained", "object") == [
+        ("storage_client_error", 6, "RuntimeError", True, None),
+        ("dali_object_missing", 8, "RuntimeError", False, "a/b.jpg"),
+    ]
+
+
+def test_a_line_behind_an_exception_is_not_its_cause() -> None:
+    """Without a tag only what a colon announced goes on with a message, and a log's own line never does."""
+    lost = "S3 Object not found. bucket=speech object=a/b.jpg"
+    for text in (f"RuntimeError: gave up\n{lost}", f"RuntimeError: gave up:\n2026-01-02 10:00:00 {lost}"):
+        found = read_worker(TRACEBACK + text + "\n", "/logs/j/n.log")
+        assert told(found, "pattern", "is_chained")[0] == ("storage_client_error", False)
+        assert ("dali_object_missing", None) in told(found, "pattern", "exception")
+    known = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB:\n" + lost
+    found = read_worker(labelled(TRACEBACK + known, "[rank3]: "), "/logs/j/n.log")
+    assert len(told(found, "pattern")) == 1
