@@ -3,7 +3,6 @@
  */
 #include "native.h"
 
-#define SECOND_NS 1000000000LL
 #define DAY_NS (86400 * SECOND_NS)
 #define JITTER_NS (10 * SECOND_NS)
 
@@ -166,20 +165,10 @@ static int add_line(Stats *self, StatsLine line)
     return 0;
 }
 
-static int two(Bytes text) { return (text[0] - '0') * 10 + text[1] - '0'; }
-
 /* Nanoseconds since midnight of a line that begins with `I 23:05:55.123456 `; -1 for another line. */
 static int64_t info_time(Bytes text, Py_ssize_t size)
 {
-    static const char shape[] = "I 00:00:00.000000 ";
-    if (size < 18)
-        return -1;
-    for (int at = 0; at < 18; at++)
-        if (shape[at] == '0' ? !is_digit(text[at]) : text[at] != (unsigned char)shape[at])
-            return -1;
-    int64_t micros = two(text + 11) * 10000 + two(text + 13) * 100 + two(text + 15);
-    int second = two(text + 8) < 59 ? two(text + 8) : 59;
-    return (two(text + 2) * 3600 + two(text + 5) * 60 + second) * SECOND_NS + micros * 1000;
+    return size >= 18 && text[0] == 'I' && text[1] == ' ' ? time_of_day(text + 2, size - 2) : -1;
 }
 
 /* Whether the clock goes on to that time without a jump or midnight, which are for Python to judge. */
