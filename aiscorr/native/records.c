@@ -1,7 +1,5 @@
 /* The head of an AIStore record that is alone in its line, as parse/ais_record.py takes it apart. */
-#include "native.h"
-
-static int is_digit(unsigned char letter) { return letter >= '0' && letter <= '9'; }
+#include "swift.h"
 
 static int two(Bytes text) { return (text[0] - '0') * 10 + text[1] - '0'; }
 
