@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
+from aiscorr.arrow_types import use_plain_memory
 from aiscorr.checksum import short_hash
 from aiscorr.errors import AiscorrError
 from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
@@ -92,6 +93,7 @@ def scan_task(
     more_ids: tuple[int, int] | None = None,
 ) -> ScanResult:
     """Reads the files of a task one after the other; `more_ids`: first and step of ids for members of archives."""
+    use_plain_memory()
     sink = TaskSink(folder, label)
     reader = FileReader(sink, options, now_ns=now_ns)
     reader.should_stop = should_stop

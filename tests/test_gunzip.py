@@ -6,6 +6,7 @@ import gzip
 import io
 import random
 import zlib
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,8 @@ import pytest
 from packing import tar_of
 
 from aiscorr.model import SourceRef, Unreadable
-from aiscorr.sources.gunzip import BlockStream, GzipError, unzipped
+from aiscorr.sources import gunzip
+from aiscorr.sources.gunzip import BlockStream, GzipError, PlainInflater, unzipped
 from aiscorr.sources.read import TruncatedError, expand
 
 TEXT = b"".join(b"%d %x\n" % (number, random.Random(number).getrandbits(200)) for number in range(20_000))
@@ -45,6 +47,17 @@ def test_members_and_zeros_between_them() -> None:
     """`cat a.gz b.gz`, with the zeros of tapes and of holes between and behind, beyond one read."""
     assert read(WHOLE + b"\0" * 300_000 + gzip.compress(b"more") + b"\0" * 600_000) == (TEXT + b"more", None)
     assert read(b"") == (b"", None)
+
+
+def test_the_standard_library_inflates_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no isal: members, a cut anywhere, damage."""
+    monkeypatch.setattr(gunzip, "new_inflater", PlainInflater)
+    monkeypatch.setattr(gunzip, "_READ_BYTES", 1 << 14)
+    assert read(WHOLE + b"\0" * 300_000 + gzip.compress(b"more")) == (TEXT + b"more", None)
+    for cut in (1, 40_000, 262_144, len(WHOLE) - 8):
+        assert read(WHOLE[:cut]) == (zlib.decompressobj(31).decompress(WHOLE[:cut]), EOFError)
+    with pytest.raises(zlib.error):
+        b"".join(unzipped(io.BytesIO(WHOLE[:40_000] + b"\xff" * 4096 + WHOLE[44_096:])))
 
 
 def test_what_is_damaged_or_no_gzip_ends_it() -> None:
@@ -118,4 +131,18 @@ def test_last_lines_of_a_cut_file_are_read(is_tar: bool, size: int, tmp_path: Pa
 def test_a_stream_of_blocks_ends() -> None:
     """Reads of any size, none more at the end."""
     stream = BlockStream(block for block in (b"ab", b"cde"))
-    assert [stream.read(size) for size in (1, 5, 2, 5, 5)] == [b"a", b"b", b"cd", b"e", b""]
+    assert [stream.read(size) for size in (1, 3, 2, 5)] == [b"a", b"bcd", b"e", b""]
+
+
+def test_an_error_comes_behind_what_was_read() -> None:
+    """Also where a read asks for more than there is in front of it, and as often as it is asked."""
+
+    def blocks() -> Generator[bytes, None, None]:
+        yield b"ab"
+        raise EOFError("cut")
+
+    stream = BlockStream(blocks())
+    assert stream.read(5) == b"ab"
+    for _ in range(2):
+        with pytest.raises(EOFError, match="cut"):
+            stream.read(5)

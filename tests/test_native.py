@@ -25,6 +25,7 @@ from test_mangled import EXAMPLES, real_log
 
 from aiscorr import native
 from aiscorr.model import IngestOptions
+from aiscorr.parse.ais_record import plain_record, records_of, stats_of
 from aiscorr.parse.scan import Segment
 from aiscorr.parse.stamps import iso_bytes_ns
 
@@ -106,6 +107,39 @@ def test_statistics_lines_read_the_same(zone: str | None, monkeypatch: pytest.Mo
         assert everything(read()) == everything(without(monkeypatch, read))
 
     check()
+
+
+HEADED = st.builds(
+    "".join,
+    st.tuples(
+        st.sampled_from(["I ", "W ", "E ", "F ", " E ", "E"]),
+        st.sampled_from(["02:00:00.000001", "23:59:60.123456", "02:00:00.00001", "2:00:00.0000012"]),
+        st.sampled_from([" ", "", "  "]),
+        st.sampled_from(
+            ["moss:684 ", "log.go:12] ", "a_1:2 ", ":1 ", "moss: ", "x.go:1", "{", "m.go.go:1 ", "1:2] ", "é:1 "]
+        ),
+        st.sampled_from(["", "text", "{a:1}", "cut I 02:00:07.000000 glued", "E 02:", "\0", "É", "W 1"]),
+    ),
+)  # fmt: skip
+
+
+@needs_compiled
+@given(HEADED.map(str.encode))
+def test_heads_of_records_read_the_same(line: bytes) -> None:
+    """A record that the compiled part takes apart is the one that Python finds, alone in its line."""
+    record = plain_record(line)
+    if record is not None:
+        assert records_of(line) == ([record], None)
+        assert stats_of(line) is None
+
+
+@needs_compiled
+def test_plain_records_are_left_to_the_compiled_part() -> None:
+    """With a source location in either form, or none; not where statistics or another record may be in the line."""
+    for text in (b"moss:684 t[a] x", b"log.go:12] x", b"no location", b""):
+        assert plain_record(b"W 02:00:00.000001 " + text) is not None
+        assert plain_record(b"W 02:00:00.000001 " + text + b" E 02:00:00.000001 glued") is None
+    assert plain_record(b"I 02:00:00.000001 {a:1}") is None
 
 
 TEXTS = st.sampled_from(

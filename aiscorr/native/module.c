@@ -2,7 +2,7 @@
 #include "native.h"
 
 /* Raise together with VERSION in __init__.py when a name, an argument or a result changes. */
-#define VERSION 4
+#define VERSION 5
 
 typedef struct {
     PyObject *stats_type; /* the first, as lines.c takes it for */
@@ -99,6 +99,7 @@ static int clear(PyObject *module)
 static PyMethodDef functions[] = {
     {"columns", columns, METH_VARARGS, "The values of rows by column; None for a column that no row has."},
     {"iso_ns", iso_ns, METH_O, "Nanoseconds of a plain time since 1970; None where Python is to look at it."},
+    {"record_head", record_head, METH_O, "The head of a plain AIStore record; None where Python is to look at the line."},
     {"count_newlines", count_newlines, METH_VARARGS, "The newlines of a buffer between two places."},
     {NULL, NULL, 0, NULL},
 };

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SECOND_NS 1000000000LL
+
 typedef const unsigned char *Bytes;
 typedef struct Stats Stats;
 
@@ -24,6 +26,14 @@ Py_ssize_t newlines(Bytes text, Py_ssize_t size);
 /* In words.c: nanoseconds of `2026-11-20 23:05:55,123`, or None where it is anything but a plain time since 1970. */
 PyObject *iso_ns(PyObject *module, PyObject *raw);
 
+/* In records.c: nanoseconds of `23:05:55.123456 ` since midnight, -1 where the text begins with anything else. */
+int64_t time_of_day(Bytes text, Py_ssize_t size);
+
+/* In records.c: of a line that is one plain record its severity, nanoseconds since midnight, source location or None, and
+ * where its message begins; None of a statistics line and of any other.
+ */
+PyObject *record_head(PyObject *module, PyObject *line);
+
 /* In sieve_scan.c: whether this processor is one on which a Sieve is worth while. */
 int is_scan_fast(void);
 
@@ -31,6 +41,5 @@ int is_scan_fast(void);
  * whose text it ends; 1 if it did, 0 where the line is anything else, -1 on error. `is_plain`: no expression fired in it.
  */
 int take_line(Stats *self, Bytes text, Py_ssize_t size, int64_t line_no, int64_t byte_offset, int ends_record, int is_plain);
-
 
 #endif

@@ -1,9 +1,10 @@
 /* Statistics lines of AIStore, whole and well formed, to columns of names and values, as parse/ais_counters.py and
  * AisFile do; the number that a name has in the columns is found by the name that stood in front of it last time.
  */
-#include "native.h"
+#include "swift.h"
 
-#define SECOND_NS 1000000000LL
+/* Bytes behind the letters of all names, so that eight can be read at each. */
+#define SPARE 8
 #define DAY_NS (86400 * SECOND_NS)
 #define JITTER_NS (10 * SECOND_NS)
 
@@ -28,7 +29,7 @@ struct Stats {
     unsigned char *letters;
     Py_ssize_t line_count, line_room, pair_count, pair_room, name_count, name_room, slot_count, letter_count, letter_room;
     uint32_t seed;
-    int32_t file_id, process_no;
+    int32_t file_id, process_no, first_name; /* first_name: that of the line before, -1 for none */
     int64_t day_ns, last_ns, latest_ns;
     Py_ssize_t told_lines, told_pairs, taken; /* how many there were when `aim` was called; lines taken since */
     int takes_info, is_ended;
@@ -95,7 +96,7 @@ static int32_t id_of(Stats *self, Bytes text, Py_ssize_t size)
         if (is_name(self, self->slots[slot] - 1, text, size))
             return self->slots[slot] - 1;
     if (grow((void **)&self->names, &self->name_room, self->name_count + 1, sizeof(Name)) < 0 ||
-        grow((void **)&self->letters, &self->letter_room, self->letter_count + size, 1) < 0)
+        grow((void **)&self->letters, &self->letter_room, self->letter_count + size + SPARE, 1) < 0)
         return -1;
     memcpy(self->letters + self->letter_count, text, (size_t)size);
     self->names[self->name_count] = (Name){self->letter_count, (int32_t)size, -1};
@@ -104,44 +105,65 @@ static int32_t id_of(Stats *self, Bytes text, Py_ssize_t size)
     return (int32_t)self->name_count - 1;
 }
 
-static int is_digit(unsigned char letter) { return letter >= '0' && letter <= '9'; }
-
 static int is_name_letter(unsigned char letter)
 {
     return letter > ' ' && letter < 0x7f && letter != ',' && letter != ':';
 }
 
+/* The size of the name at a place, 0 where none is. */
+static Py_ssize_t name_at(Bytes text, Py_ssize_t size)
+{
+    Py_ssize_t at = 0;
+    while (at < size && is_name_letter(text[at]))
+        at++;
+    return at;
+}
+
+/* The name that stood behind another one last time (behind -1: first in a line), where it does again with a colon; or -1. */
+static int32_t expected(const Stats *self, int32_t before, Bytes text, Py_ssize_t size)
+{
+    int32_t id = before >= 0 ? self->names[before].next : self->first_name;
+    if (id < 0)
+        return -1;
+    const Name *name = &self->names[id];
+    if (name->size >= size || text[name->size] != ':' || !begins_with(text, size, self->letters + name->start, name->size))
+        return -1;
+    return id;
+}
+
+/* The number of the name of the pair at a place, whose size goes to `*name_size`; -1 where no name and colon are, -2 on error. */
+static int32_t name_of_pair(Stats *self, int32_t before, Bytes text, Py_ssize_t size, Py_ssize_t *name_size)
+{
+    int32_t id = expected(self, before, text, size);
+    if (id >= 0) {
+        *name_size = self->names[id].size;
+        return id;
+    }
+    *name_size = name_at(text, size);
+    if (*name_size == 0 || *name_size >= size || text[*name_size] != ':')
+        return -1;
+    if ((id = id_of(self, text, *name_size)) < 0)
+        return -2;
+    *(before >= 0 ? &self->names[before].next : &self->first_name) = id;
+    return id;
+}
+
 /* Takes name:integer pairs with commas between; returns how many, 0 where the text is not exactly that, -1 on error. */
 static Py_ssize_t add_pairs(Stats *self, Bytes text, Py_ssize_t size)
 {
-    Py_ssize_t at = 0, first = self->pair_count;
-    int32_t before = -1;
+    Py_ssize_t at = 0, first = self->pair_count, name_size;
+    int32_t id = -1;
     if (size > INT32_MAX)
         return 0;
-    while (1) {
-        Py_ssize_t start = at;
-        while (at < size && is_name_letter(text[at]))
-            at++;
-        if (at == start || at >= size || text[at] != ':')
-            break;
-        Py_ssize_t name_size = at++ - start;
+    while ((id = name_of_pair(self, id, text + at, size - at, &name_size)) >= 0) {
+        int64_t value;
+        at += name_size + 1;
         int is_negative = at < size && text[at] == '-';
         at += is_negative;
-        Py_ssize_t digits = at;
-        int64_t value = 0;
-        while (at < size && at - digits < 18 && is_digit(text[at]))
-            value = value * 10 + (text[at++] - '0');
-        if (at == digits || (at < size && text[at] != ','))
+        Py_ssize_t digits = number_at(text + at, size - at, &value);
+        at += digits;
+        if (digits == 0 || (at < size && text[at] != ','))
             break;
-        int32_t id = before >= 0 ? self->names[before].next : -1;
-        if (id < 0 || !is_name(self, id, text + start, name_size)) {
-            id = id_of(self, text + start, name_size);
-            if (id < 0)
-                return self->pair_count = first, -1;
-            if (before >= 0)
-                self->names[before].next = id;
-        }
-        before = id;
         if (self->pair_count == self->pair_room) {
             Py_ssize_t room = self->pair_room;
             if (grow((void **)&self->ids, &room, self->pair_count + 1, sizeof(int32_t)) < 0 ||
@@ -150,12 +172,11 @@ static Py_ssize_t add_pairs(Stats *self, Bytes text, Py_ssize_t size)
         }
         self->ids[self->pair_count] = id;
         self->values[self->pair_count++] = is_negative ? -value : value;
-        if (at == size)
+        if (at++ == size)
             return self->pair_count - first;
-        at++;
     }
     self->pair_count = first;
-    return 0;
+    return id == -2 ? -1 : 0;
 }
 
 static int add_line(Stats *self, StatsLine line)
@@ -166,20 +187,10 @@ static int add_line(Stats *self, StatsLine line)
     return 0;
 }
 
-static int two(Bytes text) { return (text[0] - '0') * 10 + text[1] - '0'; }
-
 /* Nanoseconds since midnight of a line that begins with `I 23:05:55.123456 `; -1 for another line. */
 static int64_t info_time(Bytes text, Py_ssize_t size)
 {
-    static const char shape[] = "I 00:00:00.000000 ";
-    if (size < 18)
-        return -1;
-    for (int at = 0; at < 18; at++)
-        if (shape[at] == '0' ? !is_digit(text[at]) : text[at] != (unsigned char)shape[at])
-            return -1;
-    int64_t micros = two(text + 11) * 10000 + two(text + 13) * 100 + two(text + 15);
-    int second = two(text + 8) < 59 ? two(text + 8) : 59;
-    return (two(text + 2) * 3600 + two(text + 5) * 60 + second) * SECOND_NS + micros * 1000;
+    return size >= 18 && text[0] == 'I' && text[1] == ' ' ? time_of_day(text + 2, size - 2) : -1;
 }
 
 /* Whether the clock goes on to that time without a jump or midnight, which are for Python to judge. */
@@ -330,6 +341,7 @@ static PyObject *stats_take(Stats *self, PyObject *unused)
     Py_DECREF(names);
     self->line_count = self->pair_count = self->name_count = self->letter_count = 0;
     self->told_lines = self->told_pairs = 0;
+    self->first_name = -1;
     memset(self->slots, 0, (size_t)self->slot_count * sizeof(int32_t));
     return columns;
 failed:
@@ -343,6 +355,7 @@ static PyObject *stats_new(PyTypeObject *type, PyObject *args, PyObject *names)
     allocfunc make = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     Stats *self = (Stats *)make(type, 0);
     if (self != NULL) {
+        self->first_name = -1;
         self->seed = (uint32_t)((uintptr_t)self >> 4);
         if (spread(self) < 0) {
             Py_DECREF(self);

@@ -11,6 +11,7 @@ from aiscorr.model import FileSummary
 from aiscorr.parse import ais_record as rec
 from aiscorr.parse.ais_bulk import whole_lines
 from aiscorr.parse.ais_counters import PAIRS, StatsPlace, counter_batch, good_pairs, stats_body
+from aiscorr.parse.ais_messages import Messages
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
@@ -20,13 +21,11 @@ from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
-from aiscorr.parse.values import Value, add_values, character_count
+from aiscorr.parse.values import Value, character_count
 from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
-from aiscorr.tables import AIS_LINE
 
 TEXT_LIMIT = 4096
-_COLUMNS = frozenset(AIS_LINE.column_names)
 #: Searched besides the patterns: warnings and errors, statistics lines (a sieve knows these two), headers, title lines.
 _FIXED = (
     Expression(rb"[EW] [012]\d:[0-5]\d:[0-5]\d\.\d", (b"E ", b"W "), "[EW] [012]"),
@@ -47,8 +46,9 @@ class AisLogReader:
     def __init__(self, sink: PartSink, pattern_folders: tuple[str, ...] = ()) -> None:
         self.sink = sink
         self.counters = counter_batch(sink)
-        self.patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
-        expressions = [*_FIXED, *(Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns)]
+        patterns: tuple[Pattern, ...] = pattern_set("ais", pattern_folders)
+        self.messages = Messages((*(None for _ in _FIXED), *patterns))
+        expressions = [*_FIXED, *(Expression(p.regex_text, p.literals, p.prefilter) for p in patterns)]
         plain = build_prefilter(expressions)
         self.prefilter: Prefilter = sieved(plain, expressions[_STATISTICS + 1 :], _STATISTICS)
 
@@ -105,6 +105,11 @@ class AisFile:
 
     def _take(self, segment: Segment) -> None:
         line = segment.text.strip(b"\0")
+        record = rec.plain_record(line)
+        if record is not None and (segment.candidates or record.severity != "I"):
+            self._close_pending()
+            self._take_record(segment, line, record)
+            return
         stats = rec.stats_of(line)
         if stats is not None and PAIRS.fullmatch(stats[1]):
             self._close_pending()
@@ -177,19 +182,14 @@ class AisFile:
         self.state.note_identity(record.message)
         if b" =====" in record.message:
             moment = self._take_marker(segment, record, moment, line)
-        pattern, values = self._classify(segment, record.message)
-        if pattern is None and record.severity == "I":
+        told = self._reader.messages.told(record, segment.candidates, self._self_id())
+        if told.name is None:
             return
-        name = pattern.name if pattern else ("other_error" if record.severity == "E" else "other_warning")
-        message = record.message.decode("utf-8", "replace")
-        row = self._row(segment, line, name, moment)
-        row.update(
-            severity=record.severity,
-            source_loc=record.source_loc,
-            message_start=character_count(line, record.message_start),
-        )
-        row.update(ais_ids(message, self._self_id()))
-        add_values(row, values, _COLUMNS)
+        row = self._row(segment, line, told.name, moment)
+        row["severity"] = record.severity
+        row["source_loc"] = record.source_loc
+        row["message_start"] = character_count(line, record.message_start)
+        row.update(told.values)
         self._mark_smap(segment, row, moment, record.message)
         if record.severity in "WE":
             self._pending, self._follow = row, 0
@@ -202,15 +202,6 @@ class AisFile:
         if jumped:
             self._mark(segment, "jump", moment, None, "", line)
         return moment
-
-    def _classify(self, segment: Segment, message: bytes) -> tuple[Pattern | None, dict[str, Value]]:
-        for number in segment.candidates:
-            pattern = self._reader.patterns[number - len(_FIXED)] if number >= len(_FIXED) else None
-            if pattern is not None:
-                match = pattern.regex.search(message)
-                if match is not None:
-                    return pattern, pattern.values(match)
-        return None, {}
 
     def _take_stats(self, segment: Segment, record: rec.AisRecord, moment: int) -> None:
         body, is_whole = stats_body(record.message)
@@ -308,7 +299,7 @@ class AisFile:
         for source in ("title", "start_line", "self_mention"):
             counts = self.state.ids.get(source)
             if counts:
-                return max(counts, key=lambda key: counts[key]).split(":", 1)[1]
+                return max(counts, key=counts.__getitem__).partition(":")[2]
         return self._summary.node_id
 
     def _close_pending(self) -> None:

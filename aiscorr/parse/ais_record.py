@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from aiscorr import native
 from aiscorr.parse.stamps import SECOND_NS, clock_ns, day_ns, iso_ns, zone_seconds
 
 _WRAPPER = re.compile(
@@ -84,6 +85,15 @@ def info_ns(line: bytes) -> int | None:
     if match is None or b" =====" in line or _glued_record(line, match.end()):
         return None
     return of_day_ns(match.group(1))
+
+
+def plain_record(line: bytes) -> AisRecord | None:
+    """The record of a line that holds nothing else and is no statistics; None where `records_of` is to look at it."""
+    head = native.record_head(line)
+    if head is None:
+        return None
+    severity, of_day, source_loc, start = head
+    return AisRecord(severity, of_day, source_loc, line[start:], 0, start, None)
 
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from aiscorr.checksum import ContentSum, SumPlace
 from aiscorr.model import ByteStream
 
-BLOCK_BYTES = 256 * 1024
+BLOCK_BYTES = 512 * 1024
 MAX_LINE_BYTES = 4 * 1024 * 1024
 
 

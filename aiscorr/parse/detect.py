@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.node_status import RECORD_HEAD
@@ -156,7 +157,8 @@ def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], lea
 
 
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
-    lines = [line for line in text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n") if line.strip()][:_MAX_LINES]
+    pieces = text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n")
+    lines = list(islice((line for line in pieces if line.strip()), _MAX_LINES))
     if len(text) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()
     bare = _without_labels(lines)

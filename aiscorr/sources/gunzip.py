@@ -13,17 +13,49 @@ from typing import IO, Any
 
 from aiscorr.checksum import crc32
 
-new_decompressor: Callable[[int], Any] = zlib.decompressobj
-GzipError: Any = zlib.error
-try:
-    from isal import isal_zlib
-
-    new_decompressor, GzipError = isal_zlib.decompressobj, isal_zlib.error
-except ImportError:  # no wheel for this machine: the standard library does the same, slower
-    pass
-
 #: Deflate without a head: heads and trailers are read here, so that a wrong checksum takes nothing with it.
 _BARE_WINDOW = -15
+
+
+class PlainInflater:
+    """Inflates bare deflate with the standard library, in the form of isal's decompressor."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(_BARE_WINDOW)
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end mark was met."""
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether all that was given is used up."""
+        return not self._inner.unconsumed_tail and not self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was given behind the end mark."""
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """At most so many bytes of what was given so far."""
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def _isal_inflater() -> Any:
+    """isal's decompressor that keeps what it is given: with one that hands back the rest all is copied each time."""
+    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_DEFLATE)
+
+
+try:
+    from isal import igzip_lib
+
+    new_inflater: Callable[[], Any] = _isal_inflater
+    GzipError: Any = igzip_lib.error
+except ImportError:  # no wheel for this machine: the standard library does the same, slower
+    new_inflater, GzipError = PlainInflater, zlib.error
+
 GZIP_MAGIC = b"\x1f\x8b"
 _HEAD_BYTES, _DEFLATE = 10, 8
 _TRAILER = struct.Struct("<II")
@@ -54,7 +86,7 @@ def _member(stream: IO[bytes], data: bytes) -> Generator[bytes, None, bytes]:
     """The blocks of a member that begins with `data`; returns what was read behind it."""
     while (start := _head_size(data)) is None or start > len(data):
         data = _more(stream, data)
-    member, checksum, count = new_decompressor(_BARE_WINDOW), 0, 0
+    member, checksum, count = new_inflater(), 0, 0
     data = data[start:]
     while not member.eof:
         block = member.decompress(data, _BLOCK_BYTES)
@@ -62,7 +94,7 @@ def _member(stream: IO[bytes], data: bytes) -> Generator[bytes, None, bytes]:
             checksum, count = crc32(block, checksum), count + len(block)
             yield block
         if not member.eof:
-            data = member.unconsumed_tail or stream.read(_READ_BYTES)
+            data = stream.read(_READ_BYTES) if member.needs_input else b""
             if not data and not block:
                 raise EOFError(_CUT)
     data = bytes(member.unused_data)
@@ -111,19 +143,36 @@ class BlockStream(io.RawIOBase):
         super().__init__()
         self._blocks = blocks
         self._rest = memoryview(b"")
+        self._damage: Exception | None = None
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Reads on, to the end of a block at most."""
-        if not self._rest:
-            self._rest = memoryview(next(self._blocks, b""))
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
+        """Fills the buffer, as each block that is asked for goes through many hands.
+
+        An error comes once all in front of it is read.
+        """
+        count, size = 0, len(buffer)
+        while count < size and self._damage is None:
+            if not self._rest and not self._take_block():
+                break
+            more = min(size - count, len(self._rest))
+            buffer[count : count + more] = self._rest[:more]
+            self._rest = self._rest[more:]
+            count += more
+        if self._damage is not None and not count:
+            raise self._damage
         return count
+
+    def _take_block(self) -> bool:
+        """The next block that is not empty; False at the end, and where there is damage."""
+        try:
+            self._rest = memoryview(next(self._blocks, b""))
+        except Exception as error:
+            self._damage = error
+        return len(self._rest) > 0
 
     def close(self) -> None:
         """Ends what makes the blocks too."""
