@@ -42,7 +42,7 @@ slow as (
     select job_id, attempt, unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))::integer as rank, utc_ns, file_id, line_no, text
     from worker_event where pattern = 'straggler_detected'
 ),
-left_out as (select e.job_id, e.attempt, e.rank, 'skipping', 'last_words', 0.7, e.file_id, e.line_no, e.text
+left_out as (select e.job_id, e.attempt, e.rank, 'skipping' as activity, 'last_words' as witness, 0.7 as confidence, e.file_id, e.line_no, e.text
     from worker_event as e join stuck_collective as k on k.job_id = e.job_id and k.attempt = e.attempt join threshold as s on s.name = 'same_cause_s' and abs(e.utc_ns - k.hang_start_ns) <= s.value * 1e9
     where e.pattern = 'batch_skipped_not_finite' and e.rank is not null and not exists (select 1 from worker_event as n where n.job_id = e.job_id and n.attempt = e.attempt and n.rank = e.rank and n.utc_ns > e.utc_ns and n.utc_ns < k.spoke_ns and n.role in ('cause', 'retry', 'symptom'))
 ),
@@ -67,7 +67,7 @@ left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank
 where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
 group by s.job_id, s.attempt, s.rank
 union all
-from left_out
+select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out
 union all
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
