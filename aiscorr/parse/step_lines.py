@@ -128,15 +128,15 @@ class StepLines:
         counts: Counter[Value] = Counter()
         seen = 0
         find = self._patterns.finder(self._wanted)
-        for line in lines:
-            if not find(line.text):
+        for line_no, byte_offset, text in lines:
+            if not find(text):
                 continue
-            for piece in reversed(line.text.split(b"\r")):
+            for piece in reversed(text.split(b"\r")):
                 if not find(piece):
                     continue
                 seen += 1
                 is_wanted = seen <= DENSE_LINES or seen % SPARSE == 0
-                row = self._row(piece, line.line_no, line.byte_offset) if is_wanted else None
+                row = self._row(piece, line_no, byte_offset) if is_wanted else None
                 if row is None:
                     continue
                 counts[row["rank"]] += 1

@@ -14,6 +14,7 @@ from aiscorr.parse.word_bits import WordBits
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
+_LINE_BYTES = 4096
 _NOISE = re.compile(
     rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback"
     rb"|(?:Current t|T)hread (?:0x)?[0-9a-f]+ \(|Process \d+: |Python v\d|Timeout \(\d+:\d\d:"
@@ -55,8 +56,10 @@ def lines_before(
     size = 0
     offset = block_offset + len(block)
     for text, line_no in [(block, block_line_no), *reversed(parts)]:
-        pieces = text.split(b"\n")
-        number = line_no + len(pieces) - 1
+        # a line is given while those behind it have no more than the limit: none in front of this place is
+        start = text.rfind(b"\n", 0, max(0, len(text) - _LIMIT_BYTES - 1)) + 1
+        pieces = text[start:].split(b"\n")
+        number = line_no + text.count(b"\n", 0, start) + len(pieces) - 1
         if pieces and not pieces[-1]:
             pieces.pop()
             number -= 1
@@ -82,8 +85,10 @@ def last_words(
     """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
-    for line in lines:
-        raw = line.text.rstrip(b"\r").rpartition(b"\r")[2][:4096]
+    for line_no, byte_offset, raw in lines:
+        if b"\r" in raw:
+            raw = raw.rstrip(b"\r").rpartition(b"\r")[2]
+        raw = raw[:_LINE_BYTES]
         if b"\x1b" in raw:
             raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
         if full and _key(*prefixes.owner(raw, years), path_rank) in full:
@@ -98,8 +103,8 @@ def last_words(
             full.add(key)
         rows.append(
             {
-                "line_no": line.line_no,
-                "byte_offset": line.byte_offset,
+                "line_no": line_no,
+                "byte_offset": byte_offset,
                 "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
                 "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
                 "rank": rank,
