@@ -43,6 +43,19 @@ class Walk(Generic[_Segment]):
     def next(self, wants_every_line: bool, stats: Stats | None = None, /) -> _Segment | None: ...
     def line_no(self) -> int: ...
 
+class Prefixes:
+    def __new__(
+        cls,
+        forms: tuple[tuple[object, ...], ...],
+        wrapper_count: int,
+        stamp_count: int,
+        prefix_type: type,
+        stamp_type: type,
+        make: Callable[..., Any],
+        /,
+    ) -> Prefixes: ...
+    def read(self, line: bytes, only_stamps: bool, /) -> tuple[Any, int | None, int | None] | None: ...
+
 class Words:
     def __new__(cls, words: tuple[bytes, ...], folds: bool, /) -> Words: ...
     def of(self, text: str | _Buffer, /) -> int: ...

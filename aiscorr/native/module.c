@@ -2,7 +2,7 @@
 #include "native.h"
 
 /* Raise together with VERSION in __init__.py when a name, an argument or a result changes. */
-#define VERSION 4
+#define VERSION 5
 
 typedef struct {
     PyObject *stats_type; /* the first, as lines.c takes it for */
@@ -71,7 +71,7 @@ static int fill(PyObject *module)
     state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
     if (state->stats_type == NULL || PyModule_AddType(module, (PyTypeObject *)state->stats_type) < 0)
         return -1;
-    PyType_Spec *others[] = {&walk_spec, &words_spec, &sieve_spec};
+    PyType_Spec *others[] = {&walk_spec, &words_spec, &sieve_spec, &prefixes_spec};
     for (size_t n = 0; n < sizeof(others) / sizeof(others[0]); n++) {
         PyObject *type = PyType_FromModuleAndSpec(module, others[n], NULL);
         int is_added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);

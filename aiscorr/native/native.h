@@ -16,13 +16,16 @@
 typedef const unsigned char *Bytes;
 typedef struct Stats Stats;
 
-extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec;
+extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec;
 
 /* In lines.c: newlines of a stretch of bytes. */
 Py_ssize_t newlines(Bytes text, Py_ssize_t size);
 
 /* In words.c: nanoseconds of `2026-11-20 23:05:55,123`, or None where it is anything but a plain time since 1970. */
 PyObject *iso_ns(PyObject *module, PyObject *raw);
+
+/* In words.c: whether a text is such a time, and its nanoseconds. */
+int plain_time(Bytes text, Py_ssize_t size, int64_t *found);
 
 /* In sieve_scan.c: whether this processor is one on which a Sieve is worth while. */
 int is_scan_fast(void);

@@ -13,6 +13,7 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from aiscorr.parse.formats import LineFormat, load_formats
+from aiscorr.parse.plain_prefixes import plain_reader
 from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, StampReader, YearContext
 from aiscorr.parse.word_bits import WordBits
@@ -133,6 +134,8 @@ class PrefixReader:
         self._tag, self._group, self._bare = (ranks.pop(name) for name in ("rank_tag", "rank_group", "rank_bare"))
         self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
+        fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
+        self._plain = plain_reader(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
     def _bits(self, words: tuple[bytes, ...] | None) -> int:
         """The bits of these words, or that of every line where there is a format without any."""
@@ -144,6 +147,22 @@ class PrefixReader:
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
+        return self._read_plain(line, years, False) or self._read(line, years)
+
+    def _read_plain(self, line: bytes, years: YearContext, only_stamps: bool) -> LinePrefix | None:
+        """As the compiled part reads it, perhaps without ranks; None where it does not."""
+        plain = self._plain(line, only_stamps) if self._plain is not None else None
+        if plain is None:
+            return None
+        prefix: LinePrefix = plain[0]
+        near_ns, noted_ns = plain[1:]
+        if near_ns is not None:
+            years.near_ns = near_ns
+        if noted_ns is not None:
+            years.note(noted_ns)
+        return prefix
+
+    def _read(self, line: bytes, years: YearContext) -> LinePrefix:
         held = self._held(line)
         wrapped, tag, body_start, position = self._begin(line, held, years)
         stamp, position = self._own_stamp(line, held, position, years)
@@ -154,7 +173,7 @@ class PrefixReader:
             rank, rank_source = self._late_rank(line, stamp, wrapped, held)
         if held & self._group_bits:
             group_rank, process_group = self._group_rank(line, held)
-        local_rank, pid, host = wrapped.local_rank, wrapped.pid, wrapped.host
+        local_rank, pid, host = wrapped.local_rank, wrapped.pid or None, wrapped.host
         if stamp is not None:
             local_rank = stamp.local_rank if stamp.local_rank is not None else local_rank
             pid, host = pid or stamp.pid, stamp.host or host
@@ -168,6 +187,9 @@ class PrefixReader:
 
     def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
         """The stamp and the collector's stamp of `read`, for less work."""
+        prefix = self._read_plain(line, years, True)
+        if prefix is not None:
+            return prefix.stamp, prefix.wrapper_stamp
         held = self._held(line)
         wrapped, _, _, position = self._begin(line, held, years)
         return self._own_stamp(line, held, position, years)[0] or wrapped.stamp, wrapped.stamp

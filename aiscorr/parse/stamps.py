@@ -147,13 +147,18 @@ class Stamp(NamedTuple):
     host: str | None = None
 
 
+def plain_group(regex: re.Pattern[bytes]) -> int:
+    """The number of the group that is the whole time of a match, where it took part; 0 where there is more to read."""
+    numbers = regex.groupindex
+    return numbers.get("iso", 0) if "host" not in numbers or "local_rank" not in numbers else 0
+
+
 class StampReader:
     """Reads the time in the groups of one format's matches."""
 
     def __init__(self, regex: re.Pattern[bytes]) -> None:
         numbers = regex.groupindex
-        is_placed = "host" in numbers and "local_rank" in numbers
-        self._iso = numbers.get("iso", 0) if not is_placed else 0
+        self._iso = plain_group(regex)
         self._zone, self._pid, self._rank = (numbers.get(name, 0) for name in ("zone", "pid", "rank"))
 
     def read(self, match: re.Match[bytes], years: YearContext) -> Stamp | None:
