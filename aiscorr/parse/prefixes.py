@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.plain_prefixes import plain_reader
+from aiscorr.parse.plain_prefixes import plain_prefixes
 from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, StampReader, YearContext
 from aiscorr.parse.word_bits import WordBits
@@ -22,6 +22,7 @@ _SEARCH_LIMIT = 512
 _WORD_LIMIT = 8 * _SEARCH_LIMIT
 #: The bit that every line has, for a format of which no word is known.
 _ALWAYS = 1
+Read = TypeVar("Read")
 _new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
 
@@ -135,7 +136,7 @@ class PrefixReader:
         self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
         fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
-        self._plain = plain_reader(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
+        self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
     def _bits(self, words: tuple[bytes, ...] | None) -> int:
         """The bits of these words, or that of every line where there is a format without any."""
@@ -147,20 +148,8 @@ class PrefixReader:
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
-        return self._read_plain(line, years, False) or self._read(line, years)
-
-    def _read_plain(self, line: bytes, years: YearContext, only_stamps: bool) -> LinePrefix | None:
-        """As the compiled part reads it, perhaps without ranks; None where it does not."""
-        plain = self._plain(line, only_stamps) if self._plain is not None else None
-        if plain is None:
-            return None
-        prefix: LinePrefix = plain[0]
-        near_ns, noted_ns = plain[1:]
-        if near_ns is not None:
-            years.near_ns = near_ns
-        if noted_ns is not None:
-            years.note(noted_ns)
-        return prefix
+        plain = self._plain.read(line) if self._plain is not None else None
+        return _told(plain, years) if plain is not None else self._read(line, years)
 
     def _read(self, line: bytes, years: YearContext) -> LinePrefix:
         held = self._held(line)
@@ -187,8 +176,9 @@ class PrefixReader:
 
     def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
         """The stamp and the collector's stamp of `read`, for less work."""
-        prefix = self._read_plain(line, years, True)
-        if prefix is not None:
+        plain = self._plain.stamps(line) if self._plain is not None else None
+        if plain is not None:
+            prefix: LinePrefix = _told(plain, years)
             return prefix.stamp, prefix.wrapper_stamp
         held = self._held(line)
         wrapped, _, _, position = self._begin(line, held, years)
@@ -196,6 +186,9 @@ class PrefixReader:
 
     def owner(self, line: bytes, years: YearContext) -> tuple[int | None, int | None]:
         """The rank and the local rank of `read`, for less work."""
+        plain = self._plain.owner(line) if self._plain is not None else None
+        if plain is not None:
+            return _told(plain, years)
         held = self._held(line)
         if held & self._stamp_rank_bits:
             prefix = self.read(line, years)
@@ -266,6 +259,16 @@ class PrefixReader:
             return int(group["group_rank"]), name
         bare = self._bare.search(line, _SEARCH_LIMIT) if held & self._bare.bits else None
         return (int(bare["group_rank"]), None) if bare else (None, None)
+
+
+def _told(plain: tuple[Read, int | None, int | None], years: YearContext) -> Read:
+    """What the compiled part read of a line; `years` is told the last time and the last full date."""
+    read, near_ns, noted_ns = plain
+    if near_ns is not None:
+        years.near_ns = near_ns
+    if noted_ns is not None:
+        years.note(noted_ns)
+    return read
 
 
 def _either(bits: Iterable[int]) -> int:
