@@ -66,7 +66,7 @@ def lines_before(
             offset -= 1
         for piece in reversed(pieces):
             offset -= len(piece)
-            yield TailLine(number, offset, piece)
+            yield tuple.__new__(TailLine, (number, offset, piece))
             offset -= 1
             number -= 1
             size += len(piece) + 1
@@ -83,6 +83,7 @@ def last_words(
     patterns: TailPatterns,
 ) -> list[dict[str, Value]]:
     """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
+    # whose lines they are: a rank's, else a local rank's, else nobody's
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
     for line_no, byte_offset, raw in lines:
@@ -91,14 +92,19 @@ def last_words(
         raw = raw[:_LINE_BYTES]
         if b"\x1b" in raw:
             raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
-        if full and _key(*prefixes.owner(raw, years), path_rank) in full:
-            continue
+        if full:
+            rank, local_rank = prefixes.owner(raw, years)
+            if rank is None:
+                rank = path_rank
+            if (rank, local_rank if rank is None else None) in full:
+                continue
         prefix = prefixes.read(raw, years)
         if _NOISE.match(raw, prefix.body_start):
             continue
-        key = _key(prefix.rank, prefix.local_rank, path_rank)
+        rank = prefix.rank if prefix.rank is not None else path_rank
+        key = (rank, prefix.local_rank if rank is None else None)
         rows = kept.setdefault(key, [])
-        clean, rank = raw.decode("utf-8", "replace"), key[0]
+        clean = raw.decode("utf-8", "replace")
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
         rows.append(
@@ -115,12 +121,6 @@ def last_words(
             }
         )
     return [row for rows in kept.values() for row in reversed(rows)]
-
-
-def _key(rank: int | None, local_rank: int | None, path_rank: int | None) -> tuple[int | None, int | None]:
-    """Whose line it is: a rank's, else a local rank's, else nobody's."""
-    rank = rank if rank is not None else path_rank
-    return rank, local_rank if rank is None else None
 
 
 def step_of(text: str) -> int | None:
