@@ -32,7 +32,7 @@ class Stats:
 class Walk(Generic[_Segment]):
     def __new__(
         cls,
-        segment: Callable[..., _Segment],
+        segment: Callable[[tuple[Any, ...]], _Segment],
         data: _Buffer,
         size: int,
         hits: list[tuple[int, int]],
