@@ -3,50 +3,76 @@
 
 #include <stddef.h>
 
-static PyObject *number_or_none(Number number)
+static PyObject *none(void)
 {
-    if (number.is_there)
-        return PyLong_FromLongLong(number.value);
-    Py_RETURN_NONE;
+    Py_INCREF(Py_None);
+    return Py_None;
 }
 
-/* A named tuple of values, which are taken over. */
-static PyObject *made(const Prefixes *self, PyObject *type, PyObject *values)
+static PyObject *number_or_none(Number number) { return number.is_there ? PyLong_FromLongLong(number.value) : none(); }
+
+/* A tuple of values, which are taken over, or a named tuple where a type is given; NULL where a value is missing. */
+static PyObject *made(const Prefixes *self, PyObject *type, PyObject **values, Py_ssize_t count)
 {
-    PyObject *found = values == NULL ? NULL : PyObject_CallFunctionObjArgs(self->make, type, values, NULL);
-    Py_XDECREF(values);
+    PyObject *fields = PyTuple_New(count);
+    for (Py_ssize_t n = 0; n < count; n++)
+        if (fields == NULL || values[n] == NULL) {
+            Py_XDECREF(values[n]);
+            Py_CLEAR(fields);
+        } else {
+            PyTuple_SetItem(fields, n, values[n]);
+        }
+    if (fields == NULL || type == NULL)
+        return fields;
+    PyObject *found = PyObject_CallFunctionObjArgs(self->make, type, fields, NULL);
+    Py_DECREF(fields);
     return found;
 }
 
 static PyObject *stamp_or_none(const Prefixes *self, const Time *time)
 {
     if (!time->is_there)
-        Py_RETURN_NONE;
-    Number zone = {time->has_zone, time->zone_s};
-    return made(self, self->stamp_type,
-                Py_BuildValue("(LNONNLOO)", (long long)time->local_ns, number_or_none(zone), Py_True,
-                              number_or_none(time->pid), number_or_none(time->rank), (long long)time->end, Py_None, Py_None));
+        return none();
+    PyObject *is_year_known = Py_True;
+    Py_INCREF(is_year_known);
+    PyObject *values[] = {
+        PyLong_FromLongLong(time->local_ns), number_or_none((Number){time->has_zone, time->zone_s}), is_year_known,
+        number_or_none(time->pid), number_or_none(time->rank), PyLong_FromLongLong(time->end), none(), none(),
+    };
+    return made(self, self->stamp_type, values, sizeof(values) / sizeof(values[0]));
 }
+
+static PyObject *word_or_none(const char *word) { return word == NULL ? none() : PyUnicode_InternFromString(word); }
 
 static PyObject *prefix_of(const Prefixes *self, const Reading *r)
 {
-    PyObject *wrapper = stamp_or_none(self, &r->wrapper), *host = Py_None, *chosen = wrapper;
+    PyObject *wrapper = stamp_or_none(self, &r->wrapper);
+    if (wrapper == NULL)
+        return NULL;
+    PyObject *chosen = wrapper, *host = r->host == NULL ? none() : NULL;
     if (r->own.is_there)
         chosen = stamp_or_none(self, &r->own);
     else
-        Py_XINCREF(chosen);
-    if (r->host != NULL)
+        Py_INCREF(chosen);
+    if (host == NULL)
         host = PyUnicode_DecodeUTF8((const char *)r->host, r->host_end - r->host, "replace");
-    else
-        Py_INCREF(host);
     Number pid = r->pid;
     if (!pid.is_there || pid.value == 0)
         pid = r->own.is_there ? r->own.pid : (Number){0, 0};
-    const char *source = r->own.is_there ? "own" : r->wrapper.is_there ? "wrapper" : NULL;
-    return made(self, self->prefix_type,
-                Py_BuildValue("(NzNNzNNONNNnn)", chosen, source, wrapper, number_or_none(r->rank), r->rank_source,
-                              number_or_none(r->local_rank), number_or_none(r->group_rank), Py_None,
-                              number_or_none(r->task), number_or_none(pid), host, r->body_start, r->message_start));
+    PyObject *values[] = {
+        chosen, word_or_none(r->own.is_there ? "own" : r->wrapper.is_there ? "wrapper" : NULL), wrapper,
+        number_or_none(r->rank), word_or_none(r->rank_source), number_or_none(r->local_rank),
+        number_or_none(r->group_rank), none(), number_or_none(r->task), number_or_none(pid), host,
+        PyLong_FromSsize_t(r->body_start), PyLong_FromSsize_t(r->message_start),
+    };
+    return made(self, self->prefix_type, values, sizeof(values) / sizeof(values[0]));
+}
+
+/* What was read, and what the years are told of it. */
+static PyObject *told(const Prefixes *self, const Reading *r, PyObject *read)
+{
+    PyObject *values[] = {read, number_or_none(r->near), number_or_none(r->noted)};
+    return made(self, NULL, values, 3);
 }
 
 /* Opens the reading of a line: 1, 0 where it is too long, -1 with an error set. */
@@ -75,7 +101,7 @@ static PyObject *read_with(Prefixes *self, PyObject *line, int only_stamps)
         return NULL;
     if (!is_open || !r.is_plain || r.matching.steps >= MOST_STEPS)
         Py_RETURN_NONE;
-    return Py_BuildValue("(NNN)", prefix_of(self, &r), number_or_none(r.near), number_or_none(r.noted));
+    return told(self, &r, prefix_of(self, &r));
 }
 
 static PyObject *prefixes_read(Prefixes *self, PyObject *line) { return read_with(self, line, 0); }
@@ -92,8 +118,8 @@ static PyObject *prefixes_owner(Prefixes *self, PyObject *line)
         return NULL;
     if (!is_open || !r.is_plain || r.matching.steps >= MOST_STEPS)
         Py_RETURN_NONE;
-    return Py_BuildValue("((NN)NN)", number_or_none(r.rank), number_or_none(r.local_rank), number_or_none(r.near),
-                         number_or_none(r.noted));
+    PyObject *owner[] = {number_or_none(r.rank), number_or_none(r.local_rank)};
+    return told(self, &r, made(self, NULL, owner, 2));
 }
 
 /* Where a letter of a word stands that texts have least; they are told from the most frequent on. */

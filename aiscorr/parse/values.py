@@ -143,6 +143,8 @@ def _capture_json(values: dict[str, Value]) -> str:
 
 
 def _encoded(value: Value) -> str:
+    if type(value) is int:  # not a bool
+        return str(value)
     return encode_basestring(value) if isinstance(value, str) else _CAPTURES.encode(value)
 
 

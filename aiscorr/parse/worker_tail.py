@@ -19,7 +19,10 @@ _NOISE = re.compile(
     rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback"
     rb"|(?:Current t|T)hread (?:0x)?[0-9a-f]+ \(|Process \d+: |Python v\d|Timeout \(\d+:\d\d:"
 )
-_STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
+#: `global_step`, `step`, `iteration`, `iter`, `it`; it begins with a set of letters, as `re` then skips to the first.
+_STEP = re.compile(
+    r"[gsiGSI\u017f\u0130\u0131](?<!\w.)(?i:(?<=g)lobal_step|(?<=s)tep|(?<=i)t(?:er(?:ation)?)?)\b[ :=]*\[?(\d+)"
+)
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 
 
