@@ -149,11 +149,7 @@ class WorkerFile:
         if prefix.wrapper_stamp is not None:
             self._note_wrapper(segment, prefix, line)
         if pattern.opens == "threads":
-            if prefix.stamp is None:
-                self._behind.find_stamp(segment.start)
-            before = (tail.text for tail in self._behind.lines_before(segment.start))
-            self._threads.open(key, prefix, before, self._stored)
-            self._threads.feed(key, line, line[prefix.body_start :], segment)
+            self._open_threads(segment, line, prefix, key)
             return
         if pattern.opens == "traceback":
             block = self._tracebacks.get(key)
@@ -172,6 +168,13 @@ class WorkerFile:
             self._messages[key] = MessageBlock(row, pattern, line[prefix.message_start :])
         else:
             self._write(row)
+
+    def _open_threads(self, segment: Segment, line: bytes, prefix: LinePrefix, key: Key) -> None:
+        if prefix.stamp is None:
+            self._behind.find_stamp(segment.start)
+        before = (tail.text for tail in self._behind.lines_before(segment.start))
+        self._threads.open(key, prefix, before, self._stored)
+        self._threads.feed(key, line, line[prefix.body_start :], segment)
 
     def _close_stale(self, line_no: int) -> None:
         """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
@@ -259,9 +262,7 @@ class WorkerFile:
         state, summary = self.state, self._summary
         if rank is None:
             rank, rank_source = summary.path_rank, "file" if summary.path_rank is not None else None
-        local_ns, zone_offset_s = state.stamp_ns, state.stamp_zone_s
-        if stamp is not None:
-            local_ns, zone_offset_s = stamp.local_ns, stamp.zone_offset_s
+        local_ns, zone_offset_s = stamp[:2] if stamp is not None else (state.stamp_ns, state.stamp_zone_s)
         row: Row = {
             "file_id": summary.file_id,
             "line_no": segment.line_no,
@@ -285,10 +286,8 @@ class WorkerFile:
             "message_start": message_start,
         }
         if len(text) < len(line):  # else there is a character for each byte
-            for name in ("body_start", "message_start"):
-                row[name] = character_count(line, getattr(prefix, name))
-        held = words_of(line)
-        if may_hold_ids(held):
+            row |= {name: character_count(line, getattr(prefix, name)) for name in ("body_start", "message_start")}
+        if may_hold_ids(held := words_of(line)):
             row.update(client_ids(text, held))
         add_values(row, values, _COLUMNS)
         return row

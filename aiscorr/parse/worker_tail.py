@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.spec import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
@@ -90,11 +90,7 @@ def last_words(
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
     for line_no, byte_offset, raw in lines:
-        if b"\r" in raw:
-            raw = raw.rstrip(b"\r").rpartition(b"\r")[2]
-        raw = raw[:_LINE_BYTES]
-        if b"\x1b" in raw:
-            raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
+        raw = _last_piece(raw)
         if full:
             rank, local_rank = prefixes.owner(raw, years)
             if rank is None:
@@ -107,23 +103,30 @@ def last_words(
         rank = prefix.rank if prefix.rank is not None else path_rank
         key = (rank, prefix.local_rank if rank is None else None)
         rows = kept.setdefault(key, [])
-        clean = raw.decode("utf-8", "replace")
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
-        rows.append(
-            {
-                "line_no": line_no,
-                "byte_offset": byte_offset,
-                "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
-                "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
-                "rank": rank,
-                "local_rank": prefix.local_rank,
-                "activity": patterns.activity_of(clean),
-                "step": step_of(clean),
-                "text": clean,
-            }
-        )
+        rows.append({"line_no": line_no, "byte_offset": byte_offset, **_row(raw, prefix, rank, patterns)})
     return [row for rows in kept.values() for row in reversed(rows)]
+
+
+def _last_piece(line: bytes) -> bytes:
+    """What a terminal shows of a line in the end, without colours."""
+    piece = line.rstrip(b"\r").rpartition(b"\r")[2] if b"\r" in line else line
+    piece = piece[:_LINE_BYTES]
+    return strip_ansi(piece.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in piece else piece
+
+
+def _row(raw: bytes, prefix: LinePrefix, rank: int | None, patterns: TailPatterns) -> dict[str, Value]:
+    clean = raw.decode("utf-8", "replace")
+    return {
+        "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
+        "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
+        "rank": rank,
+        "local_rank": prefix.local_rank,
+        "activity": patterns.activity_of(clean),
+        "step": step_of(clean),
+        "text": clean,
+    }
 
 
 def step_of(text: str) -> int | None:
