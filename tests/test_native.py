@@ -257,7 +257,7 @@ def test_hits_outside_of_the_block_are_refused(
 ) -> None:
     """A size or a hit that is not in the block is an error, and nothing is read."""
     with pytest.raises(error):
-        compiled.Walk(Segment, b"abc\n", size, hits, 1, 0)
+        compiled.Walk(Segment._make, b"abc\n", size, hits, 1, 0)
 
 
 def test_rows_become_columns(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_rows_become_columns(compiled: ModuleType, monkeypatch: pytest.MonkeyPat
 
 def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
     """What is no place for columns is not written to, and pairs that are none are not taken."""
-    walk = compiled.Walk(Segment, b"abc\n", 4, [(2, 0)], 1, 0)
+    walk = compiled.Walk(Segment._make, b"abc\n", 4, [(2, 0)], 1, 0)
     with pytest.raises(TypeError):
         walk.next(False, object())
     with pytest.raises(ValueError, match="64"):

@@ -100,3 +100,13 @@ def test_frameworks(line: str, expected: tuple[int, float | None]) -> None:
     """Each framework's line gives its step and, where printed, its seconds, whatever colours and units."""
     rows = kept(read_worker("x\n" * 40 + line, "/logs/job7/n.log"), "last")
     assert [(row["step"], row.get("step_s")) for row in rows] == [expected]
+
+
+@pytest.mark.parametrize("before", [1000, 2040, 9000, 33_000, 60_000])
+def test_a_progress_line_is_found_wherever_the_first_one_stands(before: int) -> None:
+    """The first progress line of a file is found near its start and far from it, in lines of any length."""
+    for filler in ("nothing of note here\n", "x" * 70_000 + "\n", "train_step_timin\n"):
+        text = (filler * (before // len(filler) + 1))[: before - 1] + "\n" + nemo(7) * 2
+        rows = kept(read_worker(text, "/logs/job7/n.log"), "first")
+        assert [text[row["byte_offset"] :].startswith("[NeMo I") for row in rows] == [True, True]
+        assert [row["step"] for row in rows] == [7, 7]

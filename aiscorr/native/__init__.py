@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 5
+VERSION = 6
 
 
 def _load() -> ModuleType | None:
@@ -67,6 +67,9 @@ def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | 
     parts = [module.Words(words[at : at + _MOST_WORDS], folds).of for at in range(0, len(words), _MOST_WORDS)]
     if len(parts) == 1:
         return parts[0]  # type: ignore[no-any-return]
+    if len(parts) == 2:
+        first, second = parts
+        return lambda text: first(text) | second(text) << _MOST_WORDS
     return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
 
 

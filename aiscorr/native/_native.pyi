@@ -32,7 +32,7 @@ class Stats:
 class Walk(Generic[_Segment]):
     def __new__(
         cls,
-        segment: Callable[..., _Segment],
+        segment: Callable[[tuple[Any, ...]], _Segment],
         data: _Buffer,
         size: int,
         hits: list[tuple[int, int]],
@@ -42,6 +42,21 @@ class Walk(Generic[_Segment]):
     ) -> Walk[_Segment]: ...
     def next(self, wants_every_line: bool, stats: Stats | None = None, /) -> _Segment | None: ...
     def line_no(self) -> int: ...
+
+class Prefixes:
+    def __new__(
+        cls,
+        forms: tuple[tuple[object, ...], ...],
+        wrapper_count: int,
+        stamp_count: int,
+        prefix_type: type,
+        stamp_type: type,
+        make: Callable[..., Any],
+        /,
+    ) -> Prefixes: ...
+    def read(self, line: bytes, /) -> tuple[Any, int | None, int | None] | None: ...
+    def stamps(self, line: bytes, /) -> tuple[Any, int | None, int | None] | None: ...
+    def owner(self, line: bytes, /) -> tuple[tuple[int | None, int | None], int | None, int | None] | None: ...
 
 class Words:
     def __new__(cls, words: tuple[bytes, ...], folds: bool, /) -> Words: ...

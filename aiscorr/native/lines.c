@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *segment; /* what makes a segment of its fields */
+    PyObject *segment; /* what makes a segment of a tuple of its fields */
     Py_buffer view;
     Bytes data;
     Hit *hits;
@@ -171,10 +171,12 @@ static PyObject *segment_of(const Walk *self, const Found *found)
     PyObject *candidates = candidates_of(self, found);
     if (candidates == NULL)
         return NULL;
-    return PyObject_CallFunction(self->segment, "y#LLnnNO", (const char *)self->data + found->start,
-                                 found->end - found->start, (long long)self->line_no,
-                                 (long long)(self->block_offset + self->line_start), found->start, found->end, candidates,
-                                 found->is_clipped ? Py_True : Py_False);
+    PyObject *fields = Py_BuildValue("(y#LLnnNO)", (const char *)self->data + found->start, found->end - found->start,
+                                     (long long)self->line_no, (long long)(self->block_offset + self->line_start),
+                                     found->start, found->end, candidates, found->is_clipped ? Py_True : Py_False);
+    PyObject *segment = fields == NULL ? NULL : PyObject_CallFunctionObjArgs(self->segment, fields, NULL);
+    Py_XDECREF(fields);
+    return segment;
 }
 
 /* The next segment that Python must look at; lines that `stats` takes, where it is given, are left out, and the first of

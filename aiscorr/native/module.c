@@ -2,7 +2,7 @@
 #include "native.h"
 
 /* Raise together with VERSION in __init__.py when a name, an argument or a result changes. */
-#define VERSION 5
+#define VERSION 6
 
 typedef struct {
     PyObject *stats_type; /* the first, as lines.c takes it for */
@@ -21,33 +21,56 @@ static PyObject *count_newlines(PyObject *module, PyObject *args)
     return PyLong_FromSsize_t(count);
 }
 
-/* The values that rows have under a name, as a list; None where no row has any but None. */
-static PyObject *column(PyObject *rows, PyObject *name)
+/* Lists of so many None; NULL with an error set. */
+static PyObject *empty_columns(Py_ssize_t column_count, Py_ssize_t row_count)
 {
-    Py_ssize_t count = PyList_Size(rows);
-    PyObject *values = PyList_New(count);
-    int is_empty = 1;
-    for (Py_ssize_t n = 0; values != NULL && n < count; n++) {
-        PyObject *row = n < PyList_Size(rows) ? PyList_GetItem(rows, n) : NULL;
-        if (row == NULL || !PyDict_Check(row)) {
-            PyErr_SetString(PyExc_TypeError, "rows are dictionaries");
-            Py_CLEAR(values);
-            break;
+    PyObject *all = PyList_New(column_count);
+    for (Py_ssize_t n = 0; all != NULL && n < column_count; n++) {
+        PyObject *values = PyList_New(row_count);
+        for (Py_ssize_t row = 0; values != NULL && row < row_count; row++) {
+            Py_INCREF(Py_None);
+            PyList_SetItem(values, row, Py_None);
         }
-        PyObject *value = PyDict_GetItemWithError(row, name);
-        if (value == NULL && PyErr_Occurred()) {
-            Py_CLEAR(values);
-            break;
-        }
-        value = value == NULL ? Py_None : value;
-        is_empty = is_empty && value == Py_None;
-        Py_INCREF(value);
-        PyList_SetItem(values, n, value);
+        if (values == NULL || PyList_SetItem(all, n, values) < 0)
+            Py_CLEAR(all);
     }
-    if (values == NULL || !is_empty)
-        return values;
-    Py_DECREF(values);
-    Py_RETURN_NONE;
+    return all;
+}
+
+/* Puts the values of a row in their columns, whose numbers are known by their names, and notes which columns have any. */
+static int place_row(PyObject *row, Py_ssize_t at, PyObject *numbers, PyObject *all, char *is_used)
+{
+    PyObject *name, *value;
+    Py_ssize_t place = 0;
+    if (row == NULL || !PyDict_Check(row))
+        return PyErr_SetString(PyExc_TypeError, "rows are dictionaries"), -1;
+    while (PyDict_Next(row, &place, &name, &value)) {
+        PyObject *number = value == Py_None ? NULL : PyDict_GetItemWithError(numbers, name);
+        if (number == NULL) {
+            if (PyErr_Occurred())
+                return -1;
+            continue;
+        }
+        Py_ssize_t column = PyLong_AsSsize_t(number);
+        is_used[column] = 1;
+        Py_INCREF(value);
+        if (PyList_SetItem(PyList_GetItem(all, column), at, value) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The number of each name. */
+static PyObject *numbered(PyObject *names)
+{
+    PyObject *numbers = PyDict_New();
+    for (Py_ssize_t n = PyTuple_Size(names) - 1; numbers != NULL && n >= 0; n--) {
+        PyObject *number = PyLong_FromSsize_t(n);
+        if (number == NULL || PyDict_SetItem(numbers, PyTuple_GetItem(names, n), number) < 0)
+            Py_CLEAR(numbers);
+        Py_XDECREF(number);
+    }
+    return numbers;
 }
 
 static PyObject *columns(PyObject *module, PyObject *args)
@@ -55,14 +78,24 @@ static PyObject *columns(PyObject *module, PyObject *args)
     PyObject *rows, *names;
     if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &rows, &PyTuple_Type, &names))
         return NULL;
-    Py_ssize_t count = PyTuple_Size(names);
-    PyObject *found = PyList_New(count);
-    for (Py_ssize_t n = 0; found != NULL && n < count; n++) {
-        PyObject *values = column(rows, PyTuple_GetItem(names, n));
-        if (values == NULL || PyList_SetItem(found, n, values) < 0)
-            Py_CLEAR(found);
-    }
-    return found;
+    Py_ssize_t count = PyTuple_Size(names), row_count = PyList_Size(rows);
+    PyObject *numbers = numbered(names), *all = empty_columns(count, row_count);
+    char *is_used = calloc((size_t)count + 1, 1);
+    int done = numbers == NULL || all == NULL || is_used == NULL ? -1 : 0;
+    if (is_used == NULL)
+        PyErr_NoMemory();
+    for (Py_ssize_t n = 0; done == 0 && n < row_count; n++)
+        done = place_row(n < PyList_Size(rows) ? PyList_GetItem(rows, n) : NULL, n, numbers, all, is_used);
+    for (Py_ssize_t n = 0; done == 0 && n < count; n++)
+        if (!is_used[n]) {
+            Py_INCREF(Py_None);
+            done = PyList_SetItem(all, n, Py_None);
+        }
+    free(is_used);
+    Py_XDECREF(numbers);
+    if (done < 0)
+        Py_CLEAR(all);
+    return all;
 }
 
 static int fill(PyObject *module)
@@ -71,7 +104,7 @@ static int fill(PyObject *module)
     state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
     if (state->stats_type == NULL || PyModule_AddType(module, (PyTypeObject *)state->stats_type) < 0)
         return -1;
-    PyType_Spec *others[] = {&walk_spec, &words_spec, &sieve_spec};
+    PyType_Spec *others[] = {&walk_spec, &words_spec, &sieve_spec, &prefixes_spec};
     for (size_t n = 0; n < sizeof(others) / sizeof(others[0]); n++) {
         PyObject *type = PyType_FromModuleAndSpec(module, others[n], NULL);
         int is_added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);

@@ -18,7 +18,7 @@
 typedef const unsigned char *Bytes;
 typedef struct Stats Stats;
 
-extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec;
+extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec;
 
 /* In lines.c: newlines of a stretch of bytes. */
 Py_ssize_t newlines(Bytes text, Py_ssize_t size);
@@ -33,6 +33,9 @@ int64_t time_of_day(Bytes text, Py_ssize_t size);
  * where its message begins; None of a statistics line and of any other.
  */
 PyObject *record_head(PyObject *module, PyObject *line);
+
+/* In words.c: whether a text is such a time, and its nanoseconds. */
+int plain_time(Bytes text, Py_ssize_t size, int64_t *found);
 
 /* In sieve_scan.c: whether this processor is one on which a Sieve is worth while. */
 int is_scan_fast(void);

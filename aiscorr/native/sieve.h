@@ -24,9 +24,13 @@ typedef struct {
     int32_t text, behind;
 } Word;
 
-/* A bit that a word sets; a word of which bytes are not known sets one for each choice of them. */
+/* A bit that a word sets; a word of which bytes are not known sets one for each choice of them. The rest is what is
+ * compared where the bit is met: the word, and its text among the letters of all.
+ */
 typedef struct {
-    uint32_t bit, word;
+    uint32_t bit, number, word, mask;
+    int32_t behind, size;
+    Py_ssize_t start;
 } Entry;
 
 /* What is known of a bit that is set: `word` and `mask` are what all its words have in common. */

@@ -112,13 +112,12 @@ FAST static Py_ssize_t text_around(const Index *index, const Scan *scan, Py_ssiz
     uint32_t found = cut_word(scan, place);
     const Slot *slot = slot_of(index, bit_of(found));
     for (uint32_t at = slot->first_entry; at < slot->past_entries; at++) {
-        const Word *word = &index->words[index->entries[at].word];
-        if ((found ^ word->word) & word->mask)
+        const Entry *entry = &index->entries[at];
+        if ((found ^ entry->word) & entry->mask)
             continue;
-        const Text *text = &index->texts[word->text];
-        Py_ssize_t start = place - word->behind;
-        if (start >= scan->floor && text->size <= scan->size - start &&
-            memcmp(scan->data + start, index->letters + text->start, (size_t)text->size) == 0)
+        Py_ssize_t start = place - entry->behind;
+        if (start >= scan->floor && entry->size <= scan->size - start &&
+            memcmp(scan->data + start, index->letters + entry->start, (size_t)entry->size) == 0)
             return start;
     }
     return -1;

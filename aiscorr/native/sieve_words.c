@@ -77,6 +77,8 @@ static int best_place(const Index *index, int32_t number, const uint16_t *counts
 static int add_word(Index *index, Word word)
 {
     int count = 1 << 5 * open_count(&word);
+    const Text *text = &index->texts[word.text];
+    uint32_t number = (uint32_t)index->word_count;
     if (index->entry_count + count > index->entry_room) {
         Py_ssize_t room = index->entry_room * 2 + count;
         Entry *entries = realloc(index->entries, (size_t)room * sizeof(Entry));
@@ -87,7 +89,7 @@ static int add_word(Index *index, Word word)
     }
     for (int choice = 0; choice < count; choice++) {
         uint32_t bit = bit_of_choice(&word, choice);
-        index->entries[index->entry_count++] = (Entry){bit, (uint32_t)index->word_count};
+        index->entries[index->entry_count++] = (Entry){bit, number, word.word, word.mask, word.behind, text->size, text->start};
         index->bits[bit >> 5] |= mask_of(bit);
     }
     index->words[index->word_count++] = word;
@@ -122,9 +124,9 @@ static int put_in_order(Index *index)
         while (at < index->entry_count && index->entries[at].bit >> 5 == number) {
             uint32_t bit = index->entries[at].bit;
             Slot *slot = &slots[count++];
-            *slot = (Slot){index->words[index->entries[at].word].word, UINT32_MAX, (uint32_t)at, 0};
+            *slot = (Slot){index->words[index->entries[at].number].word, UINT32_MAX, (uint32_t)at, 0};
             for (; at < index->entry_count && index->entries[at].bit == bit; at++)
-                narrow(slot, &index->words[index->entries[at].word]);
+                narrow(slot, &index->words[index->entries[at].number]);
             slot->past_entries = (uint32_t)at;
         }
     }

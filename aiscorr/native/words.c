@@ -168,23 +168,31 @@ static int64_t days_to(int year, int month, int day)
     return days + before[month - 1] + (is_leap && month > 2) + day - 1;
 }
 
-PyObject *iso_ns(PyObject *module, PyObject *raw)
+int plain_time(Bytes text, Py_ssize_t size, int64_t *found)
 {
-    char *bytes;
-    Py_ssize_t size;
-    if (PyBytes_AsStringAndSize(raw, &bytes, &size) < 0)
-        return NULL;
-    Bytes text = (Bytes)bytes;
     if (size < 19 || size > 29 || (text[4] != '-' && text[4] != '/') || (text[7] != '-' && text[7] != '/') ||
         (text[10] != ' ' && text[10] != 'T' && text[10] != '_') || text[13] != ':' || text[16] != ':')
-        Py_RETURN_NONE;
+        return 0;
     int64_t days = days_to(number(text, 4), number(text + 5, 2), number(text + 8, 2));
     int hour = number(text + 11, 2), minute = number(text + 14, 2), second = number(text + 17, 2);
     int digits = size > 20 ? (int)size - 20 : 0, part = number(text + 20, digits);
     if (days < 0 || hour < 0 || minute < 0 || second < 0 || part < 0)
-        Py_RETURN_NONE;
+        return 0;
     for (; digits < 9; digits++)
         part *= 10;
     int64_t seconds = days * 86400 + hour * 3600 + minute * 60 + (second < 59 ? second : 59);
-    return PyLong_FromLongLong(seconds * SECOND_NS + part);
+    *found = seconds * SECOND_NS + part;
+    return 1;
+}
+
+PyObject *iso_ns(PyObject *module, PyObject *raw)
+{
+    char *bytes;
+    Py_ssize_t size;
+    int64_t found;
+    if (PyBytes_AsStringAndSize(raw, &bytes, &size) < 0)
+        return NULL;
+    if (!plain_time((Bytes)bytes, size, &found))
+        Py_RETURN_NONE;
+    return PyLong_FromLongLong(found);
 }

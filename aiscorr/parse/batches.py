@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr import native
 from aiscorr.arrow_types import arrow_type
-from aiscorr.parse.redact import redact
+from aiscorr.parse.redact import redacted
 from aiscorr.parse.values import Value
 from aiscorr.tables import FILE_TABLES, Column, Table
 
@@ -81,8 +81,7 @@ def _array(column: Column, values: list[Value]) -> pa.Array:
     import pyarrow as pa
 
     if column.type == "VARCHAR":
-        texts = [text for text in dict.fromkeys(values) if isinstance(text, str)]
-        found = {text: clean for text in texts if (clean := redact(text)) != text}
+        found = redacted(text for text in dict.fromkeys(values) if isinstance(text, str))
         if found:
             values = [found.get(text, text) if isinstance(text, str) else text for text in values]
     return pa.array(values, type=arrow_type(column.type))

@@ -34,6 +34,7 @@ _STATUS = re.compile(
 #: Of which one stands in every match of _STATUS, _BUCKET, _ENDPOINT, _PEER, _TX_RX and _NODE.
 _STATUS_WORDS = ("STATUS:", '"status":', *(f"{word}{mark}" for word in ("HTTP", "status") for mark in " =/:"))
 _SCHEMES = ("ais://", "aws://", "s3://", "gs://", "gcp://", "az://", "azure://", "oci://", "ht://")
+_LONGEST_SCHEME = max(map(len, _SCHEMES)) - len("://")
 _HOST_WORDS = ("tp://", "tps://", "dial tcp ", "host='")
 _PEER_WORDS = (" t[", " p[", "shared-dm --> ", "reconnecting to ", "connectivity to ", "tid=", " not present", "name=")
 _ID_WORDS = ("://", "/v1/", "STATUS", "port=", "wid", "gbt-", " Error", "t[", "p[")
@@ -54,6 +55,7 @@ _MAY_BE_BUCKET = _WORDS.bits(*_SCHEMES)
 _MAY_BE_OBJECT = _WORDS.bits("/v1/objects/", "/s3/")
 _MAY_BE_STATUS = _WORDS.bits(*_STATUS_WORDS)
 _MAY_BE_ERROR = _WORDS.bits("t Error", "r Error")
+_MAY_BE_ANY_STATUS = _MAY_BE_STATUS | _MAY_BE_ERROR
 _MAY_BE_SMAP = _WORDS.bits("Smap v")
 _MAY_BE_REBALANCE = _WORDS.bits("rebalance", "[g")
 _MAY_BE_MOUNTPATH = _WORDS.bits("mp[")
@@ -87,30 +89,32 @@ def _first(match: re.Match[str] | None) -> str | None:
 def common_ids(message: str, held: int) -> dict[str, Value]:
     """xid, wid, endpoint, bucket, object and status found in a message of either side that holds these words."""
     found: dict[str, Value] = {}
-    if held & _MAY_BE_WID:
-        found["wid"] = _first(WID.search(message))
-    if held & _MAY_BE_XID:
-        found["xid"] = _first(XID.search(message))
-    if held & _MAY_BE_ADDRESS and held & _MAY_BE_HOST:
+    if held & _MAY_BE_WID and (wid := _first(WID.search(message))) is not None:
+        found["wid"] = wid
+    if held & _MAY_BE_XID and (xid := _first(XID.search(message))) is not None:
+        found["xid"] = xid
+    if held & _MAY_BE_HOST and held & _MAY_BE_ADDRESS:
         endpoint = _ENDPOINT.search(message)
         if endpoint is not None:
-            found["endpoint"] = f"{endpoint.group(1)}:{endpoint.group(2)}"
+            found["endpoint"] = f"{endpoint[1]}:{endpoint[2]}"
     if held & _MAY_BE_BUCKET:
-        bucket = _BUCKET.search(message)
+        # no match begins further in front of the first `://` than the longest scheme is
+        bucket = _BUCKET.search(message, max(0, message.find("://") - _LONGEST_SCHEME))
         if bucket is not None:
-            found["bucket"] = f"{bucket.group(1)}://{bucket.group(2)}"
-            if bucket.group(3):
-                found["object"] = bucket.group(3).rstrip(".:;")
+            found["bucket"] = f"{bucket[1]}://{bucket[2]}"
+            if bucket[3]:
+                found["object"] = bucket[3].rstrip(".:;")
     if held & _MAY_BE_OBJECT:
         address = _OBJECT_URL.search(message)
         if address is not None:
-            if address.group(1):
-                found.setdefault("bucket", f"ais://{address.group(1)}")
-            found["object"] = address.group(2).rstrip(".:;")
-    status = _status_of(message, held)
-    if status is not None:
-        found["status_code"] = status
-    return {key: value for key, value in found.items() if value is not None}
+            if address[1]:
+                found.setdefault("bucket", f"ais://{address[1]}")
+            found["object"] = address[2].rstrip(".:;")
+    if held & _MAY_BE_ANY_STATUS:
+        status = _status_of(message, held)
+        if status is not None:
+            found["status_code"] = status
+    return found
 
 
 def _status_of(message: str, held: int) -> int | None:

@@ -6,18 +6,24 @@ Comes in: a line without terminal colours. Goes out: a LinePrefix.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple, TypeVar
 
 from aiscorr.parse.formats import LineFormat, load_formats
+from aiscorr.parse.plain_prefixes import plain_prefixes
 from aiscorr.parse.regex_facts import widest, words_needed
-from aiscorr.parse.stamps import Stamp, YearContext, stamp_of
+from aiscorr.parse.stamps import Stamp, StampReader, YearContext
 from aiscorr.parse.word_bits import WordBits
 
 _SEARCH_LIMIT = 512
 _WORD_LIMIT = 8 * _SEARCH_LIMIT
 #: The bit that every line has, for a format of which no word is known.
 _ALWAYS = 1
+Read = TypeVar("Read")
+_new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
 
 class LinePrefix(NamedTuple):
@@ -46,46 +52,27 @@ class LinePrefix(NamedTuple):
 class _Searched:
     """A format that may stand anywhere in a line.
 
-    `words`: of which one stands in every match, in lower case. `width`: the most bytes a match has, else None.
+    `words`: of which one stands in every match, in lower case; `bits` are theirs. `width`: the most bytes a match has,
+    else None.
     """
 
     form: LineFormat
     words: tuple[bytes, ...] | None
+    bits: int
     width: int | None
 
-    def search(self, line: bytes, folded: bytes, limit: int) -> re.Match[bytes] | None:
-        """The first match in the first bytes of a line; `folded` is the line in lower case."""
+    def search(self, line: bytes, limit: int) -> re.Match[bytes] | None:
+        """The first match in the first bytes of a line, which holds one of the words."""
         start = 0
-        if self.words is not None:
-            for word in self.words:
-                start = folded.find(word)
-                if start >= 0:
-                    break
-            else:
-                return None
+        if self.words is not None and len(self.words) == 1 and self.width is not None:
             # the word is in the match, so that begins no further in front of it than a match is wide
-            is_sure = self.width is not None and len(self.words) == 1
-            start = max(0, start - self.width) if is_sure else 0  # type: ignore[operator]
-        return self.form.regex.search(line, start, limit)
-
-
-def _searched(form: LineFormat) -> _Searched:
-    return _Searched(form, words_needed(form.regex), widest(form.regex))
-
-
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """A format with the bits of its words: of those a line has one where the format may match in it."""
-
-    form: LineFormat
-    words: int
+            start = line[:_WORD_LIMIT].lower().find(self.words[0]) - self.width
+        return self.form.regex.search(line, max(0, start), limit)
 
 
 def _by_first_byte(tried: list[_Tried]) -> list[tuple[_Tried, ...]]:
     """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    firsts = [None if one.form.is_anywhere else one.form.first_bytes for one in tried]
-    pairs = list(zip(tried, firsts, strict=True))
-    chosen = [tuple(one for one, first in pairs if first is None or byte in first) for byte in range(256)]
+    chosen = [tuple(one for one in tried if one.firsts is None or byte in one.firsts) for byte in range(256)]
     return [*chosen, tuple(tried)]
 
 
@@ -102,6 +89,26 @@ class _Wrapped(NamedTuple):
 
 
 _BARE_LINE = _Wrapped()
+_HOST = _Wrapped._fields.index("host")
+
+
+class _Tried:
+    """A format with the bits of its words: of those a line has one where the format may match in it."""
+
+    def __init__(self, form: LineFormat, words: int) -> None:
+        numbers = form.regex.groupindex
+        self.words = words
+        self.firsts = form.first_bytes if not form.is_anywhere else None
+        self.has_rank = "rank" in numbers or "local_rank" in numbers
+        self.is_passed = form.name != "stamp_slurm"  # which stands behind the message
+        self.match = form.regex.match
+        self.look = form.regex.search if form.is_anywhere else form.regex.match
+        self.has_iso = "iso" in numbers
+        self.stamp_of = StampReader(form.regex).read
+        #: Where in a _Wrapped the values of groups go, by the numbers of the groups.
+        self.fields = [
+            (place, numbers[name]) for place, name in enumerate(_Wrapped._fields) if place > 1 and name in numbers
+        ]
 
 
 class PrefixReader:
@@ -111,28 +118,29 @@ class PrefixReader:
     """
 
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
-        wrappers, stamps = (load_formats(role, extra_folders) for role in ("wrapper", "stamp"))
-        ranks = {form.name: _searched(form) for form in load_formats("rank", extra_folders)}
-        needed = {form.name: words_needed(form.regex) for form in (*wrappers, *stamps)}
-        every = [*needed.values(), *(searched.words for searched in ranks.values())]
-        self._words = WordBits((word for words in every for word in words or ()), folds=True)
-        self._wrappers = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in wrappers])
-        self._stamps = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in stamps])
-        with_rank = [needed[form.name] for form in stamps if {"rank", "local_rank"} & set(form.regex.groupindex)]
-        self._stamp_rank_bits = self._bits(*with_rank)
-        naming = [form.name for form in wrappers if {"rank", "local_rank"} & set(form.regex.groupindex)]
-        self._wrapped_rank_bits = self._bits(*map(needed.get, naming))
-        self._rank_bits = self._bits(*(searched.words for searched in ranks.values()))
-        self._tag = ranks.pop("rank_tag")
-        self._group = ranks.pop("rank_group")
-        self._bare = ranks.pop("rank_bare")
-        self._group_bits = self._bits(self._group.words, self._bare.words)
+        forms = {role: load_formats(role, extra_folders) for role in ("wrapper", "stamp", "rank")}
+        needed = {form.name: words_needed(form.regex) for each in forms.values() for form in each}
+        self._words = WordBits((word for words in needed.values() for word in words or ()), folds=True)
+        wrappers, stamps = (
+            [_Tried(form, self._bits(needed[form.name])) for form in forms[role]] for role in ("wrapper", "stamp")
+        )
+        self._wrappers, self._stamps = _by_first_byte(wrappers), _by_first_byte(stamps)
+        self._stamp_rank_bits = _either(tried.words for tried in stamps if tried.has_rank)
+        self._wrapped_rank_bits = _either(tried.words for tried in wrappers if tried.has_rank)
+        ranks = {
+            form.name: _Searched(form, needed[form.name], self._bits(needed[form.name]), widest(form.regex))
+            for form in forms["rank"]
+        }
+        self._rank_bits = _either(searched.bits for searched in ranks.values())
+        self._tag, self._group, self._bare = (ranks.pop(name) for name in ("rank_tag", "rank_group", "rank_bare"))
+        self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
+        fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
+        self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
-    def _bits(self, *groups: tuple[bytes, ...] | None) -> int:
-        """The bits of all these words, and that of every line where there is a format without any."""
-        words = [word for group in groups for word in group or ()]
-        return self._words.bits(*words) << 1 | (_ALWAYS if None in groups else 0)
+    def _bits(self, words: tuple[bytes, ...] | None) -> int:
+        """The bits of these words, or that of every line where there is a format without any."""
+        return self._words.bits(*words) << 1 if words is not None else _ALWAYS
 
     def _held(self, line: bytes) -> int:
         """The words that a line holds."""
@@ -140,41 +148,54 @@ class PrefixReader:
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
+        plain = self._plain.read(line) if self._plain is not None else None
+        if plain is None:
+            return self._read(line, years)
+        prefix: LinePrefix = plain[0]
+        if plain[1] is not None:
+            years.near_ns = plain[1]
+        if plain[2] is not None:
+            years.note(plain[2])
+        return prefix
+
+    def _read(self, line: bytes, years: YearContext) -> LinePrefix:
         held = self._held(line)
-        may_name_rank = held & self._rank_bits
         wrapped, tag, body_start, position = self._begin(line, held, years)
         stamp, position = self._own_stamp(line, held, position, years)
         rank = group_rank = process_group = rank_source = None
         if tag is not None:
-            rank, rank_source = int(tag.group("rank")), "tag"
-        elif may_name_rank or stamp is not None or wrapped.rank is not None:
-            rank, rank_source = self._late_rank(line, stamp, wrapped, may_name_rank != 0)
+            rank, rank_source = int(tag["rank"]), "tag"
+        elif held & self._rank_bits or stamp is not None or wrapped.rank is not None:
+            rank, rank_source = self._late_rank(line, stamp, wrapped, held)
         if held & self._group_bits:
-            group_rank, process_group = self._group_rank(line)
-        return LinePrefix(
-            stamp or wrapped.stamp,
-            "own" if stamp else ("wrapper" if wrapped.stamp else None),
-            wrapped.stamp,
-            rank,
-            rank_source,
-            stamp.local_rank if stamp is not None and stamp.local_rank is not None else wrapped.local_rank,
-            group_rank,
-            process_group,
-            wrapped.task,
-            wrapped.pid or (stamp.pid if stamp else None),
-            (stamp.host if stamp is not None else None) or wrapped.host,
-            body_start,
-            position,
-        )
+            group_rank, process_group = self._group_rank(line, held)
+        local_rank, pid, host = wrapped.local_rank, wrapped.pid or None, wrapped.host
+        if stamp is not None:
+            local_rank = stamp.local_rank if stamp.local_rank is not None else local_rank
+            pid, host = pid or stamp.pid, stamp.host or host
+        source = "own" if stamp is not None else "wrapper" if wrapped.stamp is not None else None
+        chosen = stamp if stamp is not None else wrapped.stamp
+        return _new(
+            LinePrefix,
+            (chosen, source, wrapped.stamp, rank, rank_source, local_rank, group_rank, process_group, wrapped.task, pid,
+             host, body_start, position),
+        )  # fmt: skip
 
     def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
         """The stamp and the collector's stamp of `read`, for less work."""
+        plain = self._plain.stamps(line) if self._plain is not None else None
+        if plain is not None:
+            prefix: LinePrefix = _told(plain, years)
+            return prefix.stamp, prefix.wrapper_stamp
         held = self._held(line)
         wrapped, _, _, position = self._begin(line, held, years)
         return self._own_stamp(line, held, position, years)[0] or wrapped.stamp, wrapped.stamp
 
     def owner(self, line: bytes, years: YearContext) -> tuple[int | None, int | None]:
         """The rank and the local rank of `read`, for less work."""
+        plain = self._plain.owner(line) if self._plain is not None else None
+        if plain is not None:
+            return _told(plain, years)
         held = self._held(line)
         if held & self._stamp_rank_bits:
             prefix = self.read(line, years)
@@ -182,12 +203,12 @@ class PrefixReader:
         wrapped = self._unwrap(line, held, years) if held & self._wrapped_rank_bits else _BARE_LINE
         if not held & self._rank_bits:
             return wrapped.rank, wrapped.local_rank
-        return self._late_rank(line, None, wrapped, True)[0], wrapped.local_rank
+        return self._late_rank(line, None, wrapped, held)[0], wrapped.local_rank
 
     def _begin(self, line: bytes, held: int, years: YearContext) -> tuple[_Wrapped, re.Match[bytes] | None, int, int]:
         """Wrappers and rank tag, where the text behind them begins, and where its stamp may stand."""
         wrapped = self._unwrap(line, held, years)
-        tag = self._tag.form.regex.match(line, wrapped.end) if held & self._rank_bits else None
+        tag = self._tag.form.regex.match(line, wrapped.end) if held & self._tag.bits else None
         if tag is None:
             return wrapped, None, wrapped.end, wrapped.end
         position = body_start = tag.end() + (line[tag.end() : tag.end() + 1] == b" ")
@@ -196,18 +217,16 @@ class PrefixReader:
         return wrapped, tag, body_start, position
 
     def _unwrap(self, line: bytes, held: int, years: YearContext) -> _Wrapped:
-        found = _BARE_LINE
+        found, rest = _BARE_LINE, line[:_SEARCH_LIMIT]
         for _ in range(6):
-            rest = line[found.end : found.end + _SEARCH_LIMIT]
             for wrapper in self._wrappers[rest[0] if rest else -1]:
-                if not held & wrapper.words:
-                    continue
-                match = wrapper.form.regex.match(rest)
+                match = wrapper.match(rest) if held & wrapper.words else None
                 if match is not None:
-                    found = _with_wrapper(found, match, years)
+                    found = _with_wrapper(found, wrapper, match, years)
                     break
             else:
                 break
+            rest = line[found.end : found.end + _SEARCH_LIMIT]
         return found
 
     def _own_stamp(self, line: bytes, held: int, position: int, years: YearContext) -> tuple[Stamp | None, int]:
@@ -215,67 +234,67 @@ class PrefixReader:
         if position + 2 * _SEARCH_LIMIT > _WORD_LIMIT < len(line):
             held = -1  # words beyond the limit were not looked for
         for tried in self._stamps[rest[0] if rest else -1]:
-            if not held & tried.words:
-                continue
-            form = tried.form
-            match = form.regex.search(rest) if form.is_anywhere else form.regex.match(rest)
-            if match is None:
-                continue
-            stamp = stamp_of(match, years)
-            if stamp is None:
+            match = tried.look(rest) if held & tried.words else None
+            stamp = tried.stamp_of(match, years) if match is not None else None
+            if match is None or stamp is None:
                 continue
             if stamp.is_year_known and stamp.zone_offset_s is None:
                 years.note(stamp.local_ns)
-            return stamp, (position + match.end() if form.name != "stamp_slurm" else position)
+            return stamp, (position + match.end() if tried.is_passed else position)
         return None, position
 
     def _late_rank(
-        self, line: bytes, stamp: Stamp | None, wrapped: _Wrapped, may_name_rank: bool
+        self, line: bytes, stamp: Stamp | None, wrapped: _Wrapped, held: int
     ) -> tuple[int | None, str | None]:
-        folded = line[:_WORD_LIMIT].lower() if may_name_rank else b""
-        tag = self._tag.search(line, folded, _WORD_LIMIT) if may_name_rank else None
+        tag = self._tag.search(line, _WORD_LIMIT) if held & self._tag.bits else None
         if tag is not None:
-            return int(tag.group("rank")), "tag"
+            return int(tag["rank"]), "tag"
         if stamp is not None and stamp.rank is not None:
             return stamp.rank, "field"
         if wrapped.rank is not None:
             return wrapped.rank, "field"
-        for field in self._fields if may_name_rank else ():
-            match = field.search(line, folded, _SEARCH_LIMIT)
+        for field in self._fields if held & self._rank_bits else ():
+            match = field.search(line, _SEARCH_LIMIT) if held & field.bits else None
             if match is not None:
                 return int(next(group for group in match.groups() if group is not None)), "field"
         return None, None
 
-    def _group_rank(self, line: bytes) -> tuple[int | None, str | None]:
-        folded = line[:_WORD_LIMIT].lower()
-        group = self._group.search(line, folded, _SEARCH_LIMIT)
+    def _group_rank(self, line: bytes, held: int) -> tuple[int | None, str | None]:
+        group = self._group.search(line, _SEARCH_LIMIT) if held & self._group.bits else None
         if group is not None:
-            name = group.group("process_group").decode("utf-8", "replace").replace(" (", "(")
-            return int(group.group("group_rank")), name
-        bare = self._bare.search(line, folded, _SEARCH_LIMIT)
-        return (int(bare.group("group_rank")), None) if bare else (None, None)
+            name = group["process_group"].decode("utf-8", "replace").replace(" (", "(")
+            return int(group["group_rank"]), name
+        bare = self._bare.search(line, _SEARCH_LIMIT) if held & self._bare.bits else None
+        return (int(bare["group_rank"]), None) if bare else (None, None)
 
 
-def _with_wrapper(found: _Wrapped, match: re.Match[bytes], years: YearContext) -> _Wrapped:
-    groups = match.groupdict()
-    stamp = found.stamp
-    if groups.get("iso"):
-        own = stamp_of(match, years)
-        has_zone = stamp is not None and stamp.zone_offset_s is not None
+def _told(plain: tuple[Read, int | None, int | None], years: YearContext) -> Read:
+    """What the compiled part read of a line; `years` is told the last time and the last full date."""
+    read, near_ns, noted_ns = plain
+    if near_ns is not None:
+        years.near_ns = near_ns
+    if noted_ns is not None:
+        years.note(noted_ns)
+    return read
+
+
+def _either(bits: Iterable[int]) -> int:
+    """The bits that any has."""
+    return reduce(or_, bits, 0)
+
+
+def _with_wrapper(found: _Wrapped, wrapper: _Tried, match: re.Match[bytes], years: YearContext) -> _Wrapped:
+    """What was found with what one more collector wrote."""
+    values: list[Any] = list(found)
+    values[0] += match.end()
+    if wrapper.has_iso and match["iso"]:
+        own = wrapper.stamp_of(match, years)
+        has_zone = found.stamp is not None and found.stamp.zone_offset_s is not None
         if own is not None and own.is_year_known and (own.zone_offset_s is not None or not has_zone):
             years.note(own.local_ns)
-            stamp = own
-    host = groups.get("host")
-    return _Wrapped(
-        found.end + match.end(),
-        stamp,
-        _number(groups.get("rank"), found.rank),
-        _number(groups.get("local_rank"), found.local_rank),
-        _number(groups.get("task"), found.task),
-        _number(groups.get("pid"), found.pid),
-        host.decode("utf-8", "replace") if host is not None else found.host,
-    )
-
-
-def _number(raw: bytes | None, known: int | None) -> int | None:
-    return int(raw) if raw is not None else known
+            values[1] = own
+    for place, number in wrapper.fields:
+        raw = match[number]
+        if raw is not None:
+            values[place] = raw.decode("utf-8", "replace") if place == _HOST else int(raw)
+    return _new(_Wrapped, values)

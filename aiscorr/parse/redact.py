@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from aiscorr.parse.word_bits import WordBits
 
@@ -39,6 +40,7 @@ _TOKEN = re.compile(
 _SIGNED = ("x-amz-", "x-goog-", "signature", "expires", "policy", "key-pair-id", "accesskeyid")
 _ASKED = ("token", "access_key", "secret", "sig=", "sig%3d", "se=", "se%3d", "auth=", "jwt=", "key=", "pwd=", "passw",
           "hdnt")  # fmt: skip
+_NAMES = ("secret", "passw", *(f"{word}{mark}key" for word in ("api", "access") for mark in ("", "_", "-")))
 #: Words in lower case of which one stands in every match, the regex, and what takes the match's place. The first rule
 #: is for query strings.
 _ALL_RULES = (
@@ -46,7 +48,7 @@ _ALL_RULES = (
     (("signature", "-credential", "-security-token"), _PARAMETER, r"\1<redacted>"),
     (("bearer", "basic"), _BEARER, r"\1<redacted>"),
     (("aws ", "token "), _HEADER, r"\1<redacted>"),
-    (("secret", "passw", "key", "token"), _NAMED, r"\1<redacted>"),
+    ((*_NAMES, *(f"{mark}token" for mark in "_.-")), _NAMED, r"\1<redacted>"),
     (("--token", "--auth-token"), _FLAG, r"\1<redacted>"),
     (("@",), _USERINFO, r"\1<redacted>@"),
     (("eyj", "hf_", "gho_", "ghp_", "ghs_", "ghu_"), _TOKEN, "<redacted>"),
@@ -54,6 +56,7 @@ _ALL_RULES = (
 _QUERY = ("?", "%3f")
 _WORDS = WordBits([*_QUERY, *(word for words, _, _ in _ALL_RULES for word in words)], folds=True)
 _MAY_BE_QUERY = _WORDS.bits(*_QUERY)
+_MAY_BE_SECRET = _WORDS.bits(*(word for words, _, _ in _ALL_RULES for word in words))
 _RULES = [(_WORDS.bits(*words), regex, clean) for words, regex, clean in _ALL_RULES]
 
 
@@ -67,3 +70,10 @@ def redact(text: str) -> str:
         if held & words:
             text = regex.sub(clean, text)
     return text
+
+
+def redacted(texts: Iterable[str]) -> dict[str, str]:
+    """Those of some texts that hold a secret, each with what it becomes by `redact`."""
+    words_of = _WORDS.of
+    suspects = [text for text in texts if words_of(text) & _MAY_BE_SECRET]
+    return {text: clean for text in suspects if (clean := redact(text)) != text}

@@ -25,7 +25,7 @@ _MAX_WORDS = 8
 _MAX_WIDTH = 256
 
 
-class _TooManyError(Exception):
+class TooManyError(Exception):
     """More texts than are worth a look."""
 
 
@@ -38,8 +38,8 @@ def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> boo
     words = [literal.decode("latin-1") for literal in literals]
     folded = [word.lower() for word in words] if is_caseless else words
     try:
-        rest = _texts(_tree(regex), folded, is_caseless)
-    except (_TooManyError, re.error, RecursionError, AttributeError):
+        rest = _texts(tree_of(regex), folded, is_caseless)
+    except (TooManyError, re.error, RecursionError, AttributeError):
         return False
     return not [text for text in rest if not _holds(text, folded)]
 
@@ -51,8 +51,8 @@ def words_needed(regex: re.Pattern[bytes]) -> tuple[bytes, ...] | None:
     `\\[rank(\\d+)\\]|RANK (\\d+)` → (b"rank",).
     """
     try:
-        texts = _texts(_tree(regex), (), folds=True)
-    except (_TooManyError, re.error, RecursionError, AttributeError):
+        texts = _texts(tree_of(regex), (), folds=True)
+    except (TooManyError, re.error, RecursionError, AttributeError):
         return None
     common = _common_word(texts)
     if len(common) >= 3 and common.isascii():
@@ -80,13 +80,15 @@ def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     if regex.flags & re.IGNORECASE:
         return None
     try:
-        found, may_be_empty = _first(_tree(regex))
-    except (_TooManyError, re.error, RecursionError, AttributeError):
+        found, may_be_empty = _first(tree_of(regex))
+    except (TooManyError, re.error, RecursionError, AttributeError):
         return None
     return None if may_be_empty else frozenset(found)
 
 
-def _tree(regex: re.Pattern[bytes]) -> list[Any]:
+@lru_cache(maxsize=256)
+def tree_of(regex: re.Pattern[bytes]) -> list[Any]:
+    """The parsed items of a regex. Raises AttributeError where this Python keeps its parser elsewhere."""
     return list(sre_parser.parse(regex.pattern, regex.flags & ~re.UNICODE))
 
 
@@ -101,7 +103,7 @@ def _texts(items: Sequence[Any], wanted: Sequence[str], folds: bool) -> list[str
         found = {text + choice for text in found for choice in choices}
         found = {text for text in found if not _holds(text, wanted)}
         if len(found) > _MAX_TEXTS:
-            raise _TooManyError
+            raise TooManyError
     return sorted(found)
 
 
@@ -160,10 +162,10 @@ def _first_of(op: Any, value: Any) -> tuple[set[int], bool]:
     if op is sre.ANY:
         return set(range(256)), False
     if op is sre.IN:
-        return _set_bytes(value), False
+        return set_bytes(value), False
     if op is sre.SUBPATTERN:
         if value[1] & re.IGNORECASE:
-            raise _TooManyError
+            raise TooManyError
         return _first(list(value[3]))
     if op is sre.BRANCH:
         parts = [_first(list(branch)) for branch in value[1]]
@@ -173,11 +175,11 @@ def _first_of(op: Any, value: Any) -> tuple[set[int], bool]:
         return found, may_be_empty or value[0] == 0
     if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
         return set(), True
-    raise _TooManyError
+    raise TooManyError
 
 
-def _set_bytes(parts: Sequence[Any]) -> set[int]:
-    """The bytes of a set, found by asking each byte."""
+def set_bytes(parts: Sequence[Any]) -> set[int]:
+    """The bytes of a set, found by asking each byte. Raises TooManyError for a part that is not understood."""
     found: set[int] = set()
     is_negated = False
     for op, value in parts:
@@ -188,11 +190,16 @@ def _set_bytes(parts: Sequence[Any]) -> set[int]:
         elif op is sre.RANGE:
             found |= set(range(value[0], value[1] + 1))
         elif op is sre.CATEGORY:
-            letter = _CATEGORY_LETTERS[str(value)]
-            found |= {byte for byte in range(256) if re.match(letter, bytes((byte,)))}
+            found |= _bytes_like(_CATEGORY_LETTERS[str(value)])
         else:
-            raise _TooManyError
+            raise TooManyError
     return set(range(256)) - found if is_negated else found
+
+
+@lru_cache(maxsize=16)
+def _bytes_like(letter: bytes) -> frozenset[int]:
+    """The bytes that a regex of one byte takes."""
+    return frozenset(byte for byte in range(256) if re.match(letter, bytes((byte,))))
 
 
 _CATEGORY_LETTERS = {

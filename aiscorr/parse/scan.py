@@ -7,6 +7,7 @@ Lines end at \\n and are numbered as grep numbers them; a segment is the part of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from aiscorr import native
@@ -37,6 +38,10 @@ class Segment(NamedTuple):
     is_clipped: bool = False
 
 
+#: As Segment._make, for less work.
+_segment = partial(tuple.__new__, Segment)
+
+
 class Taker(Protocol):
     """Takes whole lines by the columns of the compiled part, so that they never become segments."""
 
@@ -63,7 +68,7 @@ class LineWalker:
 
     def _walk_compiled(self, block: Block, hits: list[Hit], taker: Taker | None) -> Iterator[Segment]:
         """As `_walk`; lines that `taker` takes are left out."""
-        walk = native.module.Walk(Segment, block.data, block.size, hits, self.line_no, block.offset)  # type: ignore[union-attr]
+        walk = native.module.Walk(_segment, block.data, block.size, hits, self.line_no, block.offset)  # type: ignore[union-attr]
         while True:
             stats = taker.open() if taker is not None else None
             segment = walk.next(self.wants_every_line, stats)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -177,17 +177,25 @@ class Pattern:
         """Makes regex and converters. Raises SpecError where one is wrong."""
         _ = self.convert
 
+    @cached_property
+    def _groups(self) -> tuple[tuple[str, Callable[[str], Value]] | None, ...]:
+        """Name and converter of each group by its number; None for a group without a name."""
+        named = {number: name for name, number in self.regex.groupindex.items()}
+        chosen = (named.get(number) for number in range(1, self.regex.groups + 1))
+        return tuple((name, CONVERTERS[self.convert[name]]) if name is not None else None for name in chosen)
+
     def values(self, match: re.Match[bytes]) -> dict[str, Value]:
         """The captured groups of a match, converted; empty groups are left out."""
         found: dict[str, Value] = dict(self.constant)
-        for group, raw in match.groupdict().items():
-            if raw is None:
+        for group, raw in zip(self._groups, match.groups(), strict=True):
+            if raw is None or group is None:
                 continue
+            name, convert = group
             text = raw.decode("utf-8", "replace")
             try:
-                found[group] = CONVERTERS[self.convert[group]](text)
+                found[name] = convert(text)
             except (ValueError, OverflowError):
-                found[f"bad_{group}"] = text
+                found[f"bad_{name}"] = text
         return found
 
 

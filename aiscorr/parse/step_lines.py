@@ -30,6 +30,9 @@ DENSE_LINES, SPARSE = 24, 7
 LAST_LINES, LAST_LINES_A_RANK, MOST_LAST_LINES = 48, 16, 192
 #: How far behind a sampling place a progress line is looked for while none of the file is known.
 _WINDOW_BYTES = 8 * 1024
+_NEAR_BYTES = 2 * 1024
+#: Beyond so much all literals are looked for at once.
+_FAR_BYTES = 32 * 1024
 #: Literals that turn out not to be progress lines, after which a block is left.
 _MISSES = 200
 _LINE_BYTES = 4096
@@ -128,15 +131,15 @@ class StepLines:
         counts: Counter[Value] = Counter()
         seen = 0
         find = self._patterns.finder(self._wanted)
-        for line in lines:
-            if not find(line.text):
+        for line_no, byte_offset, text in lines:
+            if not find(text):
                 continue
-            for piece in reversed(line.text.split(b"\r")):
+            for piece in reversed(text.split(b"\r")):
                 if not find(piece):
                     continue
                 seen += 1
                 is_wanted = seen <= DENSE_LINES or seen % SPARSE == 0
-                row = self._row(piece, line.line_no, line.byte_offset) if is_wanted else None
+                row = self._row(piece, line_no, byte_offset) if is_wanted else None
                 if row is None:
                     continue
                 counts[row["rank"]] += 1
@@ -169,12 +172,26 @@ class StepLines:
             start = piece.end
 
     def _find(self, data: bytearray, start: int, end: int) -> int:
-        """The first place of a literal."""
+        """The first place of a literal; most stand near, and one that is rare need not be looked for beyond another."""
+        reach = _NEAR_BYTES
+        while start < end:
+            past = min(end, start + reach)
+            if reach <= _FAR_BYTES or self._patterns.finder(self._wanted)(
+                bytes(data[start : min(end, past + _FAR_BYTES)])
+            ):
+                found = self._find_in(data, start, past, end)
+                if found >= 0:
+                    return found
+            start, reach = past, 4 * reach
+        return -1
+
+    def _find_in(self, data: bytearray, start: int, past: int, end: int) -> int:
+        """The first place of a literal that begins in front of `past`."""
         found = -1
         for literal in self._wanted:
-            place = data.find(literal, start, end)
+            place = data.find(literal, start, min(end, past + len(literal) - 1))
             if place >= 0:
-                found, end = place, place
+                found = past = place
         return found
 
     def _literals(self) -> tuple[bytes, ...]:

@@ -51,12 +51,8 @@ class ThreadBlocks:
         self._sink = sink
         self._summary = summary
         self._state = state
-        self._blocks: dict[Key, _ThreadBlock] = {}
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """Whose stacks are being read."""
-        return tuple(self._blocks)
+        #: The stacks that are being read, by whose they are.
+        self.blocks: dict[Key, _ThreadBlock] = {}
 
     def open(self, key: Key, prefix: LinePrefix, before: Iterable[bytes], stored: Stored) -> None:
         """Stacks begin behind `before`, the lines above, latest first."""
@@ -69,11 +65,11 @@ class ThreadBlocks:
         }
         above = list(islice(before, _LINES_ABOVE))
         is_of_dying = any(word in line for line in above for word in _FATAL)
-        self._blocks[key] = _ThreadBlock(prefix, moment, is_of_dying, next(iter(above), b""))
+        self.blocks[key] = _ThreadBlock(prefix, moment, is_of_dying, next(iter(above), b""))
 
     def feed(self, key: Key, line: bytes, body: bytes, segment: Segment) -> bool:
         """Whether the line belongs to stacks being read; `body` is the line behind its labels."""
-        block = self._blocks.get(key)
+        block = self.blocks.get(key)
         if block is None:
             return False
         bare = body.decode("utf-8", "replace").rstrip("\r")
@@ -93,7 +89,7 @@ class ThreadBlocks:
 
     def close(self, *keys: Key) -> None:
         """Writes what was read; a process that a watcher names by its number need not be the rank of the file."""
-        for block in [self._blocks.pop(key) for key in keys if key in self._blocks]:
+        for block in [self.blocks.pop(key) for key in keys if key in self.blocks]:
             if block.is_of_dying:
                 continue
             own_rank = block.prefix.rank if block.prefix.rank is not None else self._summary.path_rank

@@ -25,7 +25,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def to_int(text: str) -> int:
     """A decimal integer, with thousands separators allowed: `2,059` → 2059."""
-    return int(text.replace(",", "").replace("_", ""))
+    return int(text if text.isdigit() else text.replace(",", "").replace("_", ""))
 
 
 def to_float(text: str) -> float:
@@ -35,7 +35,7 @@ def to_float(text: str) -> float:
 
 def to_text(text: str) -> str:
     """The text without terminal colours and surrounding blanks."""
-    return strip_ansi(text).strip()
+    return (strip_ansi(text) if "\x1b" in text else text).strip()
 
 
 def to_bool(text: str) -> bool:
@@ -143,6 +143,8 @@ def _capture_json(values: dict[str, Value]) -> str:
 
 
 def _encoded(value: Value) -> str:
+    if type(value) is int:  # not a bool
+        return str(value)
     return encode_basestring(value) if isinstance(value, str) else _CAPTURES.encode(value)
 
 

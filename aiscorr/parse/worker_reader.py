@@ -7,7 +7,6 @@ job may follow each other in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import tee
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
@@ -99,7 +98,7 @@ class WorkerFile:
     @property
     def is_between_records(self) -> bool:
         """Whether reading may go on from here later without losing part of a block."""
-        return not (self._tracebacks or self._tables or self._stacks or self._messages or self._threads.keys)
+        return not (self._tracebacks or self._tables or self._stacks or self._messages or self._threads.blocks)
 
     @property
     def is_recognised(self) -> bool:
@@ -111,9 +110,11 @@ class WorkerFile:
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
         self._behind.open_block(block, self._walker.line_no)
-        for segment in self._walker.walk(block):
-            self._take(segment)
-            self._walker.wants_every_line = not self.is_between_records
+        walker, is_closed = self._walker, self.is_between_records
+        for segment in walker.walk(block):
+            self._take(segment, is_closed)
+            is_closed = self.is_between_records
+            walker.wants_every_line = not is_closed
         self._steps.look(block, self.state.line_no)
         self._behind.close_block(block, self._walker.line_no)
         self.state.line_no = self._walker.line_no
@@ -128,7 +129,7 @@ class WorkerFile:
         self._stacks = []
         for key in list(self._messages):
             self._close_message(key)
-        self._threads.close(*self._threads.keys)
+        self._threads.close(*self._threads.blocks)
         if not self.state.is_tail_taken:
             self._take_tail(self._behind.lines_at_end(self._walker.line_no))
         self._behind.find_last_stamp(self._walker.line_no)
@@ -142,28 +143,26 @@ class WorkerFile:
         """The text in front of the place where reading goes on, for looking back."""
         self._behind.preload(before)
 
-    def _take(self, segment: Segment) -> None:
+    def _take(self, segment: Segment, is_between_records: bool) -> None:
         raw = segment.text.strip(b"\0")
         line = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in raw else raw
         prefix = self._reader.prefixes.read(line, self._years)
         if prefix.stamp is not None:
             self.state.note_stamp(prefix.stamp, prefix.wrapper_stamp, segment.line_offset)
         key = key_of(prefix)
-        self._close_stale(segment.line_no)
+        if not is_between_records:
+            self._close_stale(segment.line_no)
         self._fed[key] = segment.line_no
-        if self._feed_blocks(segment, line, prefix, key) or not segment.candidates:
+        if not is_between_records and self._feed_blocks(segment, line, prefix, key):
             return
-        found = self._classify(segment, line)
+        found = self._classify(segment, line) if segment.candidates else None
         if found is None:
             return
         pattern, values = found
-        self._note_wrapper(segment, prefix, line)
+        if prefix.wrapper_stamp is not None:
+            self._note_wrapper(segment, prefix, line)
         if pattern.opens == "threads":
-            if prefix.stamp is None:
-                self._behind.find_stamp(segment.start)
-            before = (tail.text for tail in self._behind.lines_before(segment.start))
-            self._threads.open(key, prefix, before, self._stored)
-            self._threads.feed(key, line, line[prefix.body_start :], segment)
+            self._open_threads(segment, line, prefix, key)
             return
         if pattern.opens == "traceback":
             block = self._tracebacks.get(key)
@@ -183,11 +182,16 @@ class WorkerFile:
         else:
             self._write(row)
 
+    def _open_threads(self, segment: Segment, line: bytes, prefix: LinePrefix, key: Key) -> None:
+        if prefix.stamp is None:
+            self._behind.find_stamp(segment.start)
+        before = (tail.text for tail in self._behind.lines_before(segment.start))
+        self._threads.open(key, prefix, before, self._stored)
+        self._threads.feed(key, line, line[prefix.body_start :], segment)
+
     def _close_stale(self, line_no: int) -> None:
         """Ends blocks of ranks that have been silent while others went on: a rank that died writes no next line."""
-        if self.is_between_records:
-            return
-        open_keys = (*self._tracebacks, *self._messages, *self._tables, *self._threads.keys)
+        open_keys = (*self._tracebacks, *self._messages, *self._tables, *self._threads.blocks)
         for key in [k for k in open_keys if line_no - self._fed[k] > _STALE]:
             if key in self._tracebacks:
                 self._close_traceback(key)
@@ -276,33 +280,37 @@ class WorkerFile:
         if prefix.stamp is None:
             self._behind.find_stamp(segment.start)
         text = line.decode("utf-8", "replace")
-        rank = prefix.rank if prefix.rank is not None else self._summary.path_rank
+        (stamp, stamp_source, _, rank, rank_source, local_rank, group_rank, process_group, task, pid, host, body_start,
+         message_start) = prefix  # fmt: skip
+        state, summary = self.state, self._summary
+        if rank is None:
+            rank, rank_source = summary.path_rank, "file" if summary.path_rank is not None else None
+        local_ns, zone_offset_s = stamp[:2] if stamp is not None else (state.stamp_ns, state.stamp_zone_s)
         row: Row = {
-            **self._place(segment),
-            "local_ns": self._stored(prefix.stamp.local_ns, prefix.stamp.zone_offset_s)
-            if prefix.stamp
-            else self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
-            "stamp_source": prefix.stamp_source or self.state.borrowed_from(segment.line_offset),
-            "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else self.state.stamp_zone_s,
+            "file_id": summary.file_id,
+            "line_no": segment.line_no,
+            "byte_offset": segment.line_offset,
+            "attempt_no": state.attempt_no,
+            "local_ns": self._stored(local_ns, zone_offset_s),
+            "stamp_source": stamp_source or state.borrowed_from(segment.line_offset),
+            "zone_offset_s": zone_offset_s,
             "rank": rank,
-            "rank_source": prefix.rank_source or ("file" if rank is not None else None),
-            "local_rank": prefix.local_rank if prefix.local_rank is not None else self._summary.path_local_rank,
-            "group_rank": prefix.group_rank,
-            "task": prefix.task,
-            "pid": prefix.pid,
-            "host": prefix.host,
-            "process_group": prefix.process_group,
+            "rank_source": rank_source,
+            "local_rank": local_rank if local_rank is not None else summary.path_local_rank,
+            "group_rank": group_rank,
+            "task": task,
+            "pid": pid,
+            "host": host,
+            "process_group": process_group,
             "severity": pattern.severity,
             "pattern": pattern.name,
-            "text": text[:TEXT_LIMIT],
-            "body_start": prefix.body_start,
-            "message_start": prefix.message_start,
+            "text": text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT],
+            "body_start": body_start,
+            "message_start": message_start,
         }
         if len(text) < len(line):  # else there is a character for each byte
-            for name in ("body_start", "message_start"):
-                row[name] = character_count(line, getattr(prefix, name))
-        held = words_of(line)
-        if may_hold_ids(held):
+            row |= {name: character_count(line, getattr(prefix, name)) for name in ("body_start", "message_start")}
+        if may_hold_ids(held := words_of(line)):
             row.update(client_ids(text, held))
         add_values(row, values, _COLUMNS)
         return row
@@ -370,10 +378,10 @@ class WorkerFile:
 
     def _take_tail(self, lines: Iterable[TailLine]) -> None:
         self.state.is_tail_taken = True
-        lines, again = tee(lines)
-        self._steps.last(again)
+        found = list(lines)
+        self._steps.last(found)
         rows = last_words(
-            lines, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
+            found, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
         )
         for row in rows:
             self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))

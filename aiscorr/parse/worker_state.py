@@ -91,10 +91,15 @@ class WorkerState:
     def note_stamp(self, stamp: Stamp, outer: Stamp | None, offset: int) -> None:
         """A line at this place had a stamp, perhaps of the collector that wrapped it (`outer`)."""
         self.stamp_ns, self.stamp_zone_s, self.stamp_offset = stamp.local_ns, stamp.zone_offset_s, offset
-        self.searched_offset = max(self.searched_offset, offset)
+        if offset > self.searched_offset:
+            self.searched_offset = offset
         if stamp.zone_offset_s is None and outer is not None and outer.zone_offset_s is not None:
             stamp = outer
-        moment = stamp.local_ns - (stamp.zone_offset_s or 0) * SECOND_NS
-        self.is_utc = self.is_utc or stamp.zone_offset_s is not None
-        self.first_ns = moment if self.first_ns is None else min(self.first_ns, moment)
-        self.last_ns = moment if self.last_ns is None else max(self.last_ns, moment)
+        moment = stamp.local_ns
+        if stamp.zone_offset_s is not None:
+            moment -= stamp.zone_offset_s * SECOND_NS
+            self.is_utc = True
+        if self.first_ns is None or moment < self.first_ns:
+            self.first_ns = moment
+        if self.last_ns is None or moment > self.last_ns:
+            self.last_ns = moment

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from aiscorr.parse.prefixes import PrefixReader
+from aiscorr.parse.prefixes import LinePrefix, PrefixReader
 from aiscorr.parse.spec import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
@@ -14,11 +14,15 @@ from aiscorr.parse.word_bits import WordBits
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
+_LINE_BYTES = 4096
 _NOISE = re.compile(
     rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback"
     rb"|(?:Current t|T)hread (?:0x)?[0-9a-f]+ \(|Process \d+: |Python v\d|Timeout \(\d+:\d\d:"
 )
-_STEP = re.compile(r"\b(?:global_step|step|iteration|iter|it)\b[ :=]*\[?(\d+)", re.IGNORECASE)
+#: `global_step`, `step`, `iteration`, `iter`, `it`; it begins with a set of letters, as `re` then skips to the first.
+_STEP = re.compile(
+    r"[gsiGSI\u017f\u0130\u0131](?<!\w.)(?i:(?<=g)lobal_step|(?<=s)tep|(?<=i)t(?:er(?:ation)?)?)\b[ :=]*\[?(\d+)"
+)
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 
 
@@ -55,15 +59,17 @@ def lines_before(
     size = 0
     offset = block_offset + len(block)
     for text, line_no in [(block, block_line_no), *reversed(parts)]:
-        pieces = text.split(b"\n")
-        number = line_no + len(pieces) - 1
+        # a line is given while those behind it have no more than the limit: none in front of this place is
+        start = text.rfind(b"\n", 0, max(0, len(text) - _LIMIT_BYTES - 1)) + 1
+        pieces = text[start:].split(b"\n")
+        number = line_no + text.count(b"\n", 0, start) + len(pieces) - 1
         if pieces and not pieces[-1]:
             pieces.pop()
             number -= 1
             offset -= 1
         for piece in reversed(pieces):
             offset -= len(piece)
-            yield TailLine(number, offset, piece)
+            yield tuple.__new__(TailLine, (number, offset, piece))
             offset -= 1
             number -= 1
             size += len(piece) + 1
@@ -80,42 +86,47 @@ def last_words(
     patterns: TailPatterns,
 ) -> list[dict[str, Value]]:
     """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
+    # whose lines they are: a rank's, else a local rank's, else nobody's
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
-    for line in lines:
-        raw = line.text.rstrip(b"\r").rpartition(b"\r")[2][:4096]
-        if b"\x1b" in raw:
-            raw = strip_ansi(raw.decode("utf-8", "replace")).encode("utf-8", "replace")
-        if full and _key(*prefixes.owner(raw, years), path_rank) in full:
-            continue
+    for line_no, byte_offset, raw in lines:
+        raw = _last_piece(raw)
+        if full:
+            rank, local_rank = prefixes.owner(raw, years)
+            if rank is None:
+                rank = path_rank
+            if (rank, local_rank if rank is None else None) in full:
+                continue
         prefix = prefixes.read(raw, years)
         if _NOISE.match(raw, prefix.body_start):
             continue
-        key = _key(prefix.rank, prefix.local_rank, path_rank)
+        rank = prefix.rank if prefix.rank is not None else path_rank
+        key = (rank, prefix.local_rank if rank is None else None)
         rows = kept.setdefault(key, [])
-        clean, rank = raw.decode("utf-8", "replace"), key[0]
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
-        rows.append(
-            {
-                "line_no": line.line_no,
-                "byte_offset": line.byte_offset,
-                "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
-                "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
-                "rank": rank,
-                "local_rank": prefix.local_rank,
-                "activity": patterns.activity_of(clean),
-                "step": step_of(clean),
-                "text": clean,
-            }
-        )
+        rows.append({"line_no": line_no, "byte_offset": byte_offset, **_row(raw, prefix, rank, patterns)})
     return [row for rows in kept.values() for row in reversed(rows)]
 
 
-def _key(rank: int | None, local_rank: int | None, path_rank: int | None) -> tuple[int | None, int | None]:
-    """Whose line it is: a rank's, else a local rank's, else nobody's."""
-    rank = rank if rank is not None else path_rank
-    return rank, local_rank if rank is None else None
+def _last_piece(line: bytes) -> bytes:
+    """What a terminal shows of a line in the end, without colours."""
+    piece = line.rstrip(b"\r").rpartition(b"\r")[2] if b"\r" in line else line
+    piece = piece[:_LINE_BYTES]
+    return strip_ansi(piece.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in piece else piece
+
+
+def _row(raw: bytes, prefix: LinePrefix, rank: int | None, patterns: TailPatterns) -> dict[str, Value]:
+    clean = raw.decode("utf-8", "replace")
+    return {
+        "local_ns": prefix.stamp.local_ns if prefix.stamp else None,
+        "zone_offset_s": prefix.stamp.zone_offset_s if prefix.stamp else None,
+        "rank": rank,
+        "local_rank": prefix.local_rank,
+        "activity": patterns.activity_of(clean),
+        "step": step_of(clean),
+        "text": clean,
+    }
 
 
 def step_of(text: str) -> int | None:
