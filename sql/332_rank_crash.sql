@@ -40,7 +40,7 @@ unplaced as (
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null
+    select * from failure_signal where rank is not null and signal in ('crash', 'killed')
     union all
     select * from cause
     union all
