@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, YearContext, stamp_of
 from aiscorr.parse.word_bits import WordBits
 
@@ -70,7 +69,7 @@ class _Searched:
 
 
 def _searched(form: LineFormat) -> _Searched:
-    return _Searched(form, words_needed(form.regex), widest(form.regex))
+    return _Searched(form, form.facts.words, form.facts.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class _Tried:
 
 def _by_first_byte(tried: list[_Tried]) -> list[tuple[_Tried, ...]]:
     """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    firsts = [None if one.form.is_anywhere else one.form.first_bytes for one in tried]
+    firsts = [None if one.form.is_anywhere else one.form.facts.first_bytes for one in tried]
     pairs = list(zip(tried, firsts, strict=True))
     chosen = [tuple(one for one, first in pairs if first is None or byte in first) for byte in range(256)]
     return [*chosen, tuple(tried)]
@@ -113,14 +112,14 @@ class PrefixReader:
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
         wrappers, stamps = (load_formats(role, extra_folders) for role in ("wrapper", "stamp"))
         ranks = {form.name: _searched(form) for form in load_formats("rank", extra_folders)}
-        needed = {form.name: words_needed(form.regex) for form in (*wrappers, *stamps)}
+        needed = {form.name: form.facts.words for form in (*wrappers, *stamps)}
         every = [*needed.values(), *(searched.words for searched in ranks.values())]
         self._words = WordBits((word for words in every for word in words or ()), folds=True)
         self._wrappers = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in wrappers])
         self._stamps = _by_first_byte([_Tried(form, self._bits(needed[form.name])) for form in stamps])
-        with_rank = [needed[form.name] for form in stamps if {"rank", "local_rank"} & set(form.regex.groupindex)]
+        with_rank = [needed[form.name] for form in stamps if {"rank", "local_rank"} & form.facts.groups]
         self._stamp_rank_bits = self._bits(*with_rank)
-        naming = [form.name for form in wrappers if {"rank", "local_rank"} & set(form.regex.groupindex)]
+        naming = [form.name for form in wrappers if {"rank", "local_rank"} & form.facts.groups]
         self._wrapped_rank_bits = self._bits(*map(needed.get, naming))
         self._rank_bits = self._bits(*(searched.words for searched in ranks.values()))
         self._tag = ranks.pop("rank_tag")

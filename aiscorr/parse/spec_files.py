@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
 
+_PACKAGE = Path(__file__).parent.parent
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file, or a SpecError that names the line."""
@@ -44,7 +46,16 @@ class _Content(NamedTuple):
 
 
 def _state(folder: Path) -> tuple[str, ...]:
-    """Name, size and time of each spec file, in order."""
+    """Name, size and time of each spec file, in order; those of the package are looked at once."""
+    return _own_state(folder) if folder.parent == _PACKAGE else _state_now(folder)
+
+
+@lru_cache(maxsize=4)
+def _own_state(folder: Path) -> tuple[str, ...]:
+    return _state_now(folder)
+
+
+def _state_now(folder: Path) -> tuple[str, ...]:
     try:
         with os.scandir(folder) as entries:
             found = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".toml"))
