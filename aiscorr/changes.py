@@ -136,6 +136,10 @@ class _Difference:
             found |= {(row[0], row[1]): tuple(map(repr, row[2:])) for row in connection.execute(sql).fetchall()}
         return found
 
+    def without_values(self) -> _Rows:
+        """These rows with nothing of what is in them."""
+        return {(sign, number): () for sign, some in ((-1, self.gone), (1, self.come)) for number in some}
+
     def _sources(self) -> list[tuple[duckdb.DuckDBPyConnection, str]]:
         """Selects of them: one for both sides, where one connection sees them."""
         sides = ((-1, self.before, self.gone), (1, self.after, self.come))
@@ -157,9 +161,13 @@ def _by_rows(difference: _Difference, readers: Readers) -> set[str]:
     """Of which readers the columns that they use are others in the rows that went than in those that came."""
     types = difference.after.columns()
     names = list(types)
-    values = [f'"{name}"' if _WHOLE.fullmatch(kind) else f'hash("{name}")' for name, kind in types.items()]
-    rows = difference.told(values)
-    used = {reader: [names.index(name) for name in use.columns(names)] for reader, use in readers.items()}
+    if difference.gone and difference.come:
+        values = [f'"{name}"' if _WHOLE.fullmatch(kind) else f'hash("{name}")' for name, kind in types.items()]
+        rows = difference.told(values)
+        used = {reader: [names.index(name) for name in use.columns(names)] for reader, use in readers.items()}
+    else:  # whatever is in rows of one side alone, they differ from none
+        rows = difference.without_values()
+        used = {reader: [] for reader in readers}
     seen = {reader for reader, places in used.items() if _differ(rows, places)}
     conditions = {reader: condition for reader in seen if (condition := readers[reader].condition(names)) != "true"}
     asked = list(dict.fromkeys(conditions.values()))

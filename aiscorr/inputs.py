@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Names of columns, some of which may be of other tables; none where every column is used.
 Names = frozenset[str] | None
-_READER_VERSION = "6"
+_READER_VERSION = "7"
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,12 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
 
     def make() -> bytes:
         with in_memory() as connection:
-            found = {spec.name: mentions(connection, spec.select) for spec in specs}
+            found = {spec.name: _of_inputs(spec, mentions(connection, spec.select)) for spec in specs}
         return json.dumps(found, default=_plain).encode()
 
-    key = cache.key_of((_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.select}" for spec in specs)))
+    key = cache.key_of(
+        (_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.reads} {spec.select}" for spec in specs))
+    )
     name = f"columns-{key}.json"
     try:
         held = json.loads(cache.cached(name, make))
@@ -85,6 +87,11 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
         cache.drop(name)
         held = json.loads(make())
     return {view: {table: _use(**parts) for table, parts in found.items()} for view, found in held.items()}
+
+
+def _of_inputs(spec: ViewSpec, found: dict[str, Use]) -> dict[str, Use]:
+    """What is mentioned of the inputs; common tables are left out."""
+    return {name: use for name, use in found.items() if name in spec.reads}
 
 
 def _plain(value: Use | Condition | frozenset[Any]) -> object:

@@ -177,12 +177,17 @@ def _compute_changed(
         content = _content(connection, row_count, rows)
         if content == before:
             continue
+        held[name] = content
         is_short = (before.row_count or 0) <= FEW_ROWS
-        waiting = {reader: use for reader, use in readers.get(name, {}).items() if reader not in stale}
+        waiting = {
+            reader: use
+            for reader, use in readers.get(name, {}).items()
+            if reader not in stale and not there.stays_empty(stored[reader])
+        }
         stale |= that_see(connection, (spec.stored_name, _FRESH), waiting, rows if is_short else None)
         connection.execute(f"drop table {spec.stored_name}")
         connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
-        held[name] = new[name] = content
+        new[name] = content
     connection.execute(f"drop table if exists {_FRESH}")
     _keep(connection, [stored[name] for name in new], new)
 
@@ -201,6 +206,19 @@ class _Presence:
     def may_have_rows(self, spec: ViewSpec) -> bool:
         """Whether there are the rows of its inputs without which the view has none."""
         return all(any(map(self._has_rows, group)) for group in spec.empty_without)
+
+    def stays_empty(self, spec: ViewSpec) -> bool:
+        """Whether a view has no rows and, as one of its inputs has none, will not get any before that one does.
+
+        Then it need not be computed for another input's sake: the one that is empty will tell of its rows itself.
+        """
+        if self._held[spec.name].row_count:
+            return False
+        return any(all(self._is_empty(source.name) for source in group) for group in spec.empty_without)
+
+    def _is_empty(self, name: str) -> bool:
+        """Whether a stored view is known to have no rows."""
+        return name in self._held and self._held[name].row_count == 0
 
     def _has_rows(self, source: Source) -> bool:
         held = self._held.get(source.name)

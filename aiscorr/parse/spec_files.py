@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,8 @@ _PACKAGE = Path(__file__).parent.parent
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file, or a SpecError that names the line."""
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -66,8 +67,9 @@ def _state_now(folder: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _content(folder: str, state: tuple[str, ...]) -> _Content:
-    paths = [Path(folder, one.rsplit(" ", 2)[0]) for one in state]
-    made = cached(f"specs-{key_of([folder, *state])}.json", lambda: _read(paths))
+    made = cached(
+        f"specs-{key_of([folder, *state])}.json", lambda: _read([Path(folder, one.rsplit(" ", 2)[0]) for one in state])
+    )
     return _Content(*json.loads(made))
 
 
