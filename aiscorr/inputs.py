@@ -39,8 +39,11 @@ class Use:
         return Use(names, None if self.rows is None or other.rows is None else self.rows | other.rows)
 
     def columns(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Those of the table's columns that it uses."""
-        return tuple(name for name in columns if self.names is None or name.lower() in self.names)
+        """Those of the table's columns that it uses, be it to tell its rows."""
+        if self.names is None:
+            return tuple(columns)
+        used = self.names.union(*(row.names for row in self.rows or ()))
+        return tuple(name for name in columns if name.lower() in used)
 
     def condition(self, columns: Sequence[str]) -> str:
         """SQL that holds for the rows that it uses; a condition with a name that is no column was of something else."""

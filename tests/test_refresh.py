@@ -26,6 +26,19 @@ STORED = [spec for spec in view_specs() if spec.is_stored]
 SCENARIOS = ("target_killed_short_batch", "two_jobs", "collective_of_other_size")
 HELD = "select view, row_count, content_hash from view_state"
 MORE_WORDS = b"2026-09-14 10:24:00,000 ERROR [rank 0] Stale file handle: '/data/x'\n"
+WORKER_WORDS = (
+    MORE_WORDS,
+    b"2026-09-14 10:25:00,000 INFO [rank 1] saved '/x'\n",
+    b"2026-09-14 10:23:00,000 INFO [rank 2] step 1234 done\n",
+    b"[rank3]: torch.distributed.DistBackendError: NCCL error, connection closed by remote peer\n",
+    b"2026-09-14 10:22:50,000 ERROR [rank 4] CUDA error: an illegal memory access was encountered\n",
+    b"slurmstepd: error: *** JOB 5120341 ON pool3-0311 CANCELLED AT 2026-09-14T10:26:00 ***\n",
+)
+AIS_WORDS = (
+    b"E 10:23:01.000001 err.go:1 read /ais/x: input/output error\n",
+    b"W 10:24:01.000001 x.go:1 something odd\n",
+    b"I 10:24:31.000001 common_statsd.go:1 {aws.get.n:1,err.getbatch.n:3}\n",
+)
 Contents = dict[str, list[tuple[object, ...]]]
 
 
@@ -95,6 +108,21 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
     changed = draw.choice([path for path in there if path.parent.name == "workers"])
     for change in (changed.read_bytes() + MORE_WORDS, b"".join(path.read_bytes() for path in there[:2])):
         changed.write_bytes(change)
+        read_in(db, logs)
+        assert_as_if_made_anew(db)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS[:2])
+def test_lines_at_the_ends_of_files(scenario: str, library: Library, tmp_path: Path) -> None:
+    """Whatever lines come to whatever files, the views hold what they would hold if all were computed anew."""
+    draw, db, logs = random.Random(scenario), tmp_path / "x.duckdb", tmp_path / "logs"
+    shutil.copytree(library.folder(scenario), logs)
+    read_in(db, logs)
+    files = sorted(path for path in logs.rglob("*") if path.suffix in (".out", ".log") or ".INFO." in path.name)
+    for _ in range(4):
+        for path in draw.sample(files, 2):
+            with path.open("ab") as file:
+                file.write(draw.choice(AIS_WORDS if "ais" in path.parts else WORKER_WORDS))
         read_in(db, logs)
         assert_as_if_made_anew(db)
 
