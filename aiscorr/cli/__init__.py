@@ -96,5 +96,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    gc.freeze()  # the process gives all back as it ends, and need not look for circles once more
     sys.exit(int(code or 0))
