@@ -26,8 +26,10 @@ _Rows = dict[tuple[int, int], tuple[str, ...]]
 #: With more files, or more rows of them in a table, it takes too long to look which views use them.
 _MANY_FILES = 500
 _MANY_ROWS = 100_000
-#: Of a table of more rows not each is looked at, and of more rows that differ not what is in them.
+#: Of a table of more rows DuckDB finds those that differ; of one of yet more none is looked for, and of more that
+#: differ not what is in them.
 FEW_ROWS = 10_000
+_SOME_ROWS = 1_000_000
 _FEW_DIFFERENT = 200
 #: Types of which Python has the whole value; of a time it leaves out nanoseconds.
 _WHOLE = re.compile(r"(BOOLEAN|\w*INT|INTEGER|BIGINT|DOUBLE|VARCHAR|DECIMAL\(\d+,\d+\))(\[\])*")
@@ -51,10 +53,10 @@ class _Side:
         found = self.connection.execute(f"from {self.table} limit 0").description
         return {column[0]: str(column[1]) for column in found}
 
-    def hashes(self) -> dict[int, int]:
-        """The hash of each row by the row's number."""
-        sql = f"select rowid, hash(r) from {self.table} as r where {self.rows}"
-        return dict(self.connection.execute(sql).fetchall())
+    def hashes(self, only: Collection[int] | None = None) -> dict[int, int]:
+        """The hash of each row, or of those that have one of these hashes, by the row's number."""
+        which = self.rows if only is None else f"hash(r) in ({', '.join(map(str, only)) or 'null'})"
+        return dict(self.connection.execute(f"select rowid, hash(r) from {self.table} as r where {which}").fetchall())
 
 
 def hashes(connection: duckdb.DuckDBPyConnection, table: str) -> dict[int, int]:
@@ -63,14 +65,34 @@ def hashes(connection: duckdb.DuckDBPyConnection, table: str) -> dict[int, int]:
 
 
 def that_see(
-    connection: duckdb.DuckDBPyConnection, tables: tuple[str, str], readers: Readers, new: dict[int, int] | None
+    connection: duckdb.DuckDBPyConnection,
+    tables: tuple[str, str],
+    readers: Readers,
+    row_count: int,
+    new: dict[int, int] | None = None,
 ) -> set[str]:
     """The readers that use other columns and rows of the first table than of the second.
 
-    `new`: the hashes of the second, where both have few rows.
+    `row_count`: of the larger one; `new`: the hashes of the second, where they are known.
     """
+    if not readers:
+        return set()
     before, after = (_Side(connection, table) for table in tables)
-    return _that_see(before, after, readers, new)
+    if row_count <= FEW_ROWS:
+        return _that_see(before, after, readers, before.hashes(), after.hashes() if new is None else new)
+    if row_count > _SOME_ROWS:
+        return _by_sums(before, after, readers)
+    some = _different(connection, tables)
+    return _that_see(before, after, readers, before.hashes(some), after.hashes(some))
+
+
+def _different(connection: duckdb.DuckDBPyConnection, tables: tuple[str, str]) -> list[int]:
+    """The hashes that not as many rows of one table have as of the other, up to one more than are looked at."""
+    rows = " union all ".join(
+        f"select hash(r) as h, {sign} as sign from {one} as r" for one, sign in zip(tables, (-1, 1), strict=True)
+    )
+    sql = f"select h from ({rows}) group by h having sum(sign) <> 0 limit {_FEW_DIFFERENT + 1}"
+    return [row[0] for row in connection.execute(sql).fetchall()]
 
 
 def that_see_files(
@@ -89,18 +111,16 @@ def that_see_files(
         most = max(*before.values(["count(*)"]), *after.values(["count(*)"]))
         if most > _MANY_ROWS:
             return set(readers)
-        return _that_see(before, after, readers, after.hashes() if most <= FEW_ROWS else None)
+        if most > FEW_ROWS:
+            return _by_sums(before, after, readers)
+        return _that_see(before, after, readers, before.hashes(), after.hashes())
 
 
 _BY_FILE = frozenset(table.name for table in (INGESTED_FILE, *FILE_TABLES))
 
 
-def _that_see(before: _Side, after: _Side, readers: Readers, new: dict[int, int] | None) -> set[str]:
-    if not readers:
-        return set()
-    if new is None:
-        return _by_sums(before, after, readers)
-    old = before.hashes()
+def _that_see(before: _Side, after: _Side, readers: Readers, old: dict[int, int], new: dict[int, int]) -> set[str]:
+    """As `that_see`, from the hashes of the rows, of which those may be left out that as many on both sides have."""
     kept = Counter(old.values()) & Counter(new.values())
     gone, come = _without(old, kept), _without(new, kept)
     if len(gone) + len(come) > _FEW_DIFFERENT:

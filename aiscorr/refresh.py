@@ -178,13 +178,13 @@ def _compute_changed(
         if content == before:
             continue
         held[name] = content
-        is_short = (before.row_count or 0) <= FEW_ROWS
         waiting = {
             reader: use
             for reader, use in readers.get(name, {}).items()
             if reader not in stale and not there.stays_empty(stored[reader])
         }
-        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting, rows if is_short else None)
+        most = max(before.row_count or 0, row_count)
+        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting, most, rows)
         connection.execute(f"drop table {spec.stored_name}")
         connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
         new[name] = content
