@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -227,7 +227,8 @@ class _Presence:
         if source not in self._known:
             # a limit on a view that is not stored can make DuckDB 2.0.0 wait for ever, in a large transaction
             is_plain = held is not None and held.row_count is None
-            rows = self._connection.execute(source.count_rows if is_plain else source.any_row).fetchall()
+            kept = source if held is None or is_plain else replace(source, name=f"stored_{source.name}")
+            rows = self._connection.execute(source.count_rows if is_plain else kept.any_row).fetchall()
             self._known[source] = bool(rows and rows[0][0])
         return self._known[source]
 

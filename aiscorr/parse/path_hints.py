@@ -34,6 +34,7 @@ DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", 
 
 
 def file_name(path: str) -> str:
+    """The last part of a path, in an archive or not."""
     return re.split(r"[/!]", path)[-1]
 
 
