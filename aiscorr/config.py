@@ -5,15 +5,12 @@ Only cli and serve read them; everything below takes plain arguments.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiscorr.errors import UsageError
 from aiscorr.model import IngestOptions
@@ -187,6 +184,8 @@ def ingest_options(settings: Settings) -> IngestOptions:
 
 def check_zone(zone: object, where: str) -> None:
     """Raises UsageError unless the value is an IANA zone."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         ZoneInfo(str(zone))
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -207,6 +206,8 @@ def _read(path: Path, *, is_named: bool) -> dict[str, Any]:
         if is_named:
             raise UsageError("there is no such configuration file", where=str(path), try_this="check --config")
         return {}
+    import tomllib
+
     try:
         values = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -219,6 +220,8 @@ def check_keys(values: Mapping[str, Any], keys: Mapping[str, Any], where: str) -
     """Raises UsageError for a key that is not among the keys, and for a value that is not of its type there."""
     for key, value in values.items():
         if key not in keys:
+            import difflib
+
             near = difflib.get_close_matches(key, keys, n=1)
             raise UsageError(
                 f"unknown key {key!r}", where=where, try_this=near[0] if near else "one of: " + ", ".join(keys)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
 from aiscorr.row_uses import Condition, Rows, conditions
-from aiscorr.stars import are_named_later, objects, stars_of
+from aiscorr.stars import are_named_later, called, objects, sources, stars_of
 from aiscorr.store.database import in_memory
 from aiscorr.views import ViewSpec
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Names of columns, some of which may be of other tables; none where every column is used.
 Names = frozenset[str] | None
-_READER_VERSION = "5"
+_READER_VERSION = "7"
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,11 @@ class Use:
         return Use(names, None if self.rows is None or other.rows is None else self.rows | other.rows)
 
     def columns(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Those of the table's columns that it uses."""
-        return tuple(name for name in columns if self.names is None or name.lower() in self.names)
+        """Those of the table's columns that it uses, be it to tell its rows."""
+        if self.names is None:
+            return tuple(columns)
+        used = self.names.union(*(row.names for row in self.rows or ()))
+        return tuple(name for name in columns if name.lower() in used)
 
     def condition(self, columns: Sequence[str]) -> str:
         """SQL that holds for the rows that it uses; a condition with a name that is no column was of something else."""
@@ -74,10 +77,12 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
 
     def make() -> bytes:
         with in_memory() as connection:
-            found = {spec.name: mentions(connection, spec.select) for spec in specs}
+            found = {spec.name: _of_inputs(spec, mentions(connection, spec.select)) for spec in specs}
         return json.dumps(found, default=_plain).encode()
 
-    key = cache.key_of((_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.select}" for spec in specs)))
+    key = cache.key_of(
+        (_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.reads} {spec.select}" for spec in specs))
+    )
     name = f"columns-{key}.json"
     try:
         held = json.loads(cache.cached(name, make))
@@ -85,6 +90,11 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
         cache.drop(name)
         held = json.loads(make())
     return {view: {table: _use(**parts) for table, parts in found.items()} for view, found in held.items()}
+
+
+def _of_inputs(spec: ViewSpec, found: dict[str, Use]) -> dict[str, Use]:
+    """What is mentioned of the inputs; common tables are left out."""
+    return {name: use for name, use in found.items() if name in spec.reads}
 
 
 def _plain(value: Use | Condition | frozenset[Any]) -> object:
@@ -106,11 +116,12 @@ def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, Us
     found = {table["table_name"] for table in tables}
     if tree["error"] or _is_unnamed(nodes):
         return dict.fromkeys(found, _EVERYTHING)
-    last = {node["column_names"][-1] for node in nodes if node.get("type") == "COLUMN_REF"}
+    rows = _as_rows(nodes, tables)
     # a table named where a value is wanted is the whole row; names given to its columns hide theirs
-    whole = {t["table_name"] for t in tables if {t["alias"], t["table_name"]} & last or t["column_name_alias"]}
-    subqueries = {node["alias"] for node in nodes if node.get("type") == "SUBQUERY" and "subquery" in node}
-    is_lost = not (whole or subqueries & last) and are_named_later(tree["statements"][0]["node"], nodes)
+    whole = {t["table_name"] for t in tables if called(t) in rows or t["column_name_alias"]}
+    subqueries = {node["alias"].lower() for node in nodes if node.get("type") == "SUBQUERY" and "subquery" in node}
+    is_lost = not (whole or subqueries & rows) and are_named_later(tree["statements"][0]["node"], nodes)
+    numbered = {t["table_name"] for t in tables if called(t) in _numbered(nodes)}
     names: dict[str, set[str]] = {}
     for node in nodes:
         if node.get("type") == "SELECT_NODE":
@@ -118,16 +129,36 @@ def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, Us
             whole |= set() if is_lost else some
             for table, own in _named(node, {t["alias"] or t["table_name"] for t in tables}):
                 names.setdefault(table, set()).update(own, _all_names(nodes) if table in some else ())
-    rows = conditions(connection, nodes)
-    told = {table: frozenset(names[table]) for table in found - whole if table in names}
-    return {table: Use(told.get(table), rows.get(table)) for table in sorted(found)}
+    some_rows = conditions(connection, nodes)
+    told = {table: frozenset(names[table]) for table in found - whole - numbered if table in names}
+    used = {table: Use(told.get(table), some_rows.get(table)) for table in sorted(found)}
+    return used | dict.fromkeys(numbered, _EVERYTHING)
+
+
+def _references(nodes: list[dict[str, Any]]) -> list[list[str]]:
+    """Every name of a column in the SQL, in its parts."""
+    return [[*map(str.lower, node["column_names"])] for node in nodes if node.get("type") == "COLUMN_REF"]
+
+
+def _as_rows(nodes: list[dict[str, Any]], tables: list[dict[str, Any]]) -> set[str]:
+    """The last parts of names that may be tables as values: not where a table stands in front of its column."""
+    known = {called(table) for table in tables} | {
+        str(node.get("alias", "")).lower() for node in nodes if node.get("type") == "SUBQUERY"
+    }
+    return {name[-1] for name in _references(nodes) if len(name) == 1 or name[0] not in known}
+
+
+def _numbered(nodes: list[dict[str, Any]]) -> set[str]:
+    """What the tables are called of which the SQL takes the numbers of rows."""
+    return {name[-2] for name in _references(nodes) if len(name) > 1 and name[-1] == "rowid"}
 
 
 def _is_unnamed(nodes: list[dict[str, Any]]) -> bool:
-    """Whether columns are used without a name that stands in the SQL, or a row by its place."""
+    """Whether columns are used without a name that stands in the SQL, or rows of an unnamed table by their numbers."""
     odd = ("PIVOT", "SHOW_REF", "POSITIONAL_REFERENCE", "NATURAL")
     is_odd = any(node.get("type") in odd or node.get("ref_type") in odd for node in nodes)
-    return is_odd or "rowid" in _all_names(nodes)
+    joined = [name for node in nodes for name in node.get("using_columns", ())]
+    return is_odd or ["rowid"] in _references(nodes) or "rowid" in map(str.lower, joined)
 
 
 def _all_names(nodes: list[dict[str, Any]]) -> set[str]:
@@ -140,26 +171,17 @@ def _named(select: dict[str, Any], aliases: set[str]) -> Iterator[tuple[str, set
     below = list(objects(select, "cte_map"))
     names = [node["column_names"] for node in below if node.get("type") == "COLUMN_REF"]
     joined = {name.lower() for node in below for name in node.get("using_columns", ())}
-    for source in _sources(select["from_table"]):
+    for source in sources(select["from_table"]):
         if source["type"] == "BASE_TABLE":
-            called = source["alias"] or source["table_name"]
-            own = [name[1:] if name[0] == called and len(name) > 1 else name for name in names
-                   if len(name) == 1 or name[0] == called or name[0] not in aliases]  # fmt: skip
+            own_name = source["alias"] or source["table_name"]
+            own = [name[1:] if name[0] == own_name and len(name) > 1 else name for name in names
+                   if len(name) == 1 or name[0] == own_name or name[0] not in aliases]  # fmt: skip
             yield source["table_name"], {part.lower() for name in own for part in name} | joined
 
 
 def _starred(select: dict[str, Any]) -> Iterator[str]:
     """The tables in the `from` of one select that a star of its own takes."""
     stars = {star["relation_name"] for star in stars_of(select)}
-    for node in _sources(select["from_table"]):
-        called = {"", node.get("alias") or node.get("table_name")}
-        if node["type"] == "BASE_TABLE" and not stars.isdisjoint(called):
+    for node in sources(select["from_table"]):
+        if node["type"] == "BASE_TABLE" and not stars.isdisjoint(("", node["alias"] or node["table_name"])):
             yield node["table_name"]
-
-
-def _sources(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a `from` joins; selects inside it are looked at on their own."""
-    yield table
-    if table["type"] == "JOIN":
-        yield from _sources(table["left"])
-        yield from _sources(table["right"])

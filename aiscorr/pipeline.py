@@ -264,7 +264,7 @@ def _store(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
     stale = stale_views(connection, [*merged.replaced, *(summary.file_id for summary in merged.summaries)])
-    connection.execute("commit")
+    load.commit_for_now(connection)
 
     def conclude(connection: duckdb.DuckDBPyConnection) -> None:
         name_failures(connection)

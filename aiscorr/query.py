@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -61,7 +60,7 @@ class Rows:
 def named_queries(folders: Iterable[str] = ()) -> dict[str, NamedQuery]:
     """The bundled queries and those of the user's folders; a user's goes before a bundled one of its name."""
     found: dict[str, NamedQuery] = {}
-    for folder in (str(files("aiscorr") / "queries"), *folders):
+    for folder in (str(Path(__file__).parent / "queries"), *folders):
         for path in sorted(Path(folder).glob("*.sql")):
             text = path.read_text("utf-8")
             first, _, body = text.partition("\n")

@@ -11,12 +11,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.cache import key_of
-from aiscorr.changes import that_see, that_see_files
+from aiscorr.changes import FEW_ROWS, hashes, that_see, that_see_files
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.inputs import Use, view_uses
 from aiscorr.store.database import reading
@@ -150,7 +150,7 @@ def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec
     contents: dict[str, _Content | None] = {}
     for spec in specs:
         build_view(connection, spec)
-        contents[spec.name] = _content(connection, spec.stored_name) if spec.is_stored else None
+        contents[spec.name] = _content_of(connection, spec.stored_name) if spec.is_stored else None
     _keep(connection, specs, contents)
 
 
@@ -166,39 +166,83 @@ def _compute_changed(
     stored = {spec.name: spec for spec in specs if spec.is_stored}
     changed = {name for table in _changed_tables(connection) for name in readers.get(table, {})}
     stale = changed if known_stale is None else set(known_stale)
+    there = _Presence(connection, held)
     new: dict[str, _Content | None] = {}
     for name, spec in stored.items():
-        if name not in stale or not (held[name].row_count or _may_have_rows(connection, spec, held)):
+        before = held[name]
+        if name not in stale or not (before.row_count or there.may_have_rows(spec)):
             continue
         row_count = compute(connection, spec, _FRESH)
-        content = _content(connection, _FRESH) if row_count else _NOTHING
-        if content == held[name]:
+        rows = hashes(connection, _FRESH) if 0 < row_count <= FEW_ROWS else None
+        content = _content(connection, row_count, rows)
+        if content == before:
             continue
-        waiting = {reader: use for reader, use in readers.get(name, {}).items() if reader not in stale}
-        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting)
+        held[name] = content
+        waiting = {
+            reader: use
+            for reader, use in readers.get(name, {}).items()
+            if reader not in stale and not there.stays_empty(stored[reader])
+        }
+        most = max(before.row_count or 0, row_count)
+        stale |= that_see(connection, (spec.stored_name, _FRESH), waiting, most, rows)
         connection.execute(f"drop table {spec.stored_name}")
         connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
-        held[name] = new[name] = content
+        new[name] = content
     connection.execute(f"drop table if exists {_FRESH}")
     _keep(connection, [stored[name] for name in new], new)
 
 
-def _may_have_rows(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, held: dict[str, _Content]) -> bool:
-    """Whether there are the rows of its inputs without which the view has none."""
-    return all(any(_has_rows(connection, source, held) for source in group) for group in spec.empty_without)
+class _Presence:
+    """Whether there are rows of which some must be there for a view to have any; each question is asked once.
+
+    `held`: what views hold that are computed already.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, held: dict[str, _Content]) -> None:
+        self._connection = connection
+        self._held = held
+        self._known: dict[Source, bool] = {}
+
+    def may_have_rows(self, spec: ViewSpec) -> bool:
+        """Whether there are the rows of its inputs without which the view has none."""
+        return all(any(map(self._has_rows, group)) for group in spec.empty_without)
+
+    def stays_empty(self, spec: ViewSpec) -> bool:
+        """Whether a view has no rows and, as one of its inputs has none, will not get any before that one does.
+
+        Then it need not be computed for another input's sake: the one that is empty will tell of its rows itself.
+        """
+        if self._held[spec.name].row_count:
+            return False
+        return any(all(self._is_empty(source.name) for source in group) for group in spec.empty_without)
+
+    def _is_empty(self, name: str) -> bool:
+        """Whether a stored view is known to have no rows."""
+        return name in self._held and self._held[name].row_count == 0
+
+    def _has_rows(self, source: Source) -> bool:
+        held = self._held.get(source.name)
+        if held is not None and held.row_count is not None and (source.condition == "true" or not held.row_count):
+            return bool(held.row_count)
+        if source not in self._known:
+            # a limit on a view that is not stored can make DuckDB 2.0.0 wait for ever, in a large transaction
+            is_plain = held is not None and held.row_count is None
+            kept = source if held is None or is_plain else replace(source, name=f"stored_{source.name}")
+            rows = self._connection.execute(source.count_rows if is_plain else kept.any_row).fetchall()
+            self._known[source] = bool(rows and rows[0][0])
+        return self._known[source]
 
 
-def _has_rows(connection: duckdb.DuckDBPyConnection, source: Source, held: dict[str, _Content]) -> bool:
-    known = held.get(source.name)
-    if known is not None and known.row_count == 0:
-        return False
-    if known is not None and known.row_count is None:
-        # a limit on a view that is not stored can make DuckDB 2.0.0 wait for ever, in a transaction with many changes
-        return bool(connection.execute(source.count_rows).fetchall()[0][0])
-    return bool(connection.execute(source.any_row).fetchall())
+def _content(connection: duckdb.DuckDBPyConnection, row_count: int, rows: dict[int, int] | None) -> _Content:
+    """What the table of new rows holds, whatever their order; `rows`: their hashes, where they are few."""
+    if not row_count:
+        return _NOTHING
+    if rows is not None:
+        return _Content(row_count, str(sum(rows.values())))
+    return _content_of(connection, _FRESH)
 
 
-def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:
+def _content_of(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:
     """What a table holds, whatever the order of its rows."""
     sql = f"select count(*), coalesce(sum(hash(r)), 0)::varchar from {table} as r"
     return _Content(*connection.execute(sql).fetchall()[0])
@@ -221,7 +265,7 @@ def _keep(
 
 
 def _changed_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    return {row[0] for row in connection.execute("select distinct table_name from changed_table").fetchall()}
+    return {row[0] for row in connection.execute("select table_name from changed_table").fetchall()}
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:

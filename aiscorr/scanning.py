@@ -17,7 +17,7 @@ from aiscorr.checksum import short_hash
 from aiscorr.errors import AiscorrError
 from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import FileReader, ReadStopped
-from aiscorr.parse.flight_reader import is_dump_name
+from aiscorr.parse.path_hints import is_dump_name
 from aiscorr.scan_meter import Meter, Report, TaskSink
 from aiscorr.sources.bounded import UpTo
 from aiscorr.sources.names import words

@@ -30,14 +30,52 @@ def are_named_later(root: Node, nodes: Sequence[Node]) -> bool:
     """Whether every column that a star takes is lost where no name asks for it; `nodes`: all objects below the root.
 
     It is not where rows are compared whole, columns are told by their place, or a star stands in what the root gives.
+    A star of a common table that names all its columns takes none but by name.
     """
-    starred = [node for node in nodes if node.get("type") == "SELECT_NODE" and stars_of(node)]
+    plain = _plain_tables(root)
+    starred = [node for node in nodes if node.get("type") == "SELECT_NODE" and not _is_of(node, plain)]
     kept = [*_selects(root), *(select for node in nodes for select in _by_place(node))]
     if any(one is other for one in starred for other in kept):
         return False
     if any(node.get("aliases") or node.get("column_name_alias") for node in nodes):
         return False
     return all(_is_simple(select) for select in starred)
+
+
+def _plain_tables(root: Node) -> set[str]:
+    """The common tables of the root that name all their columns, or take them with a star from such a one."""
+    plain: set[str] = set()
+    for entry in root.get("cte_map", {}).get("map", ()):
+        value, name = entry["value"], entry["key"].lower()
+        query = value.get("query_node") or value.get("query", {}).get("node")
+        if (
+            query
+            and name not in map(called, objects(query))
+            and all(_is_of(select, plain) for select in _selects(query))
+        ):
+            plain.add(name)
+    return plain
+
+
+def _is_of(select: Node, plain: set[str]) -> bool:
+    """Whether the stars of a select, if it has any, take columns of these common tables alone."""
+    named = {star["relation_name"].lower() for star in stars_of(select)}
+    parts = [part for part in sources(select["from_table"]) if part["type"] != "JOIN"]
+    taken = parts if "" in named else [part for part in parts if called(part) in named]
+    return named <= {"", *map(called, taken)} and all(part.get("table_name", "").lower() in plain for part in taken)
+
+
+def sources(table: Node) -> Iterator[Node]:
+    """What a `from` joins, and the joins; selects inside it are looked at on their own."""
+    yield table
+    if table["type"] == "JOIN":
+        yield from sources(table["left"])
+        yield from sources(table["right"])
+
+
+def called(table: Node) -> str:
+    """The name by which a select calls what stands in its `from`."""
+    return str(table.get("alias") or table.get("table_name") or "").lower()
 
 
 def _is_simple(select: Node) -> bool:

@@ -10,14 +10,16 @@ to have any; where there are several such lines, this holds for each.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from aiscorr import cache
 from aiscorr.errors import PlanError, SpecError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
 _CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
 _HEADER = re.compile(r"^-- (grain|reads|note|stored|public|empty without): (.*)$")
 UNION_MARK = "-- union of findings"
+_READER_VERSION = "1"
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class ViewSpec:
 
 def sql_folder() -> Path:
     """Where the SQL files are: inside the installed package, else beside it in the repository."""
-    inside = Path(str(files("aiscorr"))) / "sql"
+    inside = Path(__file__).parent / "sql"
     return inside if inside.is_dir() else inside.parent.parent / "sql"
 
 
@@ -139,10 +142,37 @@ def _sources(line: str) -> tuple[Source, ...]:
 @lru_cache(maxsize=4)
 def view_specs(folder: str | None = None) -> tuple[ViewSpec, ...]:
     """All views in the order of their numbers; findings are joined into the view `finding`."""
-    base = Path(folder) if folder else sql_folder()
-    specs = [parse_view(path) for path in sorted(base.glob("*.sql"))]
+    specs = _parsed(Path(folder) if folder else sql_folder())
     findings = [spec.name for spec in specs if spec.name.startswith("finding_")]
     return tuple(_with_union(spec, findings) if UNION_MARK in spec.select else spec for spec in specs)
+
+
+def _parsed(folder: Path) -> list[ViewSpec]:
+    """The views of a folder in the order of its files, kept in the cache for their names, sizes and times."""
+    with os.scandir(folder) as entries:
+        found = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".sql"))
+    state = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in found]
+
+    def make() -> bytes:
+        return json.dumps([_plain(parse_view(folder / name)) for name, _ in found]).encode()
+
+    name = f"views-{cache.key_of([_READER_VERSION, str(folder), *state])}.json"
+    try:
+        return [_from_plain(**fields) for fields in json.loads(cache.cached(name, make))]
+    except (ValueError, TypeError):
+        cache.drop(name)
+        return [parse_view(folder / name) for name, _ in found]
+
+
+def _plain(spec: ViewSpec) -> dict[str, Any]:
+    """As JSON has it."""
+    groups = [[[source.name, source.condition] for source in group] for group in spec.empty_without]
+    return {**spec.__dict__, "empty_without": groups}
+
+
+def _from_plain(reads: list[str], empty_without: list[list[list[str]]], **others: Any) -> ViewSpec:
+    groups = tuple(tuple(Source(*source) for source in group) for group in empty_without)
+    return ViewSpec(reads=tuple(reads), empty_without=groups, **others)
 
 
 def _with_union(spec: ViewSpec, findings: list[str]) -> ViewSpec:

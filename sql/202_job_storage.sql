@@ -6,14 +6,14 @@
 -- note: Beside means below the job's folder, or below a folder at most two levels above it; the nearest such clusters are taken.
 create or replace view job_storage as
 with job as (
-    select
-        f.job_id,
-        bool_or(
-            w.wid is not null or w.xid is not null or w.node_id is not null or w.pattern like 'sdk%' or w.pattern like 'lhotse%' or w.pattern = 'data_source_ais'
-            or contains(w.text, 'ais://') or contains(w.text, 'aistore')
-        ) as is_ais_user
+    select f.job_id, bool_or(w.file_id is not null) as is_ais_user
     from worker_file as f
-    left join worker_line as w on w.file_id = f.file_id
+    left join (
+        select distinct file_id
+        from worker_line
+        where wid is not null or xid is not null or node_id is not null or pattern like 'sdk%' or pattern like 'lhotse%' or pattern = 'data_source_ais'
+            or contains(text, 'ais://') or contains(text, 'aistore')
+    ) as w on w.file_id = f.file_id
     group by f.job_id
 ),
 pair as (
@@ -34,7 +34,7 @@ beside as (
 )
 select
     j.job_id,
-    coalesce(j.is_ais_user, false) as is_ais_user,
+    j.is_ais_user,
     b.cluster
 from job as j
 left join beside as b on b.job_id = j.job_id

@@ -14,6 +14,6 @@ select
 from step_line as s
 join worker_file as f on f.file_id = s.file_id
 join clock as k on k.file_id = s.file_id
-asof left join worker_line as w on w.file_id = s.file_id and w.line_no <= s.line_no
+asof left join (select file_id, line_no, attempt_no from worker_line where attempt_no > 0) as w on w.file_id = s.file_id and w.line_no <= s.line_no
 where s.local_ns is not null and s.step is not null
 group by f.job_id, f.path_attempt + coalesce(w.attempt_no, 0), s.file_id

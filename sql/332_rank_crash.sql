@@ -39,7 +39,7 @@ unplaced as (
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null union all select * from cause
+    select * from failure_signal where rank is not null and signal in ('crash', 'killed') union all select * from cause
     union all
     select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1

@@ -53,7 +53,7 @@ moment as (
 )
 select
     coalesce(n.failure_id, m.job_id || '.' || m.attempt::varchar || '-' || coalesce(strftime(make_timestamp_ns(coalesce(m.spoke_ns, m.ended_ns))::timestamp, '%Y%m%dT%H%M%S'), 'undated')) as failure_id,
-    m.job_id, m.attempt, m.hang_start_ns, m.spoke_ns, m.crash_ns, m.crash_latest_ns, m.stall_ns, m.ended_ns, m.started_ns,
+    m.job_id, m.attempt, m.hang_start_ns, m.spoke_ns, m.crash_ns, m.crash_latest_ns, m.stall_ns, m.ended_ns, coalesce(m.spoke_ns, m.ended_ns) as heard_ns, m.started_ns,
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0) - (w.value * 1000000000)::bigint as low_ns,
     m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated, m.cancel_ns, m.progress_ns,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms, m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no

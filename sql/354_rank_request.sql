@@ -24,11 +24,11 @@ with line as (
     ) and not starts_with(w.pattern, 'hf_') and coalesce(w.rank, x.rank) is not null
     union all by name
     select f.failure_id, f.job_id, f.attempt, s.rank, 'stack' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, s.endpoint, s.url, s.wid, s.bucket, s.object,
-        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
     from stack_request as s join failure_case as f on f.job_id = s.job_id
     union all by name
     select f.failure_id, f.job_id, f.attempt, t.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(t.text, 'aiting on (?:\w+ )?job ''([\w-]+)''', 1) as xid,
-        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, t.file_id, t.line_no, t.text, t.text as message
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, t.file_id, t.line_no, t.text, t.text as message
     from worker_tail as t join worker_file as w on w.file_id = t.file_id join failure_case as f on f.job_id = w.job_id and f.attempt = w.path_attempt + t.attempt_no
     where t.rank is not null and regexp_matches(t.text, 'aiting on (\w+ )?job ''')
     qualify row_number() over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1 and xid <> ''
@@ -48,7 +48,7 @@ with line as (
     qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
     union all by name
     select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,
-        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(coalesce(f.spoke_ns, f.ended_ns), from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
     from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
     where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b)')
 ),

@@ -14,7 +14,7 @@ with line as (
     from step_line as s
     join worker_file as f on f.file_id = s.file_id
     join clock as k on k.file_id = s.file_id
-    asof left join worker_line as w on w.file_id = s.file_id and w.line_no <= s.line_no
+    asof left join (select file_id, line_no, attempt_no from worker_line where attempt_no > 0) as w on w.file_id = s.file_id and w.line_no <= s.line_no
     left join rank_identity as i on i.kind = 'file' and i.file_id = s.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = s.file_id and l.number = s.local_rank
     left join rank_identity as m on m.kind = 'local' and m.file_id is null and m.job_id = f.job_id and m.number = s.local_rank

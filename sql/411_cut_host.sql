@@ -3,7 +3,7 @@
 -- reads: failure_lead, rank_request, failed_rank, threshold
 -- stored: yes
 -- empty without: failure_lead
--- empty without: rank_request where outcome in ('error', 'retry', 'chained') and endpoint is not null
+-- empty without: rank_request where outcome in ('error', 'retry', 'chained') and endpoint is not null and regexp_matches(text || ' ' || coalesce(message, ''), '(?i)connect timeout|ConnectTimeout|No route to host|Network is unreachable')
 -- note: Needs ranks of other hosts, two ranks of the host, and three addresses at least: one node that is gone, or one rank that fails, is no cut host. A refused connection reached the other side.
 create or replace view cut_host as
 with home as (

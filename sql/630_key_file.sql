@@ -1,6 +1,6 @@
 -- A file to open first, and why.
 -- grain: one row a failure and file
--- reads: evidence, failure_chain, get_batch_chain_step, ingested_file, source_file
+-- reads: evidence, failure_chain, get_batch_chain_step, ingested_file, ais_file
 -- stored: yes
 create or replace view key_file as
 with cited as (
@@ -22,8 +22,9 @@ select
     count(*) filter (where c.position = 1) as evidence_count,
     count(*) as line_count,
     any_value(s.kind) as kind,
-    any_value(s.node_id) as node_id,
+    any_value(coalesce(a.node_id, s.node_id)) as node_id,
     c.file_id
 from cited as c
-join source_file as s on s.file_id = c.file_id
+join ingested_file as s on s.file_id = c.file_id
+left join ais_file as a on a.file_id = c.file_id
 group by c.failure_id, c.path, c.file_id

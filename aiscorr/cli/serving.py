@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from importlib.resources import files
 
 import click
 
@@ -34,6 +33,8 @@ def serve(
     What to read is told by [serve] in aiscorr.toml (aiscorr serve --example config).
     """
     if example is not None:
+        from importlib.resources import files
+
         click.echo(files("aiscorr.serve").joinpath("examples", _EXAMPLES[example]).read_text("utf-8"), nl=False)
         return 0
     if (once or status) and (listen or only_http):

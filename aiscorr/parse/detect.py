@@ -141,7 +141,7 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
 
 def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], least: float) -> int:
     """How many lines are of a format; 0 where they turn out not to be `least` or more."""
-    first = form.first_bytes
+    first = form.facts.first_bytes
     most = len(lines) if first is None else sum(count for byte, count in firsts.items() if byte in first)
     match, count, spare = form.regex.match, 0, len(lines) - least
     if most < least:

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from aiscorr.checksum import END_BYTES, ContentSum, SumMark, SumPlace
 from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
-from aiscorr.parse.ais_reader import AisFile, AisLogReader
-from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
-from aiscorr.parse.dumps import read_dump
-from aiscorr.parse.flight_reader import is_dump_name, read_flight_dump
-from aiscorr.parse.node_status import read_node_status
-from aiscorr.parse.path_hints import ais_hints, job_of, worker_hints
+from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.whole import sum_up
-from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
-from aiscorr.parse.worker_state import WorkerState
 from aiscorr.parse.zone import ZoneClock
+
+if TYPE_CHECKING:
+    from aiscorr.parse.ais_reader import AisFile, AisLogReader
+    from aiscorr.parse.ais_state import AisState
+    from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
+    from aiscorr.parse.worker_state import WorkerState
 
 #: Raise when rows would come out differently: files are then read again.
 PARSER_VERSION = 9
@@ -80,7 +80,7 @@ def zone_for(path: str, options: IngestOptions) -> str | None:
 
 
 class FileReader:
-    """Readers of all kinds over one sink; one per process."""
+    """Readers of all kinds over one sink; one per process. Each is imported when a file of its kind comes."""
 
     def __init__(self, sink: PartSink, options: IngestOptions, *, now_ns: int) -> None:
         self._sink = sink
@@ -115,11 +115,17 @@ class FileReader:
                 what = "text" if summary.last_ns is None else "text with dates, but"
                 summary.kind, summary.kind_reason = "unknown", f"{what} without a line that is recognised"
         elif found.kind == "flight_recorder":
+            from aiscorr.parse.flight_reader import read_flight_dump
+
             read_flight_dump(self._note_worker(summary), whole, self._sink)
         elif found.kind in ("stack_dump", "worker_log"):
+            from aiscorr.parse.dumps import read_dump
+
             self._note_worker(summary)
             read_dump(summary, whole, self._sink, found.reason)
         elif found.kind == "node_status":
+            from aiscorr.parse.node_status import read_node_status
+
             read_node_status(summary, whole, self._sink)
         else:
             summary.state = "unknown"
@@ -141,10 +147,14 @@ class FileReader:
         content = ContentSum(mark, before[-END_BYTES:])
         reader: AisFile | WorkerFile
         if known.kind == "ais_log":
+            from aiscorr.parse.ais_state import AisState
+
             reader = self._ais_reader().open_file(
                 self._ais_identity(summary), AisState.load(kept["reader"]), self._zone(summary)
             )
         else:
+            from aiscorr.parse.worker_state import WorkerState
+
             state = WorkerState.load(kept["reader"])
             reader = self._worker_reader().open_file(self._note_worker(summary), state, self._zone(summary))
             reader.preload(before)
@@ -165,11 +175,15 @@ class FileReader:
 
     def _ais_reader(self) -> AisLogReader:
         if self._ais is None:
+            from aiscorr.parse.ais_reader import AisLogReader
+
             self._ais = AisLogReader(self._sink, self._options.pattern_folders)
         return self._ais
 
     def _worker_reader(self) -> WorkerLogReader:
         if self._worker is None:
+            from aiscorr.parse.worker_reader import WorkerLogReader
+
             self._worker = WorkerLogReader(self._sink, self._options.pattern_folders, self._options.format_folders)
         return self._worker
 
@@ -181,6 +195,8 @@ class FileReader:
         return summary
 
     def _open_ais(self, summary: FileSummary) -> AisFile:
+        from aiscorr.parse.ais_state import AisState
+
         self._ais_identity(summary)
         state = AisState(day_ns=self._first_day(summary))
         return self._ais_reader().open_file(summary, state, self._zone(summary))
@@ -213,6 +229,8 @@ class FileReader:
         return summary
 
     def _open_worker(self, summary: FileSummary) -> WorkerFile:
+        from aiscorr.parse.worker_state import WorkerState
+
         self._note_worker(summary)
         years = self._years(summary.ref.modified_ns or self._now_ns)
         state = WorkerState(year_anchor_ns=years.anchor_ns, is_year_given=years.is_given, is_year_bound=years.is_bound)
@@ -241,7 +259,7 @@ class FileReader:
             summary.resume_offset, summary.resume_state = place.before.byte_count, place.dump(summary.kind_reason)
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
         sum_up(summary, blocks.content)
-        if isinstance(reader, AisFile) and summary.date_method == "mtime" and summary.last_ns is not None:
+        if summary.date_method == "mtime" and summary.last_ns is not None:
             _settle_date(summary, reader, summary.ref.modified_ns or self._now_ns)
 
 
@@ -291,12 +309,14 @@ def _place(summary: FileSummary, reader: AisFile | WorkerFile, before: SumPlace)
     return _Place(before, reader.state.copy(), _counts_of(summary))
 
 
-def _settle_date(summary: FileSummary, reader: AisFile, modified_ns: int) -> None:
+def _settle_date(summary: FileSummary, reader: AisFile | WorkerFile, modified_ns: int) -> None:
     """Without header, file name or marker the last line is at most as late as the modification time.
 
     Zones reach 14 hours ahead, so a last line up to 14 hours after it may still be of that day.
     """
-    if summary.last_ns is None:
+    from aiscorr.parse.ais_reader import AisFile
+
+    if summary.last_ns is None or not isinstance(reader, AisFile):
         return
     days = max(0, -(-(summary.last_ns - modified_ns - _ZONE_SPAN_NS) // DAY_NS))
     if days and not reader.state.is_shift_known:

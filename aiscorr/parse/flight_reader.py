@@ -13,9 +13,9 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, collector_paused, load_dump
 from aiscorr.parse.flight_recorder import MAX_ENTRIES, FlightDump, parse_dump
 from aiscorr.parse.flight_text import ranks_as_json
+from aiscorr.parse.path_hints import DUMP_NAME, file_name
 from aiscorr.parse.whole import add_reject, read_all
 
-_DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r"(\d{1,6})(?:\.(?:json|pkl|pickle|bin|fr|dump))?$", re.IGNORECASE)
 _JOB = re.compile(r"(?:^|[_.-])(?:job|slurm|jobid)[_-]?(\d{3,10})(?=[_.-]|$)", re.IGNORECASE)
 _KNOWN_WORDS = re.compile(
@@ -24,11 +24,6 @@ _KNOWN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*(?:\.[A-Za-z][\w-]*)*)(?![\w-])")
-
-
-def is_dump_name(path: str) -> bool:
-    """The name is one that PyTorch gives to dumps: nccl_trace_rank_5 (2.2 to 2.8), comm_lib_trace_rank_5 (2.9 on)."""
-    return _DUMP_NAME.search(_file_name(path)) is not None
 
 
 def read_flight_dump(summary: FileSummary, stream: ByteStream, sink: PartSink) -> None:
@@ -54,15 +49,11 @@ def read_flight_dump(summary: FileSummary, stream: ByteStream, sink: PartSink) -
         summary.problem = f"{dump.entry_count} entries: only the first {MAX_ENTRIES} were read"
 
 
-def _file_name(path: str) -> str:
-    return re.split(r"[/!]", path)[-1]
-
-
 def _note_name(summary: FileSummary) -> None:
     """Rank, job and host as the file name tells them: `job71_node4_nccl_trace_rank_5` is rank 5 on node4 of job 71."""
-    name = _file_name(summary.ref.path)
+    name = file_name(summary.ref.path)
     if summary.path_rank is None:
-        found = _DUMP_NAME.search(name) or _LAST_NUMBER.search(name)
+        found = DUMP_NAME.search(name) or _LAST_NUMBER.search(name)
         summary.path_rank = int(found.group(1)) if found else None
     job = _JOB.search(name)
     if job is not None and summary.job_id is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from aiscorr import cache
 from aiscorr.errors import SpecError
-from aiscorr.parse.regex_facts import first_bytes
+from aiscorr.parse.regex_facts import RegexFacts
 from aiscorr.parse.spec import Sample, compile_regex, read_samples
 from aiscorr.parse.spec_files import read_folder
 
@@ -19,9 +22,16 @@ KINDS = ("ais_log", "worker_log", "flight_recorder", "stack_dump", "node_status"
 _KEYS = {"title", "source", "role", "order", "regex", "anywhere", "kind", "share", "min_count", "sample", "near_miss"}
 
 
+_NO_FACTS = RegexFacts(None, None, None, frozenset())
+_FACTS_VERSION = "1"
+
+
 @dataclass(frozen=True)
 class LineFormat:
-    """One line format. `share`: for role file, the part of the first lines that must match."""
+    """One line format. `share`: for role file, the part of the first lines that must match.
+
+    The regex is compiled when it is first asked for: a run tries few of them.
+    """
 
     name: str
     path: str
@@ -29,18 +39,19 @@ class LineFormat:
     source: str
     role: str
     order: int
-    regex: re.Pattern[bytes]
+    regex_text: str
     is_anywhere: bool
     kind: str | None
     share: float
     min_count: int
     samples: tuple[Sample, ...]
     near_misses: tuple[str, ...]
+    facts: RegexFacts = _NO_FACTS
 
     @cached_property
-    def first_bytes(self) -> frozenset[int] | None:
-        """The bytes a match may begin with; None where any will do."""
-        return first_bytes(self.regex)
+    def regex(self) -> re.Pattern[bytes]:
+        """The compiled regex. Raises SpecError."""
+        return compile_regex(self.regex_text, where=self.path)
 
 
 def parse_format(path: Path, raw: Mapping[str, Any]) -> LineFormat:
@@ -67,7 +78,7 @@ def parse_format(path: Path, raw: Mapping[str, Any]) -> LineFormat:
         source=str(raw["source"]),
         role=str(raw["role"]),
         order=int(raw["order"]),
-        regex=compile_regex(raw["regex"], where=str(path)),
+        regex_text=str(raw["regex"]),
         is_anywhere=bool(raw.get("anywhere", False)),
         kind=raw.get("kind"),
         share=float(raw.get("share", 0.5)),
@@ -91,4 +102,30 @@ def _all_formats(extra_folders: tuple[str, ...]) -> tuple[LineFormat, ...]:
         for path, raw in read_folder(folder).items():
             form = parse_format(Path(path), raw)
             found[form.name] = form
-    return tuple(found.values())
+    facts = _facts(found.values())
+    return tuple(replace(form, facts=facts[form.name]) for form in found.values())
+
+
+def _facts(forms: Collection[LineFormat]) -> dict[str, RegexFacts]:
+    """What is known of the regexes by the names of their formats, kept in the cache. Raises SpecError."""
+
+    def make() -> bytes:
+        return json.dumps({form.name: _plain(RegexFacts.of(form.regex)) for form in forms}).encode()
+
+    name = f"formats-{cache.key_of([_FACTS_VERSION, sys.version, *(f'{f.name} {f.regex_text}' for f in forms)])}.json"
+    try:
+        return {form: _from_plain(*facts) for form, facts in json.loads(cache.cached(name, make)).items()}
+    except (ValueError, TypeError):
+        cache.drop(name)
+        return {form.name: RegexFacts.of(form.regex) for form in forms}
+
+
+def _plain(facts: RegexFacts) -> list[object]:
+    words = None if facts.words is None else [word.decode("latin-1") for word in facts.words]
+    first = None if facts.first_bytes is None else sorted(facts.first_bytes)
+    return [words, facts.width, first, sorted(facts.groups)]
+
+
+def _from_plain(words: list[str] | None, width: int | None, first: list[int] | None, groups: list[str]) -> RegexFacts:
+    known = None if words is None else tuple(word.encode("latin-1") for word in words)
+    return RegexFacts(known, width, None if first is None else frozenset(first), frozenset(groups))

@@ -29,6 +29,18 @@ _AIS_OLD_FILE = re.compile(
     r"^ais(target|proxy)\.(.+?)\.[^.]+\.log\.(?:INFO|WARNING|ERROR)\.(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})(\d{2})\.(\d+)$"
 )
 _AIS_LINK = re.compile(r"^ais(target|proxy)(?:\.(?:INFO|ERROR))?$")
+#: The name that PyTorch gives to dumps: nccl_trace_rank_5 (2.2 to 2.8), comm_lib_trace_rank_5 (2.9 on).
+DUMP_NAME = re.compile(r"(?:^|[_.-])(?:\w+_)?trace_rank_?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
+
+
+def file_name(path: str) -> str:
+    """The last part of a path, in an archive or not."""
+    return re.split(r"[/!]", path)[-1]
+
+
+def is_dump_name(path: str) -> bool:
+    """Whether the name is one that PyTorch gives to Flight Recorder dumps."""
+    return DUMP_NAME.search(file_name(path)) is not None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from aiscorr import native
 from aiscorr.parse.expression_code import code_of
 from aiscorr.parse.formats import LineFormat
-from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import plain_group
 
 if TYPE_CHECKING:
@@ -38,13 +37,13 @@ def plain_prefixes(
 
 def _form(form: LineFormat, *, is_anywhere: bool) -> tuple[object, ...] | None:
     """A format as prefixes.c takes it; None where it cannot be written as code."""
-    code, words = code_of(form.regex), words_needed(form.regex) or ()
+    code, words = code_of(form.regex), form.facts.words or ()
     if code is None or len(words) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in words):
         return None
     numbers = form.regex.groupindex
     groups = [numbers.get(name, 0) for name in _GROUPS]
     groups[_GROUPS.index("rank")] = numbers.get("rank") or numbers.get("group_rank", 0)
-    width = widest(form.regex)
+    width = form.facts.width
     is_passed, is_timed = form.name != "stamp_slurm", "iso" in numbers
     has_rank = "rank" in numbers or "local_rank" in numbers
     return (

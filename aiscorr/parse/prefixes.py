@@ -6,15 +6,14 @@ Comes in: a line without terminal colours. Goes out: a LinePrefix.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any, NamedTuple, TypeVar
 
 from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.plain_prefixes import plain_prefixes
-from aiscorr.parse.regex_facts import widest, words_needed
 from aiscorr.parse.stamps import Stamp, StampReader, YearContext
 from aiscorr.parse.word_bits import WordBits
 
@@ -93,22 +92,38 @@ _HOST = _Wrapped._fields.index("host")
 
 
 class _Tried:
-    """A format with the bits of its words: of those a line has one where the format may match in it."""
+    """A format with the bits of its words: of those a line has one where the format may match in it.
+
+    Its regex is compiled when a line is tried with it.
+    """
 
     def __init__(self, form: LineFormat, words: int) -> None:
-        numbers = form.regex.groupindex
-        self.words = words
-        self.firsts = form.first_bytes if not form.is_anywhere else None
-        self.has_rank = "rank" in numbers or "local_rank" in numbers
+        self.form, self.words = form, words
+        self.firsts = form.facts.first_bytes if not form.is_anywhere else None
+        self.has_rank = bool({"rank", "local_rank"} & form.facts.groups)
         self.is_passed = form.name != "stamp_slurm"  # which stands behind the message
-        self.match = form.regex.match
-        self.look = form.regex.search if form.is_anywhere else form.regex.match
-        self.has_iso = "iso" in numbers
-        self.stamp_of = StampReader(form.regex).read
-        #: Where in a _Wrapped the values of groups go, by the numbers of the groups.
-        self.fields = [
-            (place, numbers[name]) for place, name in enumerate(_Wrapped._fields) if place > 1 and name in numbers
-        ]
+        self.has_iso = "iso" in form.facts.groups
+
+    @cached_property
+    def match(self) -> Callable[[bytes], re.Match[bytes] | None]:
+        """Looks where a text begins."""
+        return self.form.regex.match
+
+    @cached_property
+    def look(self) -> Callable[[bytes], re.Match[bytes] | None]:
+        """Looks wherever the format may stand."""
+        return self.form.regex.search if self.form.is_anywhere else self.form.regex.match
+
+    @cached_property
+    def stamp_of(self) -> Callable[[re.Match[bytes], YearContext], Stamp | None]:
+        """The stamp of a match."""
+        return StampReader(self.form.regex).read
+
+    @cached_property
+    def fields(self) -> list[tuple[int, int]]:
+        """Where in a _Wrapped the values of groups go, with the numbers of the groups."""
+        numbers = self.form.regex.groupindex
+        return [(place, numbers[name]) for place, name in enumerate(_Wrapped._fields) if place > 1 and name in numbers]
 
 
 class PrefixReader:
@@ -119,7 +134,7 @@ class PrefixReader:
 
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
         forms = {role: load_formats(role, extra_folders) for role in ("wrapper", "stamp", "rank")}
-        needed = {form.name: words_needed(form.regex) for each in forms.values() for form in each}
+        needed = {form.name: form.facts.words for each in forms.values() for form in each}
         self._words = WordBits((word for words in needed.values() for word in words or ()), folds=True)
         wrappers, stamps = (
             [_Tried(form, self._bits(needed[form.name])) for form in forms[role]] for role in ("wrapper", "stamp")
@@ -128,7 +143,7 @@ class PrefixReader:
         self._stamp_rank_bits = _either(tried.words for tried in stamps if tried.has_rank)
         self._wrapped_rank_bits = _either(tried.words for tried in wrappers if tried.has_rank)
         ranks = {
-            form.name: _Searched(form, needed[form.name], self._bits(needed[form.name]), widest(form.regex))
+            form.name: _Searched(form, needed[form.name], self._bits(needed[form.name]), form.facts.width)
             for form in forms["rank"]
         }
         self._rank_bits = _either(searched.bits for searched in ranks.values())

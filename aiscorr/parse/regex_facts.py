@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 sre: Any
 sre_parser: Any
@@ -27,6 +27,20 @@ _MAX_WIDTH = 256
 
 class TooManyError(Exception):
     """More texts than are worth a look."""
+
+
+class RegexFacts(NamedTuple):
+    """What is known of a regex without compiling it: see `words_needed`, `widest`, `first_bytes`; and its groups."""
+
+    words: tuple[bytes, ...] | None
+    width: int | None
+    first_bytes: frozenset[int] | None
+    groups: frozenset[str]
+
+    @classmethod
+    def of(cls, regex: re.Pattern[bytes]) -> RegexFacts:
+        """The facts of a compiled regex."""
+        return cls(words_needed(regex), widest(regex), first_bytes(regex), frozenset(regex.groupindex))
 
 
 def always_holds_one(regex: re.Pattern[bytes], literals: Sequence[bytes]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,9 +11,13 @@ from typing import Any, NamedTuple
 from aiscorr.cache import cached, key_of
 from aiscorr.errors import SpecError
 
+_PACKAGE = Path(__file__).parent.parent
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file, or a SpecError that names the line."""
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -44,7 +47,16 @@ class _Content(NamedTuple):
 
 
 def _state(folder: Path) -> tuple[str, ...]:
-    """Name, size and time of each spec file, in order."""
+    """Name, size and time of each spec file, in order; those of the package are looked at once."""
+    return _own_state(folder) if folder.parent == _PACKAGE else _state_now(folder)
+
+
+@lru_cache(maxsize=4)
+def _own_state(folder: Path) -> tuple[str, ...]:
+    return _state_now(folder)
+
+
+def _state_now(folder: Path) -> tuple[str, ...]:
     try:
         with os.scandir(folder) as entries:
             found = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".toml"))
@@ -55,8 +67,9 @@ def _state(folder: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _content(folder: str, state: tuple[str, ...]) -> _Content:
-    paths = [Path(folder, one.rsplit(" ", 2)[0]) for one in state]
-    made = cached(f"specs-{key_of([folder, *state])}.json", lambda: _read(paths))
+    made = cached(
+        f"specs-{key_of([folder, *state])}.json", lambda: _read([Path(folder, one.rsplit(" ", 2)[0]) for one in state])
+    )
     return _Content(*json.loads(made))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from aiscorr.errors import UsageError
 from aiscorr.parse.stamps import SECOND_NS
@@ -19,6 +18,8 @@ class ZoneClock:
     """
 
     def __init__(self, name: str) -> None:
+        from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
         try:
             self._zone = ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError):

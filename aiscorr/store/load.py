@@ -239,3 +239,14 @@ def log_run(
         ],
     )
     _changed(connection, INGEST_LOG)
+
+
+def commit_for_now(connection: duckdb.DuckDBPyConnection) -> None:
+    """Commits what another commit will follow: the log takes it where it is little, and the file with the next.
+
+    To write the file takes as long as its number of tables asks for, however little changed.
+    """
+    (kept,) = connection.execute("select current_setting('checkpoint_threshold')").fetchall()[0]
+    connection.execute("set checkpoint_threshold = '1MB'")
+    connection.execute("commit")
+    connection.execute(f"set checkpoint_threshold = '{kept}'")
