@@ -150,8 +150,8 @@ class TracebackBlock:
         """A further line of the message that names the cause, which the line of the exception does not."""
         last = self.rows[-1]
         for name in ("exception", "block_line_no", "is_uncaught", "is_chained", "frame_kind", "collective"):
-            row[name] = last[name]
-        row["user_location"] = row.get("user_location") or last["user_location"]
+            row[name] = last.get(name)
+        row["user_location"] = row.get("user_location") or last.get("user_location")
         if self.of_rank is not None:
             row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
         last["is_chained"] = True
