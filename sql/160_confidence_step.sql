@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.83, '2 of 2 such answers were right, and 6 of 7 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.97, '49 of 49 such answers were right, and 74 of 75 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.97, '102 of 104 such answers were right, and 94 of 95 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.91, '87 of 88 such answers were right, and 121 of 132 on incidents nobody had seen'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.67, '29 of 29 such answers were right, and 36 of 57 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.89, '77 of 77 such answers were right, and 141 of 158 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.56, '59 of 73 such answers were right, and 104 of 193 on incidents nobody had seen')
+        ('guilty', null, 0.0, 0.84, '2 of 2 such answers were right, and 8 of 9 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.95, '49 of 49 such answers were right, and 96 of 100 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.98, '102 of 104 such answers were right, and 147 of 148 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.9, '87 of 88 such answers were right, and 169 of 187 on incidents nobody had seen'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.67, '29 of 29 such answers were right, and 46 of 72 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.9, '77 of 77 such answers were right, and 199 of 221 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.56, '59 of 73 such answers were right, and 143 of 261 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -20,7 +20,7 @@ from benchmarks.accuracy.score.judge import Judged
 class Group:
     """Answers of one verdict on storage, of these classes (none: of every other), by the least scores of its steps.
 
-    `unseen`: right answers and all answers a step of the last five parts when they were first asked.
+    `unseen`: right answers and all answers a step of the last seven parts when they were first asked.
     """
 
     verdict: str
@@ -30,11 +30,11 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (6, 7), 0.7: (74, 75), 0.8: (94, 95)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (121, 132)}),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (36, 57)}),
-    Group("innocent", (), {0.0: (141, 158)}),
-    Group("undetermined", (), {0.0: (104, 193)}),
+    Group("guilty", (), {0.0: (8, 9), 0.7: (96, 100), 0.8: (147, 148)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (169, 187)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (46, 72)}),
+    Group("innocent", (), {0.0: (199, 221)}),
+    Group("undetermined", (), {0.0: (143, 261)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
