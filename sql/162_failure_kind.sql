@@ -37,6 +37,7 @@ from (
         ('disk_detached', 'Objects are gone from a target of which a disk had been detached.', 'who detached it; ais storage mountpath show'),
         ('joined_empty', 'Objects are gone from a target that had joined and was still without them.', 'whether a rebalance has run since: ais show rebalance'),
         ('rebalance_jammed', 'Objects that were written while a target was away are not found on it, as the rebalance of its return did not begin.', 'the errors of the primary and the targets about that rebalance; ais show rebalance; start one: ais start rebalance'),
+        ('proxy_swamped', 'A rank got no connection to a proxy while one proxy says that it drowns in requests.', 'who sends them: head.n, list.n and get.n of the proxy, and the clients that its log names'),
         ('misplaced_removed', 'Objects are gone since a cleanup took them for misplaced, after a rebalance that was broken off.', 'copies elsewhere; ais show rebalance'),
         ('copy_aborted', 'Objects are missing in a bucket that a copy had filled in part.', 'the error that the copy ended with'),
         ('registered_twice', 'Two daemons took turns under the id of one target, each with objects of its own.', 'which host should have that id'),

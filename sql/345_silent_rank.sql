@@ -3,13 +3,16 @@
 -- reads: rank_suspect, failed_rank, rank_position, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: rank_suspect where basis = 'silent'
--- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file, and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
 create or replace view silent_rank as
-with home as (
-    select job_id, attempt, rank, coalesce(host, 'file ' || file_id::varchar) as place,
-        count(*) over (partition by job_id, attempt, place) as place_count,
-        count(*) over (partition by job_id, attempt) as rank_count
+with rank_place as (
+    select job_id, attempt, rank, coalesce(host, case when min(host) over log = max(host) over log then min(host) over log end, 'file ' || file_id::varchar) as place
     from failed_rank
+    window log as (partition by job_id, attempt, file_id)
+),
+home as (
+    select *, count(*) over (partition by job_id, attempt, place) as place_count, count(*) over (partition by job_id, attempt) as rank_count
+    from rank_place
 ),
 whole as (
     select distinct s.job_id, s.attempt, s.file_id

@@ -1,9 +1,9 @@
 -- A rank hung, and the kernel of its host says what was wrong there: a mounted file system, a disk, a processor, a port.
 -- grain: one row a failure
--- reads: failure_lead, failed_rank, worker_event, threshold
+-- reads: failure_lead, failed_rank, worker_event, host_apart, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host. What a rank waits for at the storage no mount or disk of its host explains; a port may. A process that hangs in the kernel says less than what it waits for.
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host. What a rank waits for at the storage no mount or disk of its host explains; a port may. A process that hangs in the kernel says less than what it waits for. A port of the only host that waits, down just before, acquits storage (host_apart).
 create or replace view finding_host_trouble as
 with home as (
     select w.job_id, w.attempt, w.file_id, min(r.host) as host, list(distinct w.rank) as ranks
@@ -27,11 +27,12 @@ line as (
 ),
 told as (
     select
-        f.*, l.pattern as trouble, l.file_id as trouble_file_id, l.line_no as trouble_line_no, l.message as trouble_words,
-        l.pattern = 'kernel_network_trouble' as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
+        f.*, case when a.line_no is not null then 'kernel_network_trouble' else l.pattern end as trouble, coalesce(a.file_id, l.file_id) as trouble_file_id, case when a.line_no is not null then a.line_no else l.line_no end as trouble_line_no, coalesce(a.message, l.message) as trouble_words,
+        a.line_no is not null as is_apart, trouble = 'kernel_network_trouble' as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
         f.activity in ('checkpoint', 'file_write', 'file_read', 'log_upload', 'evaluation') as is_at_files
     from failure_lead as f
     left join line as l on l.failure_id = f.failure_id
+    left join host_apart as a on a.failure_id = f.failure_id
 )
 select
     failure_id,
@@ -43,15 +44,15 @@ select
     end as state,
     case when coalesce(is_port, false) then 'network' else 'infrastructure' end as failure_class,
     trouble as failure_kind,
-    case when link_score >= 0.3 or is_port or not is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
+    case when is_apart then 'innocent' when link_score >= 0.3 or is_port or not is_storage_seen then 'undetermined' else 'innocent' end as storage_verdict,
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
-    'rank ' || culprit_rank::varchar || ' kept the others waiting, and the kernel of its host said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) as statement,
+    case when is_apart then 0.8 when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
+    case when is_apart then 'all ranks of one host, and none of another, waited for storage' else 'rank ' || culprit_rank::varchar || ' kept the others waiting' end || ', and the kernel of its host said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) as statement,
     [
         {'file_id': trouble_file_id, 'line_no': trouble_line_no, 'why': 'what the kernel of its host said'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
-    case when link_score >= 0.3 and trouble is not null then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
+    case when link_score >= 0.3 and trouble is not null and not is_apart then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
 from told

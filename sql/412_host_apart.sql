@@ -1,0 +1,47 @@
+-- All ranks of one host of a job, and no rank of another, stood waiting for data, and only the time ties a target of AIStore to it: with what the kernel of that host said of its network just before.
+-- grain: one row a failure
+-- reads: failure_lead, culprit_cause, failed_rank, node_fault, worker_event, threshold
+-- stored: yes
+-- empty without: failure_lead where activity in ('storage_wait', 'data_loading', 'worker_wait') and crash_pattern is null
+-- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time. Most culprits must wait for data themselves, for where one rank of a host loads for all the others need not. A rank without a host is of the one its log file has. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
+create or replace view host_apart as
+with rank_place as (
+    select job_id, attempt, rank, file_id, split_part(coalesce(host, case when min(host) over log = max(host) over log then min(host) over log end), '.', 1) as host
+    from failed_rank
+    where not is_absent
+    window log as (partition by job_id, attempt, file_id)
+),
+place as (
+    select *, coalesce(host, 'file ' || file_id::varchar) as place, count(*) over (partition by job_id, attempt, coalesce(host, 'file ' || file_id::varchar)) as place_count, count(*) over (partition by job_id, attempt) as rank_count
+    from rank_place
+),
+apart as (
+    select f.failure_id, any_value(f.job_id) as job_id, any_value(f.attempt) as attempt, any_value(f.stall_ns) as stall_ns, min(p.host) as host, count(*) as rank_count, list(distinct p.file_id) as file_ids, list(u.rank) as ranks
+    from failure_lead as f
+    join culprit_cause as u on u.failure_id = f.failure_id
+    left join place as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = u.rank
+    left join node_fault as n on n.fault_id = f.fault_id
+    where f.activity in ('storage_wait', 'data_loading', 'worker_wait') and f.crash_pattern is null and (f.link_kind is null or (f.link_kind = 'fault_time' and n.role is distinct from 'proxy'))
+    group by f.failure_id
+    having count(*) > 1 and count(p.place) = count(*) and min(p.place) = max(p.place) and count(*) = min(p.place_count) and min(p.rank_count) > count(*)
+        and count(*) filter (where u.activity in ('storage_wait', 'data_loading', 'worker_wait')) * 2 > count(*)
+),
+port as (
+    select a.failure_id, w.file_id, w.line_no, w.message
+    from apart as a
+    join threshold as r on r.name = 'stall_reach_s'
+    join threshold as s on s.name = 'fault_slack_s'
+    join worker_event as w on w.job_id = a.job_id and w.attempt = a.attempt and w.pattern = 'kernel_network_trouble' and w.utc_ns between a.stall_ns - r.value::bigint * 1000000000 and a.stall_ns + s.value::bigint * 1000000000
+    where coalesce(split_part(w.host, '.', 1) = a.host, contains(w.message, ' ' || a.host || ' kernel:'), false)
+        or (w.host is null and list_contains(a.file_ids, w.file_id) and not exists (select 1 from failed_rank as o where o.job_id = a.job_id and o.attempt = a.attempt and o.file_id = w.file_id and not list_contains(a.ranks, o.rank)))
+    qualify row_number() over (partition by a.failure_id order by w.utc_ns desc, w.file_id, w.line_no) = 1
+)
+select
+    a.failure_id,
+    a.host,
+    a.rank_count,
+    p.file_id,
+    p.line_no,
+    p.message
+from apart as a
+left join port as p on p.failure_id = a.failure_id
