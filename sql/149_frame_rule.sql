@@ -35,6 +35,6 @@ from (
         (22, 'lock', 'inner', '<frozen importlib\._bootstrap>|importlib/_bootstrap\.py', '^(\w+\.)*(acquire|__enter__)$', '^$'),
         (23, 'lock', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(acquire|_acquireLock|handle|getLogger|isEnabledFor)$', '^$'),
         (24, 'lock', 'telling', '', '^__lll_lock_wait_private$', '^$'),
-        (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
+        (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|cvt_?color|im_?decode|im_?encode|warp_?(affine|perspective)|(gaussian|median)_?blur|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: culprit, rank_crash, unplaced_crash
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself, and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
@@ -50,9 +50,9 @@ met as (
 select
     f.failure_id, f.job_id, f.attempt, c.rank, c.witness_rank, c.basis, c.certainty,
     c.file_id as basis_file_id, c.line_no as basis_line_no, c.text as basis_text,
-    r.signal as crash_signal, r.pattern as crash_pattern, r.tier as crash_tier, case when m.pattern in ('mountpoint_s3_failed', 'fetch_broken') then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
+    r.signal as crash_signal, coalesce(r.pattern, b.pattern) as crash_pattern, r.tier as crash_tier, case when m.pattern in ('mountpoint_s3_failed', 'fetch_broken') then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
     r.status_code, r.object, r.bucket, r.wid, r.node_id as crash_node_id, r.endpoint, r.received_count, r.expected_count, r.user_location,
-    r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, r.file_id as crash_file_id, r.line_no as crash_line_no, r.message as crash_message, r.text as crash_text,
+    r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, coalesce(r.file_id, b.file_id) as crash_file_id, case when r.file_id is null then b.line_no else r.line_no end as crash_line_no, r.message as crash_message, coalesce(r.text, b.text) as crash_text,
     case when c.basis = 'silent' and count(*) over (partition by f.failure_id, d.activity) * 2 < count(*) over (partition by f.failure_id) then 'unknown' else coalesce(d.activity, 'unknown') end as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text,
     m.outcome as request_outcome, m.node_id as request_node_id, m.pattern as request_pattern, m.file_id as request_file_id, m.line_no as request_line_no, m.text as request_text, m.from_ns as request_from_ns,
     m.top_retry, m.retry_limit,
@@ -63,3 +63,4 @@ join who as c on c.job_id = f.job_id and c.attempt = f.attempt
 left join crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank is not distinct from c.witness_rank
 left join doing as d on d.job_id = f.job_id and d.attempt = f.attempt and d.rank = c.witness_rank
 left join met as m on m.failure_id = f.failure_id and m.rank = c.witness_rank
+left join met as b on b.failure_id = f.failure_id and b.rank = c.witness_rank and b.pattern = 'mountpoint_s3_failed' and c.basis = 'killed'

@@ -1,9 +1,9 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, object_loss, storage_remark, bucket_change, failure_coverage, ais_event
+-- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: Storage that answered truthfully is innocent, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -11,10 +11,20 @@ with served as (
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns and not contains(e.text, 'does not exist') and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
+misnamed as (
+    select f.failure_id
+    from failure_lead as f
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    where f.crash_pattern = 'sdk_bucket_not_found' and length(regexp_extract(f.crash_message, '(\w+)://([\w.-]+)', 2)) > 1
+        and regexp_matches(j.data_source, '\w://' || regexp_escape(regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) || '($|[^\w.-])')
+        and not contains(j.data_source, regexp_extract(f.crash_message, '\w+://[\w.-]+'))
+        and exists (from rank_request as r where r.failure_id = f.failure_id and contains(r.text, '/' || regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) and regexp_matches(r.text, '[?&]provider=(aws|s3|gcp|gs|azure|az|oci|oc|ht)\b'))
+),
 judged as (
-    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
+    select f.*, n.failure_id is not null as is_misnamed, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id
+    left join misnamed as n on n.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
     left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
@@ -28,6 +38,7 @@ select
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
         when is_gone then 'guilty'
+        when is_misnamed and not is_taken then 'innocent'
         when object_count > 0 or is_taken or remark_node_id is not null then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'

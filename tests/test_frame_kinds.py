@@ -24,7 +24,7 @@ def raised(exception: str, *frames: str) -> Row:
         (("torch/utils/data/_utils/fetch.py", "aiobotocore/response.py"), "storage_connection_lost", "storage"),
         (("multiprocessing/connection.py",), "multiprocessing_other_end_gone", "other"),
         (("torch/multiprocessing/spawn.py",), "multiprocessing_peer_gone", "other"),
-        (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "multiprocessing_peer_gone", "log_upload"),
+        (("wandb/sdk/internal/sender.py", "requests/adapters.py"), "tracker_connection_lost", "log_upload"),
         (("huggingface_hub/file_download.py", "requests/adapters.py"), "multiprocessing_peer_gone", "hub_wait"),
         (("slack_sdk/web/client.py", "urllib3/response.py"), "multiprocessing_peer_gone", "another_service"),
     ],
@@ -76,6 +76,24 @@ def test_the_other_end_of_a_pipe(exception: str) -> None:
     assert (
         raised(exception, "multiprocessing/connection.py", "numpy/a.py", "numpy/b.py")["pattern"] == "python_exception"
     )
+
+
+@pytest.mark.parametrize(
+    ("frames", "pattern"),
+    [
+        (("triton/runtime/cache.py",), "compiler_cache_unreadable"),
+        (("torch/_dynamo/eval_frame.py", "torch/_inductor/codecache.py"), "compiler_cache_unreadable"),
+        (("torch/_inductor/codecache.py", "lhotse/serialization.py"), "manifest_json_invalid"),
+        (("torch/_dynamo/eval_frame.py", "datasets/builder.py"), "manifest_json_invalid"),
+    ],
+)
+def test_json_of_a_compiler(frames: tuple[str, ...], pattern: str) -> None:
+    """What a compiler of kernels cannot parse is its own cache; what is read further inside is data."""
+    error = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+    assert raised(error, *frames)["pattern"] == pattern
+    read = ("/opt/conda/lib/python3.11/json/decoder.py", "raw_decode")
+    places = [(f"/opt/venv/lib/python3.11/site-packages/{frame}", "get") for frame in frames]
+    assert waited(*places, read, exception=error)[0] == pattern
 
 
 def waited(*frames: tuple[str, str], exception: str = "TimeoutError") -> tuple[object, object]:

@@ -54,9 +54,20 @@ LABELLED = {
     "storage": "/opt/venv/lib/python3.11/site-packages/aistore/sdk/request_client.py",
     "helper_process": "/opt/venv/lib/python3.11/multiprocessing/connection.py",
     "data_wait": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
+    "log_upload": "/opt/venv/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py",
+    "compiler": "/opt/venv/lib/python3.11/site-packages/triton/runtime/cache.py",
 }
-ELSEWHERE = {"aistore/sdk": "torch/nn", "multiprocessing/connection": "torch/nn/parameter", "/queue": "/enum"}
-LAST_CALL = {"data_wait": "/opt/venv/lib/python3.11/queue.py"}
+ELSEWHERE = {
+    "aistore/sdk": "torch/nn",
+    "multiprocessing/connection": "torch/nn/parameter",
+    "/queue": "/enum",
+    "wandb/sdk": "torch/nn",
+    "triton/runtime": "torch/nn",
+}
+LAST_CALL = {
+    "data_wait": "/opt/venv/lib/python3.11/queue.py",
+    "compiler": "/opt/venv/lib/python3.11/json/decoder.py",
+}
 CONTEXTS = [(b"", b"\n"), (b"plain text\n", b"\nplain text\n"), (b"x\n", b"\n"), (b"\r 1%| | 1/100\r", b"\r")]
 Search = tuple[Prefilter, tuple[Pattern, ...]]
 

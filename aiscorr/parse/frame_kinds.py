@@ -41,6 +41,10 @@ _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
 )
 
+#: A compiler of kernels, with the cache of what it has built.
+_COMPILER = re.compile(r"/(?:site|dist)-packages/(?:triton|torch/_inductor|jax/_src/compilation_cache)[/.]")
+_STANDARD = re.compile(r"/lib(?:64)?/python\d[\d.]*/(?!site-packages/|dist-packages/)|^<frozen")
+
 #: What waits for another thread, process or task of the same program, and gives up after a while.
 _WAITS = re.compile(
     r"/(?:concurrent/futures/_base|queue|threading|asyncio/(?:tasks|timeouts|queues|locks|runners)"
@@ -70,6 +74,12 @@ def frame_kind_of(paths: list[str]) -> str:
         if _DECODERS.search(path):
             return "decoding"
     return "other"
+
+
+def is_of_compiler(paths: list[str]) -> bool:
+    """Whether the last call (outermost first) that is not of Python's own library is one of a compiler of kernels."""
+    last = next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
+    return _COMPILER.search(last) is not None
 
 
 def waits_for_data(paths: list[str], functions: list[str]) -> bool:

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, waits_for_data
+from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, waits_for_data
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.spec import Pattern
@@ -119,11 +119,12 @@ class TracebackBlock:
         return frame_kind_of(self.paths) if self.paths else None
 
     def insides(self) -> tuple[str | None, ...]:
-        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process, or
-        waited for data that the program itself was to get."""
+        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process,
+        waited for data that the program itself was to get, or are a compiler's."""
         is_helper = any(HELPER.search(path) for path in self.paths[-2:])
         is_wait = waits_for_data(self.paths, self.functions)
-        return (None, self.frame_kind(), "helper_process" if is_helper else None, "data_wait" if is_wait else None)
+        told = (("helper_process", is_helper), ("data_wait", is_wait), ("compiler", is_of_compiler(self.paths)))
+        return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
 
     def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:
         """The line that names the exception; its row gets what the frames told, their kind among it."""
