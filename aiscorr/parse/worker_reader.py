@@ -317,7 +317,10 @@ class WorkerFile:
 
     def _entry_row(self, segment: Segment, line: bytes, entry: Row) -> Row:
         return {
-            **self._place(segment),
+            "file_id": self._summary.file_id,
+            "line_no": segment.line_no,
+            "byte_offset": segment.line_offset,
+            "attempt_no": self.state.attempt_no,
             "local_ns": self._stored(self.state.stamp_ns, self.state.stamp_zone_s),
             "zone_offset_s": self.state.stamp_zone_s,
             "stamp_source": "own",
@@ -333,31 +336,21 @@ class WorkerFile:
             return moment - zone_offset_s * SECOND_NS
         return self._zone.to_utc(moment) if self._zone is not None else moment
 
-    def _place(self, segment: Segment) -> Row:
-        return {
-            "file_id": self._summary.file_id,
-            "line_no": segment.line_no,
-            "byte_offset": segment.line_offset,
-            "attempt_no": self.state.attempt_no,
-        }
-
     def _note_wrapper(self, segment: Segment, prefix: LinePrefix, line: bytes) -> None:
         stamp, outer = prefix.stamp, prefix.wrapper_stamp
         if stamp is None or outer is None or stamp is outer or outer.zone_offset_s is None:
             return
-        if stamp.zone_offset_s is None:
-            self._mark(segment, "wrapper", stamp.local_ns, outer.local_ns - outer.zone_offset_s * SECOND_NS, line)
-
-    def _mark(self, segment: Segment, kind: str, local_ns: int, utc_ns: int, line: bytes) -> None:
+        if stamp.zone_offset_s is not None:
+            return
         self._sink.add(
             "clock_mark",
             {
                 "file_id": self._summary.file_id,
                 "line_no": segment.line_no,
                 "process_no": self.state.attempt_no,
-                "kind": kind,
-                "local_ns": local_ns,
-                "utc_ns": utc_ns,
+                "kind": "wrapper",
+                "local_ns": stamp.local_ns,
+                "utc_ns": outer.local_ns - outer.zone_offset_s * SECOND_NS,
                 "text": line.decode("utf-8", "replace")[:512],
             },
         )
