@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, TypeVar
+
+_Read = TypeVar("_Read")
 
 
 def cache_folder() -> Path:
@@ -44,3 +48,12 @@ def drop(name: str) -> None:
     """Forgets an entry that turned out to be useless."""
     with contextlib.suppress(OSError):
         (cache_folder() / name).unlink()
+
+
+def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Read]) -> _Read:
+    """What `read` makes of the entry's JSON; an entry that is damaged is forgotten and made anew."""
+    try:
+        return read(json.loads(cached(name, make)))
+    except (ValueError, TypeError):
+        drop(name)
+        return read(json.loads(make()))

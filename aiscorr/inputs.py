@@ -83,12 +83,11 @@ def _all_mentions(specs: Sequence[ViewSpec]) -> dict[str, dict[str, Use]]:
     key = cache.key_of(
         (_READER_VERSION, duckdb.__version__, *(f"{spec.name} {spec.reads} {spec.select}" for spec in specs))
     )
-    name = f"columns-{key}.json"
-    try:
-        held = json.loads(cache.cached(name, make))
-    except ValueError:
-        cache.drop(name)
-        held = json.loads(make())
+    return cache.cached_json(f"columns-{key}.json", make, _uses)
+
+
+def _uses(held: dict[str, dict[str, dict[str, Any]]]) -> dict[str, dict[str, Use]]:
+    """As they were before they became JSON."""
     return {view: {table: _use(**parts) for table, parts in found.items()} for view, found in held.items()}
 
 

@@ -157,11 +157,7 @@ def _parsed(folder: Path) -> list[ViewSpec]:
         return json.dumps([_plain(parse_view(folder / name)) for name, _ in found]).encode()
 
     name = f"views-{cache.key_of([_READER_VERSION, str(folder), *state])}.json"
-    try:
-        return [_from_plain(**fields) for fields in json.loads(cache.cached(name, make))]
-    except (ValueError, TypeError):
-        cache.drop(name)
-        return [parse_view(folder / name) for name, _ in found]
+    return cache.cached_json(name, make, lambda held: [_from_plain(**fields) for fields in held])
 
 
 def _plain(spec: ViewSpec) -> dict[str, Any]:

@@ -112,12 +112,10 @@ def _facts(forms: Collection[LineFormat]) -> dict[str, RegexFacts]:
     def make() -> bytes:
         return json.dumps({form.name: _plain(RegexFacts.of(form.regex)) for form in forms}).encode()
 
-    name = f"formats-{cache.key_of([_FACTS_VERSION, sys.version, *(f'{f.name} {f.regex_text}' for f in forms)])}.json"
-    try:
-        return {form: _from_plain(*facts) for form, facts in json.loads(cache.cached(name, make)).items()}
-    except (ValueError, TypeError):
-        cache.drop(name)
-        return {form.name: RegexFacts.of(form.regex) for form in forms}
+    key = cache.key_of([_FACTS_VERSION, sys.version, *(f"{f.name} {f.regex_text}" for f in forms)])
+    return cache.cached_json(
+        f"formats-{key}.json", make, lambda held: {form: _from_plain(*facts) for form, facts in held.items()}
+    )
 
 
 def _plain(facts: RegexFacts) -> list[object]:
