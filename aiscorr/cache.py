@@ -54,6 +54,6 @@ def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Rea
     """What `read` makes of the entry's JSON; an entry that is damaged is forgotten and made anew."""
     try:
         return read(json.loads(cached(name, make)))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):  # no JSON, or that of something else
         drop(name)
         return read(json.loads(make()))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aiscorr.cache import cached, key_of
+from aiscorr.cache import cached_json, key_of
 from aiscorr.errors import SpecError
 
 _PACKAGE = Path(__file__).parent.parent
@@ -67,10 +67,9 @@ def _state_now(folder: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _content(folder: str, state: tuple[str, ...]) -> _Content:
-    made = cached(
-        f"specs-{key_of([folder, *state])}.json", lambda: _read([Path(folder, one.rsplit(" ", 2)[0]) for one in state])
-    )
-    return _Content(*json.loads(made))
+    name = f"specs-{key_of([folder, *state])}.json"
+    paths = [Path(folder, one.rsplit(" ", 2)[0]) for one in state]
+    return cached_json(name, lambda: _read(paths), lambda held: _Content(*held))
 
 
 def _read(paths: list[Path]) -> bytes:

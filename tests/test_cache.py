@@ -1,0 +1,34 @@
+"""What is kept between runs may be lost or damaged at any moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scenes import REPO
+
+from aiscorr.cache import cache_folder
+from aiscorr.parse import formats, spec_files
+from aiscorr.views import view_specs
+
+
+def _kept() -> tuple[object, ...]:
+    """What is read by way of the cache, as a new process reads it."""
+    for function in (view_specs, formats.load_formats, formats._all_formats, spec_files._content):
+        function.cache_clear()
+    read = (spec_files.read_folder(REPO / "aiscorr" / "formats"), formats.load_formats("wrapper"), view_specs())
+    return tuple(map(repr, read))
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[1]", '{"a": 3}', "7"])
+def test_damaged_entries_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    """An entry that is cut, empty or of another form changes nothing, and is replaced."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    right = _kept()
+    entries = sorted(cache_folder().glob("*.json"))
+    assert {entry.name.partition("-")[0] for entry in entries} == {"formats", "specs", "views"}
+    for entry in entries:
+        entry.write_text(damage)
+    assert _kept() == right
+    assert _kept() == right
+    assert all(entry.read_text() != damage for entry in entries)
