@@ -164,14 +164,7 @@ class PrefixReader:
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
         plain = self._plain.read(line) if self._plain is not None else None
-        if plain is None:
-            return self._read(line, years)
-        prefix: LinePrefix = plain[0]
-        if plain[1] is not None:
-            years.near_ns = plain[1]
-        if plain[2] is not None:
-            years.note(plain[2])
-        return prefix
+        return _told(plain, years) if plain is not None else self._read(line, years)
 
     def _read(self, line: bytes, years: YearContext) -> LinePrefix:
         held = self._held(line)
