@@ -22,7 +22,7 @@ from fixtures.generator.releases import TORCH
 from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
-LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth"]
+LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -38,6 +38,7 @@ GREETING += "|init_process_group: rank|Starting rank=|initialize distributed ran
 GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video' module is deprecated"
 GREETING += "|Sockeye: 3|functional_tensor module is deprecated|NumbaDeprecationWarning"
 GREETING += "|tokens per iteration will be|visible devices:|Initialized distributed training"
+GREETING += "|Done initializing distributed training|Use GPU: "
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -278,6 +279,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("nanogpt", "late"),
         ("fairchem", r"2026-09-14 10:20:00 \(WARNING\): late"),
         ("cosmos", r"\[09-14 10:20:00\|WARNING\|loop\.py:7:main\] \[RANK 3\] late"),
+        ("fastpitch", "late"),
+        ("mae", r"\[10:20:00\] late"),
+        ("imagenet", "late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

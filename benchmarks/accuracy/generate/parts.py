@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                "fairchem",
+                *("fairchem", "fastpitch"),
             )
             if name in self.styles
         )
@@ -74,6 +74,8 @@ _SEVENTEENTH_AIS = ("3.31.rc1", "4.2.rc5", "4.9.rc4", "5.1.rc4")
 _SEVENTEENTH_TORCH = ("2.2-rocm", "2.7-spack", "2.12-nix", "2.15-ngc")
 _EIGHTEENTH_AIS = ("4.0.rc5", "4.5.rc4", "5.0.rc6", "5.3.rc4")
 _EIGHTEENTH_TORCH = ("2.1-rocm", "2.6-spack", "2.9-nix", "2.13-spack")
+_NINETEENTH_AIS = ("4.3.rc5", "4.6.rc5", "4.8.rc5", "5.1.rc5")
+_NINETEENTH_TORCH = ("2.3-easybuild", "2.8-spack", "2.11-nix", "2.15-rocm")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -93,6 +95,7 @@ _HELD_AIS = (
     *_SIXTEENTH_AIS,
     *_SEVENTEENTH_AIS,
     *_EIGHTEENTH_AIS,
+    *_NINETEENTH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -105,6 +108,7 @@ _HELD_TORCH = (
     *_SIXTEENTH_TORCH,
     *_SEVENTEENTH_TORCH,
     *_EIGHTEENTH_TORCH,
+    *_NINETEENTH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -193,6 +197,14 @@ PARTS: dict[str, Part] = {
         _EIGHTEENTH_AIS,
         _EIGHTEENTH_TORCH,
         ("nanogpt", "fairchem", "cosmos"),
+    ),
+    "nineteenth": Part(
+        "held back as the nineteenth",
+        ("nineteenth",),
+        0.8,
+        _NINETEENTH_AIS,
+        _NINETEENTH_TORCH,
+        ("fastpitch", "mae", "imagenet"),
     ),
 }
 

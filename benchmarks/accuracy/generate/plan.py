@@ -68,9 +68,15 @@ NAMELESS = (
     "openpcdet",
     "nanogpt",
     "fairchem",
+    "fastpitch",
+    "mae",
+    "imagenet",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
-TALKATIVE = ("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner")
+TALKATIVE = (
+    *("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner"),
+    *("mae", "imagenet"),
+)
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
 
