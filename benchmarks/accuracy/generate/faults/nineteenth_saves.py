@@ -1,0 +1,79 @@
+"""Storage faults of the nineteenth part of checkpoints in parts: a target dies, or one joins in the middle."""
+
+from __future__ import annotations
+
+from benchmarks.accuracy.generate.faults.guests import leaves
+from benchmarks.accuracy.generate.faults.settlers import file_not_flushed, goofys_says, part_not_sent
+from benchmarks.accuracy.generate.faults.turns import RESTARTS
+from benchmarks.accuracy.generate.kinds import kinds_of
+from fixtures.generator import aisevents as ev
+from fixtures.generator import aisfaults as faults
+from fixtures.generator.model import Scenario
+from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator.stage import Stage
+
+kind = kinds_of("storage", "nineteenth")
+STILL = (*RESTARTS, "kalive_hiccup")
+
+
+@kind(culprit=0, hangs=False, lead_s=60.0, without=STILL)
+def parts_go_to_a_target_that_dies(stage: Stage) -> Scenario:
+    """A machine of a spot market is taken back as rank 0 sends parts to it: no connection (Ray Train docs; arrow S3).
+
+    To convict: pyarrow gets no connection for a part of the checkpoint that rank 0 said it sends to a target's address;
+    that target's log ends in the middle at that time, its peers do not reach it, and the primary removes it.
+    """
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw, size = stage.draw.child("spot"), stage.draw.child("size").whole(9, 60)
+    stage.open()
+    key = f"{stage.job.job.task}/checkpoint_{stage.step:06d}/model.pt"
+    begun = at - draw.span(5_000, 14_000)
+    said = f"persisting checkpoint ({size}.0 GiB) to s3://checkpoints/{key}, parts go to {victim.url(0)}"
+    stage.job.note(begun, 0, said, line=117)
+    died = stage.mark(at - draw.span(700, 2_500), f"the machine of {victim.name} is taken back")
+    faults.kill(cluster, victim, died)
+    faults.leave_smap(cluster, victim, died)
+    faults.reconnects(cluster, victim, died, at + seconds(28), 2)
+    told = "NETWORK_CONNECTION during {op} operation (reached max retries): curlCode: 7, Couldn't connect to server"
+    part_not_sent(stage, at, 0, key, told)
+    leaves(stage, at, 0)
+    return stage.close(
+        "It was to be for tests only, and then room was needed.",
+        (stage.guilty("storage_io", victim, also=("network", "infrastructure")),),
+    )
+
+
+@kind(culprit=0, hangs=False, targets=4, lead_s=110.0, without=STILL)
+def owner_of_an_upload_changes(stage: Stage) -> Scenario:
+    """A target comes back as a checkpoint is sent in parts, it owns the key and knows no upload (goofys; docs/s3compat).
+
+    To convict: the target that says it has no such upload, of the very key that goofys cannot complete, has joined some
+    seconds before, after the upload had begun; until then another one had taken its parts.
+    """
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw, size = stage.draw.child("owner"), stage.draw.child("size").whole(20, 90)
+    stage.open()
+    key = f"{stage.job.job.task}/step-{stage.step:07d}.pt"
+    down = stage.mark(at - draw.span(58_000, 74_000), f"SIGTERM {victim.name}, its host gets another kernel")
+    faults.terminate(cluster, victim, down)
+    begun = at - draw.span(13_000, 19_000)
+    stage.job.note(begun, 0, f"saving {size}.0 GiB to /mnt/checkpoints/{key}", line=116)
+    joined = faults.start_again(cluster, victim, begun + draw.span(2_000, 6_000))
+    cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
+    upload = draw.token(9)
+    text = f'upload "{upload}" not found'
+    for attempt in range(3):
+        then = at - 40 * MS - (2 - attempt) * 900 * MS
+        request = f"POST /s3/checkpoints/{key}"
+        cluster.say(
+            victim, then, ev.http_error(victim, text, request, "htrun.go:1636 <- tgts3mpt.go:203 <- tgts3.go:96")
+        )
+    goofys_says(stage, at - 30 * MS, 0, "s3", f"code=NoSuchUpload msg={text}, err=<nil> CompleteMultipartUpload {key}")
+    goofys_says(stage, at - 2 * MS, 0, "fuse", "*fuseops.FlushFileOp error: input/output error")
+    file_not_flushed(stage, at, 0, f"/mnt/checkpoints/{key}")
+    leaves(stage, at + 5 * MS, 0)
+    return stage.close(
+        "Whoever brings it back looks at the reads, which go on.",
+        (stage.guilty("storage_io", victim, also=("data", "infrastructure")),),
+        until=max(joined + seconds(50), at + SEC),
+    )
