@@ -67,7 +67,7 @@ def enclosure_of_two_targets_is_lost(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=60.0, without=DISKS)
 def filesystem_shuts_itself_down(stage: Stage) -> Scenario:
-    """XFS meets an error in its journal and shuts a file system down, KvikIO is told 500 (XFS docs; KvikIO, RemoteFile).
+    """XFS meets an error in its journal and shuts a disk down, KvikIO is told 500 (XFS docs; KvikIO, RemoteFile).
 
     To convict: the file that KvikIO has asked for three times is one that a target cannot read, each time, from a
     mountpath that it examines since then and gives up some seconds later.

@@ -83,7 +83,7 @@ def card_of_a_target_has_one_lane(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, slurm=True, lead_s=70.0, without=STILL)
 def scanner_looks_at_every_file(stage: Stage) -> Scenario:
-    """An agent of security is switched on at a host of storage and reads each file first (kernel: fanotify, permission).
+    """An agent of security is switched on at a host of storage and reads each file first (kernel docs: fanotify).
 
     To convict: steps got slow as one target's reads began to take seconds each, of objects of some kilobytes, with its
     processors busy and its disks not; ranks say how long a first byte takes, and name that target's address.
@@ -107,7 +107,7 @@ def scanner_looks_at_every_file(stage: Stage) -> Scenario:
 
 @kind(reads=True, proxies=2, hosts=2, off_primary=True, min_timeout_s=60, lead_s=60.0, without=STILL)
 def gateway_has_no_descriptor_left(stage: Stage) -> Scenario:
-    """A proxy has as many files open as it may: who comes anew waits (Go, net/http; docs/performance).
+    """A proxy has as many files open as it may: who is new waits (Go, net/http; docs/performance).
 
     To convict: the silent rank said last that it reads a shard by the proxy of its host; that proxy fails to accept
     for want of descriptors from just before on, once a second, and other ranks of its hosts say that it is silent.

@@ -45,7 +45,7 @@ def parts_go_to_a_target_that_dies(stage: Stage) -> Scenario:
 
 @kind(culprit=0, hangs=False, targets=4, lead_s=110.0, without=STILL)
 def owner_of_an_upload_changes(stage: Stage) -> Scenario:
-    """A target comes back as a checkpoint is sent in parts, it owns the key and knows no upload (goofys; docs/s3compat).
+    """A target returns as a checkpoint is sent in parts, it owns the key and knows no upload (goofys; docs/s3compat).
 
     To convict: the target that says it has no such upload, of the very key that goofys cannot complete, has joined some
     seconds before, after the upload had begun; until then another one had taken its parts.
