@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import transformed
 from benchmarks.accuracy.generate.faults.guests import leaves
-from benchmarks.accuracy.generate.faults.travellers import sound_not_known
+from benchmarks.accuracy.generate.faults.travellers import late, sound_not_known
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -100,7 +100,7 @@ def data_port_of_a_target_is_closed(stage: Stage) -> Scenario:
     nights.data_port_closed(cluster, victim, began, over + seconds(15), draw)
     who, then = [stage.culprit, *readers(stage)], at + draw.span(20_500, 27_000)
     while then < over:
-        said = f"batch of 36 from {victim.url(0)} took {draw.between(20.1, 23):.1f} s"
+        said = f"batch of 36 from {victim.url(0)} took {late(draw, (20.1, 23), began, then)}"
         stage.job.note(then, draw.pick(who), said, "W", 99, "entries")
         then += draw.span(19_000, 41_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000) + SEC)

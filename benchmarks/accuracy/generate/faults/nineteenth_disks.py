@@ -12,6 +12,7 @@ from benchmarks.accuracy.generate.faults.travellers import (
     gave_up,
     kvikio_failed,
     kvikio_tries,
+    late,
     s3_of,
 )
 from benchmarks.accuracy.generate.faults.turns import over_at
@@ -109,13 +110,13 @@ def chunk_is_asked_for_three_minutes(stage: Stage) -> Scenario:
     draw, name = stage.draw.child("three minutes"), _shard_of_array(stage.draw.child("three minutes name"))
     limit = min(over_at(stage), at + seconds(181))
     stage.open()
-    began = stage.mark(at - draw.span(900, 7_000), f"a controller of {victim.name} is reset again and again")
+    began = stage.mark(at - draw.span(26_000, 34_000), f"a controller of {victim.name} is reset again and again")
     passages.controller_resets(cluster, victim, began, limit + seconds(20), draw.whole(0, len(victim.disks) - 1), draw)
     reader_note(stage, at - 30 * MS, rank, f"zarr: {s3_of(stage, victim, name)}, at most 180 s")
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 4)]):
         then = at - seconds(2) + seconds(6.6 * turn) + draw.span(1, 3_000)
         where = s3_of(stage, victim, _shard_of_array(draw))
-        stage.job.note(then, other, f"chunk after {draw.between(21, 31):.1f} s: {where}", "W", 58, "fields")
+        stage.job.note(then, other, f"chunk after {late(draw, (21, 31), began, then)}: {where}", "W", 58, "fields")
     if limit < over_at(stage):
         told = gave_up(s3_of(stage, victim, name), limit - at, (draw.whole(5, 7), 10, 180), NOT_SENT)
         chunk_not_read(stage, limit, rank, told)

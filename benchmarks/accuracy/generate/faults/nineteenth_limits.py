@@ -8,6 +8,7 @@ from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.loaders import put_refused
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.settlers import part_not_sent
+from benchmarks.accuracy.generate.faults.travellers import late
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -95,7 +96,7 @@ def first_write_without_room_panics(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, slurm=True, lead_s=70.0, without=(*RESTARTS, "tenant_rejected"))
 def memory_is_freed_all_the_time(stage: Stage) -> Scenario:
-    """A host of storage has lost half its memory, its target collects without end (aistore docs/performance, memsys).
+    """A neighbour takes the memory of a host of storage, its target collects without end (docs/performance, memsys).
 
     To convict: steps got slow as one target began to free memory at every tick, for seconds each time, with an alert
     of its memory and reads that take long since; ranks say that they wait for batches, and one names its address.
@@ -103,12 +104,12 @@ def memory_is_freed_all_the_time(stage: Stage) -> Scenario:
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw = stage.draw.child("collects")
     stage.open()
-    began = stage.mark(at - draw.span(2_000, 9_000), f"{victim.name} is short of memory for good")
+    began = stage.mark(at - draw.span(2_000, 9_000), f"a neighbour takes the memory of {victim.name}")
     over = crawls(stage, draw.whole(9, 15), 5.0, 14.0)
     nights.frees_memory(cluster, victim, began, over + seconds(15), draw)
     who, then, turn = [stage.culprit, *readers(stage)], at + draw.span(4_000, 12_000), 0
     while then < over:
-        waited = f"{draw.between(5, 13):.1f} s"
+        waited = late(draw, (5, 13), began, then)
         said = f"no batch for {waited}" if turn else f"{waited} for {asked_of(stage, victim, utterance(draw))}"
         stage.job.note(then, draw.pick(who), said, "W", 91, "loader")
         then, turn = then + draw.span(9_000, 26_000), turn + 1
@@ -116,7 +117,7 @@ def memory_is_freed_all_the_time(stage: Stage) -> Scenario:
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "network"))
     made = replace(made, culprit_ranks=None)
     return stage.close(
-        "Two modules were not seen any more after a reboot in the night, and it came up without them.", (made,)
+        "Somebody has put a search index on the same hosts, and one of them has the largest part of it.", (made,)
     )
 
 
@@ -137,7 +138,7 @@ def every_read_is_validated(stage: Stage) -> Scenario:
     who, then = [stage.culprit, *readers(stage)], at + draw.span(3_000, 9_000)
     while then < over:
         node, name = draw.pick(cluster.targets), shard(draw)
-        said = f"first byte of {asked_of(stage, node, name)} after {draw.between(4, 11):.1f} s"
+        said = f"first byte of {asked_of(stage, node, name)} after {late(draw, (4, 11), began, then)}"
         stage.job.note(then, draw.pick(who), said, "W", 74, "shards")
         then += draw.span(14_000, 33_000)
     cancelled_by_hand(stage, over + draw.span(900, 6_000))

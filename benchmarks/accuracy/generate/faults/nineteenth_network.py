@@ -9,7 +9,7 @@ from benchmarks.accuracy.generate.faults.loaders import over_tls
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.settlers import signed, signed_read_failed
-from benchmarks.accuracy.generate.faults.travellers import NOT_TRUSTED, frame_not_read, gave_up, s3_of, table
+from benchmarks.accuracy.generate.faults.travellers import NOT_TRUSTED, frame_not_read, gave_up, late, s3_of, table
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all, over_at
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -37,7 +37,7 @@ def certificates_of_gateways_expire(stage: Stage) -> Scenario:
     """A renewed certificate was not loaded by any proxy, Rust's client believes none (cert-manager docs; docs/https).
 
     To convict: Polars says that the certificate of the proxy which it has asked has expired, and all proxies say so of
-    their own, minute by minute before and in their alerts since; targets have another one and are well.
+    their own, minute by minute before and in alerts; targets have another one and are well.
     """
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, proxy = stage.draw.child("gateways"), stage.proxy_of(stage.culprit)
@@ -98,7 +98,7 @@ def scanner_looks_at_every_file(stage: Stage) -> Scenario:
     cluster.say(victim, began + draw.span(3_000, 9_000), Say("W", "common:592", busy))
     who, then = [stage.culprit, *readers(stage)], at + draw.span(4_000, 12_000)
     while then < over:
-        said = f"first byte after {draw.between(3.2, 8.9):.1f} s: {asked_of(stage, victim, utterance(draw))}"
+        said = f"first byte after {late(draw, (3.2, 8.9), began, then)}: {asked_of(stage, victim, utterance(draw))}"
         stage.job.note(then, draw.pick(who), said, "W", 80, "reader")
         then += draw.span(12_000, 29_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000))

@@ -8,6 +8,7 @@ from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
+from fixtures.generator import aisobjects
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
@@ -21,20 +22,20 @@ def parts_go_to_a_target_that_dies(stage: Stage) -> Scenario:
     """A machine of a spot market is taken back as rank 0 sends parts to it: no connection (Ray Train docs; arrow S3).
 
     To convict: pyarrow gets no connection for a part of the checkpoint that rank 0 said it sends to a target's address;
-    that target's log ends in the middle at that time, its peers do not reach it, and the primary removes it.
+    that target's log ends in the middle some seconds before, its peers find no way to it, and the primary removes it.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw, size = stage.draw.child("spot"), stage.draw.child("size").whole(9, 60)
     stage.open()
     key = f"{stage.job.job.task}/checkpoint_{stage.step:06d}/model.pt"
-    begun = at - draw.span(5_000, 14_000)
+    begun = at - draw.span(9_000, 19_000)
     said = f"persisting checkpoint ({size}.0 GiB) to s3://checkpoints/{key}, parts go to {victim.url(0)}"
     stage.job.note(begun, 0, said, line=117)
-    died = stage.mark(at - draw.span(700, 2_500), f"the machine of {victim.name} is taken back")
-    faults.kill(cluster, victim, died)
-    faults.leave_smap(cluster, victim, died)
-    faults.reconnects(cluster, victim, died, at + seconds(28), 2)
-    told = "NETWORK_CONNECTION during {op} operation (reached max retries): curlCode: 7, Couldn't connect to server"
+    died = stage.mark(at - draw.span(4_100, 5_900), f"the machine of {victim.name} is taken back")
+    peers = [node for node in cluster.up(died) if node is not victim]
+    aisobjects.lose_host(cluster, victim, died, at + seconds(35), peers[:3])
+    faults.leave_smap(cluster, victim, died, hung=True)
+    told = "NETWORK_CONNECTION during {op} operation (reached max retries): curlCode: 28, Timeout was reached"
     part_not_sent(stage, at, 0, key, told)
     leaves(stage, at, 0)
     return stage.close(
@@ -51,7 +52,7 @@ def owner_of_an_upload_changes(stage: Stage) -> Scenario:
     seconds before, after the upload had begun; until then another one had taken its parts.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
-    draw, size = stage.draw.child("owner"), stage.draw.child("size").whole(20, 90)
+    draw, size = stage.draw.child("owner"), stage.draw.child("size").whole(4, 14)
     stage.open()
     key = f"{stage.job.job.task}/step-{stage.step:07d}.pt"
     down = stage.mark(at - draw.span(58_000, 74_000), f"SIGTERM {victim.name}, its host gets another kernel")

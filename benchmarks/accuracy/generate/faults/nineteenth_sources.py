@@ -7,13 +7,12 @@ from benchmarks.accuracy.generate.faults.lodgers import asked_of
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.settlers import pycurl_failed, s3fs_says
 from benchmarks.accuracy.generate.faults.travellers import audio_not_opened, frame_not_read, table
-from benchmarks.accuracy.generate.faults.turns import of_all, over_at
+from benchmarks.accuracy.generate.faults.turns import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisbehind as behind
 from fixtures.generator import aisnights as nights
 from fixtures.generator import aisobjects
-from fixtures.generator import aisrounds as rounds
 from fixtures.generator.model import Expect, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -78,7 +77,7 @@ def streams_of_a_cloud_break(stage: Stage) -> Scenario:
     draw = stage.draw.child("streams")
     stage.open()
     began = stage.mark(at - draw.span(7_000, 25_000), "the cloud ends streams in their middle")
-    rounds.reads_cold(cluster, stage.job.begin + SEC, at + seconds(4), 1.9, (900, 4_000), (90, 600), draw.child("cold"))
+    nights.reads_from_google(cluster, stage.job.begin + SEC, at + seconds(4), 1.9, (90, 600), draw.child("cold"))
     then = began
     while then < at - SEC:
         nights.stream_of_google_ends(cluster, draw.pick(cluster.targets), then, utterance(draw, "long"), draw)
@@ -140,19 +139,17 @@ def large_object_comes_in_chunks_until_none(stage: Stage) -> Scenario:
     To convict: the silent rank said last which object it has a target download in chunks; that target lists the job as
     running to the end, and what it gets from the cloud has not grown since the rank is silent.
     """
-    cluster, victim, rank, at, over = stage.cluster, stage.victim, stage.culprit, stage.at, over_at(stage)
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("chunks")
     stage.open()
     stage.mark(at, "a chunk of a large object does not come")
     begun = at - draw.span(21_000, 33_000)
-    job = nights.chunks_until_none(cluster, victim, begun, at, over + seconds(20), draw)
-    name, size = f"corpora/part-{draw.whole(0, 63):03d}.tar", draw.whole(40, 190)
+    job, got = nights.chunks_until_none(cluster, victim, begun, at, draw)
+    name, size = f"corpora/part-{draw.whole(0, 63):03d}.tar", draw.whole(48, 190)
     said = f"blob-download {asked_of(stage, victim, name)} ({size} GiB, chunks of 128 MiB, 16 workers)"
     reader_note(stage, begun - 20 * MS, rank, said)
     reader_note(stage, begun + 90 * MS, rank, f"x-{job} begins, {size * 8} chunks")
-    reader_note(
-        stage, at - draw.span(300, 2_000), rank, f"{draw.whole(9, size - 9)} of {size} GiB here, buffer is empty"
-    )
+    reader_note(stage, at - draw.span(300, 2_000), rank, f"{got - 1} of {size} GiB here, buffer is empty")
     stage.hang(at + 340 * MS, rank)
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "network", "infrastructure"))
     return stage.close("Its request has no limit of time, and the cloud's end of it was gone.", (made,))

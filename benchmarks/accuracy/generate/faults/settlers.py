@@ -45,8 +45,8 @@ def file_not_flushed(stage: Stage, at: int, rank: int, path: str) -> None:
         sdk.Frame(script, 203, "main", "save_checkpoint(model, optimizer, step)", True),
         sdk.Frame(script, 126, "save_checkpoint", 'with open(path, "wb") as out:'),
     )
+    stage.job.note(at - MS, rank, f"checkpoint not saved: {path}", "E", 129)
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, "OSError: [Errno 5] Input/output error")))
-    stage.job.note(at + 3 * MS, rank, f"checkpoint not saved: {path}", "E", 129)
 
 
 def cli_gave_up(stage: Stage, at: int, rank: int, name: str, told: str) -> None:

@@ -30,6 +30,11 @@ def raster(draw: Draw) -> str:
     )
 
 
+def late(draw: Draw, span_s: tuple[float, float], began: int, then: int) -> str:
+    """How long somebody has waited who says so at that moment: not longer than since the fault began."""
+    return f"{min(draw.between(*span_s), (then - began) / SEC - 0.1):.1f} s"
+
+
 def s3_of(stage: Stage, node: Node, name: str) -> str:
     """What a client of the S3 API asks a node for."""
     return f"{node.url(0)}/s3/{stage.bucket}/{name}"
