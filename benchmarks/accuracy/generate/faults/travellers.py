@@ -25,9 +25,7 @@ def table(draw: Draw) -> str:
 
 def raster(draw: Draw) -> str:
     """The name of a picture that a satellite has taken."""
-    return (
-        f"s2/{draw.whole(1, 60):02d}{draw.pick('CDFGHKLMNPQRSTUVWX')}/{draw.token(2).upper()}/B0{draw.whole(2, 8)}.tif"
-    )
+    return f"s2/{draw.whole(1, 60):02d}{draw.pick('CDFGHKLMNPQRSTUVWX')}/{draw.token(2, 'ABCDEFGHJKLMNPQRSTUVWXYZ')}/B0{draw.whole(2, 8)}.tif"
 
 
 def late(draw: Draw, span_s: tuple[float, float], began: int, then: int) -> str:
@@ -88,7 +86,7 @@ def tile_not_read(stage: Stage, at: int, rank: int, name: str, draw: Draw) -> No
     )
     where = f"X offset {draw.whole(0, 40)}, Y offset {draw.whole(0, 40)}"
     cause = f"{name.rsplit('/', 1)[-1]}, band 1: IReadBlock failed at {where}: TIFFReadEncodedTile() failed."
-    stage.job.say(at - SEC // 500, rank, f"ERROR:rasterio._err:CPLE_AppDefined in {cause}")
+    stage.job.say(at - SEC // 500, rank, f"ERROR:rasterio._env:CPLE_AppDefined in {cause}")
     text = "Read failed. See previous exception for details."
     in_worker(stage, at, rank, "rasterio.errors.RasterioIOError", text, frames)
 
