@@ -25,7 +25,8 @@ def table(draw: Draw) -> str:
 
 def raster(draw: Draw) -> str:
     """The name of a picture that a satellite has taken."""
-    return f"s2/{draw.whole(1, 60):02d}{draw.pick('CDFGHKLMNPQRSTUVWX')}/{draw.token(2, 'ABCDEFGHJKLMNPQRSTUVWXYZ')}/B0{draw.whole(2, 8)}.tif"
+    band, square = draw.pick("CDFGHKLMNPQRSTUVWX"), draw.token(2, "ABCDEFGHJKLMNPQRSTUV")
+    return f"s2/{draw.whole(1, 60):02d}{band}/{square}/B0{draw.whole(2, 8)}.tif"
 
 
 def late(draw: Draw, span_s: tuple[float, float], began: int, then: int) -> str:
