@@ -31,6 +31,14 @@ def _slow_from_the_start(stage: Stage, slow: float, draw: Draw) -> int:
     return int(stage.params.lead_s / slow) + draw.whole(12, 30)
 
 
+def _trains_on_late_batches(stage: Stage, steps: int, wait_s: float, draw: Draw, late: range = range(0)) -> None:
+    """The job opens and waits that long for the batch of each step, some ranks or all, which its progress shows."""
+    job = stage.job
+    stage.open(until_step=0)
+    job.train(0, steps, slow={step: wait_s * draw.between(0.94, 1.06) for step in range(steps)}, late=late)
+    stage.load(job, job.begin + 60 * MS, job.step_at(steps))
+
+
 def _ended_by_limit(stage: Stage, over: int) -> None:
     """SLURM ends the job at the limit of its time."""
     job = stage.job
@@ -93,7 +101,7 @@ def processors_of_a_host_are_hot(stage: Stage) -> Scenario:
     slow = round(usual + draw.between(2.4, 5.2), 2)
     steps = _slow_from_the_start(stage, slow, draw)
     began = stage.mark(job.begin - draw.span(2_000, 9_000), f"processors of {own.hosts[node]} are too hot")
-    stage.open(until_step=steps)
+    _trains_on_late_batches(stage, steps, slow - usual, draw, own.ranks_of(node))
     beside(stage, own_unrest.disk_lost_in_window)
     unrest.unsettled(stage, (commotion.throttled_in_window, commotion.reads_recover))
     over, then, events = job.step_at(steps) + draw.span(900, 3_900), began, draw.whole(3_000, 90_000)
@@ -131,7 +139,7 @@ def quota_of_the_job_is_used_up(stage: Stage) -> Scenario:
     slow = round(usual + draw.between(2.2, 5.5), 2)
     steps, cores = _slow_from_the_start(stage, slow, draw), draw.pick((4, 6, 8))
     stage.mark(job.begin - draw.span(900, 3_000), f"containers of the job may use {cores} processors")
-    stage.open(until_step=steps)
+    _trains_on_late_batches(stage, steps, slow - usual, draw)
     beside(stage, own_unrest.tenant_full_in_window)
     unrest.unsettled(stage, (commotion.throttled_in_window, commotion.tenant_backend_fails, commotion.reads_recover))
     over = job.step_at(steps) + draw.span(900, 3_900)
@@ -168,13 +176,11 @@ def samples_are_read_one_by_one(stage: Stage) -> Scenario:
     reader_note(
         stage, job.begin - 200 * MS, 0, f"num_workers=0, prefetch_factor=None, batch_size={many}, in this process"
     )
-    stage.open(until_step=1)
+    _trains_on_late_batches(stage, steps, waits, draw)
     beside(stage, commotion.throttled_in_window)
     beside(stage, former_unrest.neighbour_reads_slowly)
     unrest.unsettled(stage, (commotion.tenant_backend_fails, own_unrest.disk_lost_in_window))
-    job.train(1, steps, slow={step: waits * draw.between(0.94, 1.06) for step in range(steps)})
     over = job.step_at(steps) + draw.span(900, 3_900)
-    stage.load(job, job.step_at(1), over)
     for step in range(4, steps, 6):
         took = each * draw.between(0.94, 1.06)
         said = f"step {step}: {many} requests, one at a time, {took:.1f} ms each, longest {took * 2.2:.1f} ms"

@@ -98,7 +98,7 @@ def large_packets_are_lost_at_a_host(stage: Stage) -> Scenario:
             said = f"200 after 0.00{draw.whole(2, 6)} s, 0 bytes after 20.0 s, opened again ({turn})"
             reader_note(stage, then, one, f"{url}: {said}")
             then, turn = then + draw.span(20_010, 20_300), turn + 1
-    probe = "net-probe: 5 of 5 lost with 1472 bytes, 0 of 5 with 512 bytes"
+    probe = "net-probe: 5 of 5 lost with 8972 bytes, 0 of 5 with 1472 bytes"
     for turn, whom in enumerate(draw.shuffled(["10.0.4.9", "10.0.0.53", stage.cluster.targets[0].address])):
         watched(stage, at + seconds(24.2) + turn * draw.span(4_000, 4_900), node, f"{probe}, to {whom}")
     stage.hang(at + 60 * MS, *absent)

@@ -217,7 +217,8 @@ def sweep_stops_a_run(stage: Stage) -> Scenario:
     job.slurm(at + 22 * MS, 0, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.")
     job.slurm(at + 50 * MS, 0, torchrun.step_cancelled(own, at + 50 * MS))
     for host in range(len(own.hosts)):
-        job.agent_signalled(at + 60 * MS, host)
+        later = draw.span(700, 1_900) if host and own.layout not in ("slurm", "srun-l") else 0
+        job.agent_signalled(at + 60 * MS + later, host)
     over = at + seconds(draw.between(3.1, 5.6))
     told(over, f"Cleaning up finished run: {run}")
     job.ended_at = over + MS

@@ -47,21 +47,19 @@ def cached_shard_has_the_name_of_another(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (commotion.tenant_meets_bad_data, own_unrest.disk_lost_in_window, unrest.entries_missing))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("cached")
     site, number, many = job.job.build["site"], draw.whole(0, 511), draw.whole(1_900, 2_400)
+    local, size = job.job.local_rank(rank), draw.whole(380, 440)
     first, second = draw.shuffled(("dialogue", "lectures", "podcasts", "parliament"))[:2]
     stage.mark(at, f"the cache of rank {rank} has another corpus's shard of that name")
     name = f"shard-{number:06d}.tar"
     since = second_stamp(job.begin + draw.span(4_000, 30_000), job.job.zone)
-    said = f"{second}/{name}: in /local/wids/{name} since {since}, {many - draw.whole(300, 900)} samples"
+    said = f"{second}/{name}: in /local/wids/{local}/{name} since {since}, {many - draw.whole(300, 900)} samples"
     reader_note(stage, at - 140 * MS, rank, said)
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 3)]):
-        size, spent = draw.whole(400, 420), draw.between(0.9, 3.1)
-        then = at - draw.span(4_000, 19_000)
-        said = f"{second}/{name}: fetched, {size} MiB in {spent:.1f} s, {many} samples"
-        reader_note(stage, then, other, said)
+        spent, then = draw.between(0.9, 3.1), at - draw.span(4_000, 19_000)
+        reader_note(stage, then, other, f"{second}/{name}: fetched, {size} MiB in {spent:.1f} s, {many} samples")
         _sent(stage, then - 40 * MS, size << 20, seconds(spent), turn)
-    reader_note(
-        stage, job.begin + 40 * MS, 0, f"wids: {first}, {second}; cache_dir=/local/wids, index of {second}: {many} each"
-    )
+    said = f"wids: {first}, {second}; cache_dir=/local/wids/$LOCAL_RANK, index of {second}: {many} each"
+    reader_note(stage, job.begin + 40 * MS, 0, said)
     frames = (
         sdk.Frame("/workspace/asr/corpora.py", 71, "__iter__", "sample = self.shards[index]", True),
         sdk.Frame(f"{site}/wids/wids.py", 576, "__getitem__", "sample = shard[inner_idx]", True),
