@@ -208,7 +208,9 @@ def events_go_to_a_slow_home(stage: Stage) -> Scenario:
     stage.open(until_step=steps)
     beside(stage, former_unrest.neighbour_reads_slowly)
     unrest.unsettled(stage, (commotion.throttled_in_window, own_unrest.tenant_full_in_window, commotion.reads_recover))
-    reader_note(stage, job.begin - 100 * MS, 0, f"SummaryWriter: /home/train/runs/{own.task}/{own.job_id}, max_queue=0")
+    reader_note(
+        stage, job.begin - 100 * MS, 0, f"SummaryWriter: /home/train/runs/{own.task}/{own.job_id}, flushed in each step"
+    )
     over, then = job.step_at(steps) + draw.span(900, 3_900), job.begin + draw.span(9_000, 24_000)
     while then < over:
         watched(stage, then, 0, f"kernel: nfs: server {server} not responding, still trying")

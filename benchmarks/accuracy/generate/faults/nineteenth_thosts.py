@@ -120,10 +120,9 @@ def curl_is_not_started(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (commotion.reads_recover, commotion.tenant_meets_bad_data, unrest.entries_missing))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("fork")
     node, site = job.job.node_of(rank), job.job.build["site"]
-    pid, wanted = job.job.rank_pids[rank] + draw.whole(140, 900), draw.whole(40, 90) << 30
+    pid, wanted = job.job.rank_pids[rank], draw.whole(40, 90) << 30
     stage.mark(at, f"rank {rank} cannot fork")
-    comm = draw.pick(("python3", "pt_data_worker"))
-    short = f"pid: {pid}, comm: {comm}, bytes: {wanted} not enough memory for the allocation"
+    short = f"pid: {pid}, comm: python3, bytes: {wanted} not enough memory for the allocation"
     watched(stage, at - MS, node, f"kernel: __vm_enough_memory: {short}")
     if draw.chance(0.6):
         limit = draw.whole(900_000_000, 1_056_000_000)

@@ -222,7 +222,7 @@ def process_of_a_pool_ends_abruptly(stage: Stage) -> Scenario:
     library = draw.pick(("_sentencepiece.abi3.so", "libopenfst.so.26", "_tokenizers.abi3.so"))
     where = f"{int(base, 16) + draw.whole(9_000, 90_000):016x}"
     said = f"python3[{pid}]: segfault at {draw.whole(8, 99):x} ip {where} sp 00007ffd{draw.token(8, HEX)} error 4"
-    watched(stage, at - 30 * MS, 0, f"kernel: {said} in {library}[{base},+{draw.whole(30, 90)}000]")
+    watched(stage, at - 30 * MS, 0, f"kernel: {said} in {library}[{base}+{draw.whole(30, 90)}000]")
     texts = draw.whole(9_000, 90_000)
     reader_note(
         stage, at - draw.span(900, 2_900), 0, f"step {stage.step}: {texts} new transcripts to tokenize in 16 processes"
