@@ -74,12 +74,26 @@ def cached_shard_has_the_name_of_another(stage: Stage) -> Scenario:
     )
 
 
+def _streamed(module: str) -> tuple[sdk.Frame, ...]:
+    """From an iteration over Streaming's data set to the check of a shard that has come."""
+    check = "raise ValueError(f'Checksum failure: {raw_filename}')"
+    return (
+        sdk.Frame(
+            f"{module}/dataset.py", 1452, "__iter__", "yield from map(self.__getitem__, self._each_sample_id(it))"
+        ),
+        sdk.Frame(f"{module}/array.py", 90, "__getitem__", "return self.get_item(at)"),
+        sdk.Frame(f"{module}/dataset.py", 1241, "get_item", "self.prepare_shard(shard_id)"),
+        sdk.Frame(f"{module}/dataset.py", 1181, "prepare_shard", "delta = stream.prepare_shard(shard)"),
+        sdk.Frame(f"{module}/stream.py", 421, "_prepare_shard_part", check),
+    )
+
+
 @kind(reads=True, hangs=False, lead_s=60.0)
 def index_is_of_the_shards_before(stage: Stage) -> Scenario:
     """Shards were written anew, the index with their digests was not: streaming refuses (streaming#759, #399; docs).
 
-    To acquit: all bytes come twice and have one digest, which the index does not know; a spot check of the start has found
-    another such shard, and AIStore's own checksums of this bucket are right.
+    To acquit: all bytes come twice and have one digest, which the index does not know; a spot check has found another
+    such shard before, and AIStore's own checksums of this bucket are right.
     """
     stage.open()
     beside(stage, commotion.tenant_meets_bad_data)
@@ -90,31 +104,14 @@ def index_is_of_the_shards_before(stage: Stage) -> Scenario:
     name, size = f"shard.{number:05d}.mds", 67_108_864 - draw.whole(9_000, 900_000)
     says = f"index.json of {second_stamp(job.begin - seconds(draw.between(9e5, 3e6)), job.job.zone)[:10]}"
     reader_note(stage, job.begin + 50 * MS, 0, f"{says}, 2048 shards, validate_hash=xxh64, predownload 8")
-    checked, index = draw.whole(2, 299), draw.child("index")
-    found = f"{draw.token(16, HEX)}, index has {index.token(16, HEX)}"
-    reader_note(
-        stage,
-        job.begin + 900 * MS,
-        0,
-        f"spot check: 7 of 8 shards as indexed, shard.{checked:05d}.mds is xxh64 {found}",
-    )
+    odd = f"shard.{draw.whole(2, 299):05d}.mds is xxh64 {draw.token(16, HEX)}, index has {draw.token(16, HEX)}"
+    reader_note(stage, job.begin + 900 * MS, 0, f"spot check: 7 of 8 shards as indexed, {odd}")
     for turn, then in enumerate((at - draw.span(1_400, 2_900), at - 30 * MS)):
         said = f"{name}: {size} of {size} bytes, xxh64 {digest}, index has {draw.child('this').token(16, HEX)}"
         reader_note(stage, then, rank, f"{said}, {'for good' if turn else 'fetched once more'}")
         _sent(stage, then - 40 * MS, size, draw.span(300, 900), turn)
-    module = f"{site}/streaming/base"
-    frames = (
-        sdk.Frame(
-            f"{module}/dataset.py", 1452, "__iter__", "yield from map(self.__getitem__, self._each_sample_id(it))"
-        ),
-        sdk.Frame(f"{module}/array.py", 90, "__getitem__", "return self.get_item(at)"),
-        sdk.Frame(f"{module}/dataset.py", 1241, "get_item", "self.prepare_shard(shard_id)"),
-        sdk.Frame(f"{module}/dataset.py", 1181, "prepare_shard", "delta = stream.prepare_shard(shard)"),
-        sdk.Frame(
-            f"{module}/stream.py", 421, "_prepare_shard_part", "raise ValueError(f'Checksum failure: {raw_filename}')"
-        ),
-    )
-    in_worker(stage, at, rank, "ValueError", f"Checksum failure: /local/streaming/train/{name}", frames)
+    failed = f"Checksum failure: /local/streaming/train/{name}"
+    in_worker(stage, at, rank, "ValueError", failed, _streamed(f"{site}/streaming/base"))
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     return stage.close(
