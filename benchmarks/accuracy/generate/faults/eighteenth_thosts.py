@@ -112,7 +112,7 @@ def _server_address(draw: Draw) -> str:
     return f"10.2.{draw.whole(0, 9)}.{draw.whole(2, 250)}"
 
 
-def _gives_up(stage: Stage, error: str, spent_s: float, asked: Callable[[int], str]) -> int:
+def gives_up(stage: Stage, error: str, spent_s: float, asked: Callable[[int], str]) -> int:
     """The culprit repeats a read until the SDK has enough; ranks of its host see the same. `asked` is the text."""
     job, rank, draw = stage.job, stage.culprit, stage.draw.child("gives up")
     near = [one for one in readers(stage) if job.job.node_of(one) == job.job.node_of(rank)][:3]
@@ -160,7 +160,7 @@ def resolver_of_a_host_fails(stage: Stage) -> Scenario:
         cause = f"NameResolutionError(\"{handle}: Failed to resolve '{name}' ({why})\")"
         return sdk.pool_error(name, port, object_path(stage, rank, utterance(draw)), cause)
 
-    _gives_up(stage, "ConnectionError", 0.02, asked)
+    gives_up(stage, "ConnectionError", 0.02, asked)
     made = stage.innocent("network", stage.culprit, also=("infrastructure",))
     return stage.close("A package upgrade has restarted the resolver without its settings.", (made,))
 
@@ -184,7 +184,7 @@ def connections_not_tracked(stage: Stage) -> Scenario:
         cause = sdk.connect_timeout(where.address, draw.whole(*HANDLES))
         return sdk.pool_error(where.address, where.ports[0], object_path(stage, rank, utterance(draw)), cause)
 
-    over, then = _gives_up(stage, "ConnectTimeout", 3.01, asked), began
+    over, then = gives_up(stage, "ConnectTimeout", 3.01, asked), began
     while then < over:
         watched(stage, then, node, "kernel: nf_conntrack: nf_conntrack: table full, dropping packet")
         then += draw.span(2_000, 9_000)
