@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.clients import transformed
 from benchmarks.accuracy.generate.faults.guests import leaves
-from benchmarks.accuracy.generate.faults.travellers import late, sound_not_known
+from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late, sound_not_known
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
-from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
+from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
@@ -96,12 +96,12 @@ def data_port_of_a_target_is_closed(stage: Stage) -> Scenario:
     draw = stage.draw.child("port")
     stage.open()
     began = stage.mark(at - draw.span(500, 4_000), f"the port for data of {victim.name} is closed")
-    over = crawls(stage, draw.whole(6, 9), 18.0, 24.0)
+    over, whose = crawls_in_turns(stage, draw.whole(6, 9), (18.0, 24.0))
     nights.data_port_closed(cluster, victim, began, over + seconds(15), draw)
-    who, then = [stage.culprit, *readers(stage)], at + draw.span(20_500, 27_000)
+    then = at + draw.span(20_500, 27_000)
     while then < over:
         said = f"batch of 36 from {victim.url(0)} took {late(draw, (20.1, 23), began, then)}"
-        stage.job.note(then, draw.pick(who), said, "W", 99, "entries")
+        stage.job.note(then, whose(then), said, "W", 99, "entries")
         then += draw.span(19_000, 41_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000) + SEC)
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "network", "infrastructure"))

@@ -8,7 +8,7 @@ from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.loaders import put_refused
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.settlers import part_not_sent
-from benchmarks.accuracy.generate.faults.travellers import late
+from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -105,13 +105,13 @@ def memory_is_freed_all_the_time(stage: Stage) -> Scenario:
     draw = stage.draw.child("collects")
     stage.open()
     began = stage.mark(at - draw.span(2_000, 9_000), f"a neighbour takes the memory of {victim.name}")
-    over = crawls(stage, draw.whole(9, 15), 5.0, 14.0)
+    over, whose = crawls_in_turns(stage, draw.whole(9, 15), (5.0, 14.0))
     nights.frees_memory(cluster, victim, began, over + seconds(15), draw)
-    who, then, turn = [stage.culprit, *readers(stage)], at + draw.span(4_000, 12_000), 0
+    then, turn = at + draw.span(4_000, 12_000), 0
     while then < over:
         waited = late(draw, (5, 13), began, then)
         said = f"no batch for {waited}" if turn else f"{waited} for {asked_of(stage, victim, utterance(draw))}"
-        stage.job.note(then, draw.pick(who), said, "W", 91, "loader")
+        stage.job.note(then, whose(then), said, "W", 91, "loader")
         then, turn = then + draw.span(9_000, 26_000), turn + 1
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "network"))

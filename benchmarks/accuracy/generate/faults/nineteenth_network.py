@@ -9,9 +9,17 @@ from benchmarks.accuracy.generate.faults.loaders import over_tls
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.settlers import signed, signed_read_failed
-from benchmarks.accuracy.generate.faults.travellers import NOT_TRUSTED, frame_not_read, gave_up, late, s3_of, table
+from benchmarks.accuracy.generate.faults.travellers import (
+    NOT_TRUSTED,
+    crawls_in_turns,
+    frame_not_read,
+    gave_up,
+    late,
+    s3_of,
+    table,
+)
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all, over_at
-from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand, crawls
+from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisnights as nights
@@ -68,12 +76,12 @@ def card_of_a_target_has_one_lane(stage: Stage) -> Scenario:
     draw = stage.draw.child("lane")
     stage.open()
     began = stage.mark(at - draw.span(900, 6_000), f"the card of {victim.name} has one lane")
-    over = crawls(stage, draw.whole(10, 16), 5.0, 13.0)
+    over, whose = crawls_in_turns(stage, draw.whole(10, 16), (5.0, 13.0))
     nights.serves_late(cluster, victim, began, over + seconds(15), (6_000, 17_000), (60_000, 190_000), draw)
-    who, then = [stage.culprit, *readers(stage)], at + draw.span(5_000, 14_000)
+    then = at + draw.span(5_000, 14_000)
     while then < over:
         rate = f"{draw.between(3, 14):.1f} MiB/s"
-        stage.job.note(then, draw.pick(who), f"{rate} for {asked_of(stage, victim, shard(draw))}", "W", 77, "shards")
+        stage.job.note(then, whose(then), f"{rate} for {asked_of(stage, victim, shard(draw))}", "W", 77, "shards")
         then += draw.span(15_000, 36_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     return stage.close(
@@ -92,14 +100,14 @@ def scanner_looks_at_every_file(stage: Stage) -> Scenario:
     draw = stage.draw.child("scanner")
     stage.open()
     began = stage.mark(at - draw.span(900, 7_000), f"a scanner looks at each file that {victim.name} opens")
-    over = crawls(stage, draw.whole(9, 15), 3.5, 9.0)
+    over, whose = crawls_in_turns(stage, draw.whole(9, 15), (3.5, 9.0))
     nights.serves_late(cluster, victim, began, over + seconds(15), (3_000, 9_000), (11, 40), draw)
     busy = f"{victim.name} CPU utilization: high [ {draw.whole(victim.cpus * 3 // 4, victim.cpus)} {victim.cpus} ]"
     cluster.say(victim, began + draw.span(3_000, 9_000), Say("W", "common:592", busy))
-    who, then = [stage.culprit, *readers(stage)], at + draw.span(4_000, 12_000)
+    then = at + draw.span(4_000, 12_000)
     while then < over:
         said = f"first byte after {late(draw, (3.2, 8.9), began, then)}: {asked_of(stage, victim, utterance(draw))}"
-        stage.job.note(then, draw.pick(who), said, "W", 80, "reader")
+        stage.job.note(then, whose(then), said, "W", 80, "reader")
         then += draw.span(12_000, 29_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     return stage.close("It is rolled out by percent, and a thirtieth of all hosts is one of storage.", (_slow(stage),))

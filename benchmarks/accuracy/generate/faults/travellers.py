@@ -5,17 +5,45 @@ The wordings follow their sources and reports of users; none of them was seen in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from benchmarks.accuracy.generate.faults.clients import fetch_frames
 from benchmarks.accuracy.generate.faults.loaders import in_worker
-from fixtures.generator import sdk
+from benchmarks.accuracy.generate.scene import readers
+from fixtures.generator import aistraffic, sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
-from fixtures.generator.moment import SEC, go_duration
+from fixtures.generator.moment import SEC, go_duration, seconds
 from fixtures.generator.stage import Stage
 
 #: What Rust's object_store says of a request that has no answer, and of a certificate that is over.
 NOT_SENT = "error sending request for url ({url})"
 NOT_TRUSTED = "error sending request for url ({url}): client error (Connect): invalid peer certificate: Expired"
+
+
+def crawls_in_turns(stage: Stage, steps: int, span_s: tuple[float, float]) -> tuple[int, Callable[[int], int]]:
+    """From the fault on some ranks wait that long for data in each step, and all others for them.
+
+    The moment of the last step, and a function that says for a moment who waits for data then.
+    """
+    draw, job, first, params = stage.draw.child("in turns"), stage.job, stage.step, stage.params
+    ranks = sorted([stage.culprit, *readers(stage)])
+    many = max(1, round(len(ranks) / len(stage.cluster.targets)))
+    waits, late = {}, {}
+    for step in range(first, first + steps):
+        waits[step], late[step] = draw.between(*span_s), sorted(draw.shuffled(ranks)[: draw.whole(1, many)])
+        job.delay(step, seconds(waits[step]))
+    for step in range(first + first % 2, first + steps, 2):
+        job.train(step, step + 1, every=2, slow=waits, late=late[step])
+    over = job.step_at(first + steps)
+    often = params.ranks / max(1, params.read_every) / sum(span_s) * 2
+    aistraffic.batches(stage.cluster, stage.at, over, often, draw.child("batches"))
+
+    def whose(then: int) -> int:
+        step = next((one for one in late if then < job.step_at(one + 1)), first + steps - 1)
+        return draw.pick(late[step])
+
+    return over, whose
 
 
 def table(draw: Draw) -> str:
