@@ -99,7 +99,7 @@ def filesystem_shuts_itself_down(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, hangs=False, min_timeout_s=90, lead_s=70.0, without=DISKS)
+@kind(reads=True, min_timeout_s=90, lead_s=70.0, without=DISKS)
 def chunk_is_asked_for_three_minutes(stage: Stage) -> Scenario:
     """A controller is reset again and again, zarr's client asks as long as it may (object_store, RetryConfig; nvme).
 

@@ -31,7 +31,7 @@ AGAIN_S = (0.0, 0.05, 0.16, 0.37)
 
 @kind(culprit=0, hangs=False, lead_s=60.0)
 def writes_of_a_bucket_are_limited(stage: Stage) -> Scenario:
-    """A limit of writes is set for a bucket of checkpoints, Ray Train begins no upload (docs/rate_limit; arrow S3).
+    """A limit of writes is set for a bucket of checkpoints, pyarrow begins no upload (docs/rate_limit; arrow S3).
 
     To convict: pyarrow was told 429 of a key of the bucket of checkpoints, while the primary had given out new
     properties of buckets just before and proxies count errors of PUT, which they did not until then.
@@ -41,9 +41,9 @@ def writes_of_a_bucket_are_limited(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(12_000, 38_000), "a limit of writes is set for the bucket of checkpoints")
     mishaps.change_buckets(cluster, began, "set-bprops", draw)
-    key = f"{stage.job.job.task}/checkpoint_{stage.step:06d}/model.pt"
+    key = f"{stage.job.job.task}/step-{stage.step:07d}/model.pt"
     stage.job.note(
-        at - draw.span(300, 900), 0, f"persisting checkpoint to s3://checkpoints/{key} by {proxy.url(0)}", line=117
+        at - draw.span(300, 900), 0, f"copying checkpoint to s3://checkpoints/{key} by {proxy.url(0)}", line=117
     )
     then = began + draw.span(300, 900)
     while then < at:

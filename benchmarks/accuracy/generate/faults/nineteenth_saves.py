@@ -19,7 +19,7 @@ STILL = (*RESTARTS, "kalive_hiccup")
 
 @kind(culprit=0, hangs=False, lead_s=60.0, without=STILL)
 def parts_go_to_a_target_that_dies(stage: Stage) -> Scenario:
-    """A machine of a spot market is taken back as rank 0 sends parts to it: no connection (Ray Train docs; arrow S3).
+    """A machine of a spot market is taken back as rank 0 sends parts to it: no connection (AWS docs, Spot; arrow S3).
 
     To convict: pyarrow gets no connection for a part of the checkpoint that rank 0 said it sends to a target's address;
     that target's log ends in the middle some seconds before, its peers find no way to it, and the primary removes it.
@@ -27,9 +27,9 @@ def parts_go_to_a_target_that_dies(stage: Stage) -> Scenario:
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw, size = stage.draw.child("spot"), stage.draw.child("size").whole(9, 60)
     stage.open()
-    key = f"{stage.job.job.task}/checkpoint_{stage.step:06d}/model.pt"
+    key = f"{stage.job.job.task}/step-{stage.step:07d}/model.pt"
     begun = at - draw.span(9_000, 19_000)
-    said = f"persisting checkpoint ({size}.0 GiB) to s3://checkpoints/{key}, parts go to {victim.url(0)}"
+    said = f"copying checkpoint ({size}.0 GiB) to s3://checkpoints/{key}, parts go to {victim.url(0)}"
     stage.job.note(begun, 0, said, line=117)
     died = stage.mark(at - draw.span(4_100, 5_900), f"the machine of {victim.name} is taken back")
     peers = [node for node in cluster.up(died) if node is not victim]

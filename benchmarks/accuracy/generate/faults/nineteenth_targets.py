@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.guests import killed_for_a_while, leaves
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, asked_of_proxy, shard
+from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.settlers import cli_gave_up
 from benchmarks.accuracy.generate.faults.travellers import (
     NOT_SENT,
@@ -98,6 +99,7 @@ def query_waits_for_a_dead_host(stage: Stage) -> Scenario:
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, over = stage.draw.child("power"), stage.at + seconds(30.1)
     stage.open()
+    reader_note(stage, stage.job.begin + 60 * MS, 0, "duckdb: SET http_timeout=30; SET http_retries=0")
     died = stage.mark(at - draw.span(60, 900), f"the host of {victim.name} has no power")
     peers = [node for node in cluster.up(died) if node is not victim]
     aisobjects.lose_host(cluster, victim, died, over + seconds(20), peers[:3])
@@ -189,8 +191,8 @@ def state_of_another_cluster(stage: Stage) -> Scenario:
 def cli_is_refused_five_times(stage: Stage) -> Scenario:
     """A kubelet evicts a target for memory, the AIS CLI below NeMo is refused (NeMo, data_utils; kubernetes, eviction).
 
-    To convict: NeMo says which address refused the CLI five times, that of a target whose kernel had next to nothing
-    left by its own alert, and whose log ends in the middle; the primary cannot reach it.
+    To convict: NeMo says which address refused the CLI five times, that of a target whose log ends in the
+    middle, mostly with an alert that its kernel has next to nothing left; the primary cannot reach it.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, name = stage.draw.child("evicted"), shard(stage.draw.child("evicted name"))

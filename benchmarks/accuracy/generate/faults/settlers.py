@@ -66,16 +66,15 @@ def cli_gave_up(stage: Stage, at: int, rank: int, name: str, told: str) -> None:
 
 
 def part_not_sent(stage: Stage, at: int, rank: int, key: str, told: str, operation: str = "UploadPart") -> None:
-    """pyarrow writes a checkpoint to S3 in parts, as Ray Train does; `told` is what the SDK of AWS has to say."""
+    """pyarrow copies a checkpoint to S3 in parts; `told` is what the SDK of AWS has to say of the operation."""
     site, script = stage.job.job.build["site"], stage.job.job.script
     doing = {"UploadPart": "uploading part", "CreateMultipartUpload": "initiating multiple part upload"}[operation]
     frames = (
         sdk.Frame(script, 212, "<module>", "main()"),
-        sdk.Frame(script, 203, "main", "train.report(metrics, checkpoint=Checkpoint.from_directory(folder))", True),
-        sdk.Frame(
-            f"{site}/ray/train/_internal/storage.py", 545, "persist_current_checkpoint", "_pyarrow_fs_copy_files("
-        ),
+        sdk.Frame(script, 203, "main", "save_checkpoint(model, optimizer, step)", True),
+        sdk.Frame(script, 127, "save_checkpoint", "fs.copy_files(folder, target, destination_filesystem=S3)"),
         sdk.Frame(f"{site}/pyarrow/fs.py", 269, "copy_files", "_copy_files_selector(source_fs, source_sel,"),
+        sdk.Frame("pyarrow/_fs.pyx", 1629, "pyarrow._fs._copy_files_selector", "check_status(CCopyFilesWithSelector("),
         sdk.Frame("pyarrow/error.pxi", 92, "pyarrow.lib.check_status", "raise convert_status(status)"),
     )
     text = f"When {doing} for key '{key}' in bucket 'checkpoints': AWS Error {told}"
