@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.settlers import file_not_flushed, goofys_says, part_not_sent
-from benchmarks.accuracy.generate.faults.turns import RESTARTS
+from benchmarks.accuracy.generate.faults.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
+from benchmarks.accuracy.generate.scene import DISKS
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
+from fixtures.generator import aisnights as nights
 from fixtures.generator import aisobjects
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
@@ -77,4 +79,30 @@ def owner_of_an_upload_changes(stage: Stage) -> Scenario:
         "Whoever brings it back looks at the reads, which go on.",
         (stage.guilty("storage_io", victim, also=("data", "infrastructure")),),
         until=max(joined + seconds(50), at + SEC),
+    )
+
+
+@kind(culprit=0, lead_s=85.0, without=DISKS)
+def parts_are_put_together_for_minutes(stage: Stage) -> Scenario:
+    """All parts of a checkpoint are there, to complete it takes minutes: rank 0 waits (docs/s3compat, multipart).
+
+    To convict: rank 0 said last that it waits for its upload to be completed, to a target whose disks read at their
+    limit, one after the other, since that very moment; the others have waited for rank 0 from then on.
+    """
+    cluster, victim, at, over = stage.cluster, stage.victim, stage.at, over_at(stage)
+    draw, size = stage.draw.child("complete"), stage.draw.child("size").whole(90, 120)
+    stage.open()
+    key = f"{stage.job.job.task}/step-{stage.step:07d}.pt"
+    begun, parts = at - draw.span(52_000, 66_000), size * 16
+    said = f"uploading {size}.0 GiB in the background to s3://checkpoints/{key}, {parts} parts"
+    stage.job.note(begun, 0, f"{said}, to {victim.url(0)}, read_timeout=1800", line=116)
+    for share in (0.25, 0.5, 0.75):
+        stage.job.note(begun + int((at - begun) * share), 0, f"{int(parts * share)} of {parts} parts sent", line=122)
+    stage.mark(at, f"{victim.name} reads again what it has been sent")
+    stage.job.note(at, 0, f"{parts} of {parts} parts sent, waiting for {key} to be completed", line=122)
+    nights.sums_up_chunks(cluster, victim, at, over + seconds(30), draw)
+    stage.hang(at + 340 * MS, 0)
+    return stage.close(
+        "It has disks that turn, and a checksum of the whole is computed from all chunks, in their order.",
+        (stage.guilty("data_loading_stall", victim, also=("storage_io", "rank_hang", "infrastructure")),),
     )
