@@ -92,8 +92,9 @@ def parts_are_put_together_for_minutes(stage: Stage) -> Scenario:
     cluster, victim, at, over = stage.cluster, stage.victim, stage.at, over_at(stage)
     draw, size = stage.draw.child("complete"), stage.draw.child("size").whole(90, 120)
     stage.open()
-    key = f"{stage.job.job.task}/step-{stage.step:07d}.pt"
     begun, parts = at - draw.span(52_000, 66_000), size * 16
+    saved = max(1, stage.step - (at - begun) // seconds(stage.params.step_s))
+    key = f"{stage.job.job.task}/step-{saved:07d}.pt"
     said = f"uploading {size}.0 GiB in the background to s3://checkpoints/{key}, {parts} parts"
     stage.job.note(begun, 0, f"{said}, to {victim.url(0)}, read_timeout=1800", line=116)
     for share in (0.25, 0.5, 0.75):
