@@ -10,7 +10,7 @@ from benchmarks.accuracy.generate.faults import eighteenth_tunrest as former_unr
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults import nineteenth_tunrest as own_unrest
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.clients import PYTHON
+from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
 from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.outlets import reader_note
@@ -23,7 +23,7 @@ from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX, LOWER
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, second_stamp, seconds
+from fixtures.generator.moment import MS, comma_stamp, second_stamp, seconds
 from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "nineteenth")
@@ -130,7 +130,7 @@ def loader_is_waited_for_too_shortly(stage: Stage) -> Scenario:
     began = at - seconds(30.0) - draw.span(4, 40)
     stage.open(until_step=max(2, stage.step - int(30.4 / stage.params.step_s) - 1))
     beside(stage, commotion.throttled_in_window)
-    unrest.unsettled(stage, (commotion.tenant_backend_fails, own_unrest.tenant_full_in_window, unrest.entries_missing))
+    unrest.unsettled(stage, (commotion.tenant_backend_fails, own_unrest.tenant_full_in_window))
     stage.mark(began, f"loader processes of rank {rank} start anew for an epoch")
     site, workers, wanted = job.job.build["site"], draw.pick((4, 8)), draw.pick((10_000, 20_000))
     reader_note(
@@ -232,3 +232,45 @@ def recording_has_no_frames(stage: Stage) -> Scenario:
         "Some calls were hung up on before anybody spoke.",
         (stage.innocent("data", rank, also=("software",)),),
     )
+
+
+@kind(reads=True, hangs=False, lead_s=100.0)
+def loop_decodes_while_answers_wait(stage: Stage) -> Scenario:
+    """A coroutine decodes in the loop that is to read, whose limit is over by then (Python docs, asyncio; aiohttp).
+
+    To acquit: asyncio says for how long its loop stood still and in which line, as long as the read is said to have
+    taken; the same target has answered in milliseconds, this request as well.
+    """
+    job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("loop")
+    limit, stood = 30, draw.between(31.0, 38.0)
+    began, site = at - seconds(stood), job.job.build["site"]
+    stage.open(until_step=max(2, stage.step - int(stood / stage.params.step_s) - 1))
+    beside(stage, own_unrest.disk_lost_in_window)
+    unrest.unsettled(stage, (commotion.tenant_backend_fails, commotion.tenant_meets_bad_data))
+    stage.mark(began, f"the loop of rank {rank} stands still")
+    target, long = stage.cluster.target(draw.whole(0, 99)), draw.whole(3_900, 9_900)
+    url = f"{target.url(0)}/v1/objects/{stage.bucket}/train/{draw.token(2, LOWER)}"
+    reader_note(stage, began - 4 * MS, rank, f"{url}/talk-{draw.whole(0, 9_999):04d}.opus: here, {long} s to decode")
+    for turn, other in enumerate([rank, *readers(stage)[: draw.whole(1, 3)]]):
+        size, spent = draw.whole(9, 90) << 20, draw.span(30, 190)
+        stage.cluster.count(target, began + draw.span(90, 900), get_n=1, get_ns_total=spent, get_size=size)
+        if turn:
+            said = f"{url}/talk-{draw.whole(0, 9_999):04d}.opus: here, {size >> 20} MiB in {spent / 1e9:.2f} s"
+            reader_note(stage, began + draw.span(900, 9_000), other, said)
+    place = "coro=<Shards.batch() running at /workspace/asr/shards.py:88>"
+    task = f"<Task pending name='Task-{draw.whole(90, 4_000)}' {place} cb=[gather.<locals>._done_callback()]>"
+    head = f"{comma_stamp(at - MS, job.job.zone)} [rank{rank}] WARNING asyncio"
+    job.say(at - MS, rank, f"{head}: Executing {task} took {stood:.3f} seconds")
+    frames = (
+        sdk.Frame("/workspace/asr/shards.py", 61, "fetch", "return await response.read()"),
+        sdk.Frame(f"{site}/aiohttp/client_reqrep.py", 1102, "read", "self._body = await self.content.read()"),
+        sdk.Frame(f"{site}/aiohttp/streams.py", 348, "_wait", "with self._timer:"),
+        sdk.Frame(f"{site}/aiohttp/helpers.py", 735, "__exit__", "raise asyncio.TimeoutError from exc_val"),
+    )
+    code = "batch = self.loop.run_until_complete(self.shards.batch(step))"
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(fetch_frames(stage, code, *frames), "TimeoutError")))
+    reader_note(stage, job.begin + 30 * MS, 0, f"aiohttp: ClientTimeout(total={limit}), PYTHONASYNCIODEBUG=1")
+    exits(stage, at, rank)
+    own_unrest.killed_when_all_is_over(stage)
+    made = stage.innocent("software", rank, also=("data_loading_stall", "data"))
+    return stage.close("Decoding was in a thread until it was rewritten.", (made,))
