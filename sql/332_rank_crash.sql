@@ -24,8 +24,7 @@ wrapper as (select * from (values ('python_exception', 0), ('storage_transfer_fa
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c
-    left join wrapper as l on l.pattern = c.pattern
-    where c.signal = 'chained' and c.rank is not null
+    left join wrapper as l on l.pattern = c.pattern where c.signal = 'chained' and c.rank is not null
         and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')) or (c.failure_class in ('software', 'infrastructure') and starts_with(c.pattern, 'http_')))
         and exists (select 1 from failure_signal as g join wrapper as w on w.pattern = g.pattern and w.telling < coalesce(l.telling, 3) where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
