@@ -53,7 +53,7 @@ select
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign and crash_pattern <> 'sdk_entry_timeout' then crash_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
     case kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
-    culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
+    culprit_words || ' failed with ' || coalesce(exception, case when crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(crash_message, crash_text), 1, 120) || '"' end, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
