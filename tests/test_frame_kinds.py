@@ -146,7 +146,11 @@ TRANSFERS = (
     "DataError: no data for 300 s",
 )
 IN_A_LOADER = (("/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py", "fetch"),)
-OF_A_READER = (("/w/train.py", "main"), ("/w/shards.py", "read_shard"), ("/opt/venv/lib/python3.11/site-packages/ourio/a.py", "_recv"))
+OF_A_READER = (
+    ("/w/train.py", "main"),
+    ("/w/shards.py", "read_shard"),
+    ("/opt/venv/lib/python3.11/site-packages/ourio/a.py", "_recv"),
+)
 
 
 @pytest.mark.parametrize("error", TRANSFERS)
