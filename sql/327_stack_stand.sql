@@ -3,7 +3,7 @@
 -- reads: stack_frame, worker_file, frame_rule, clock, last_step, reading_thread
 -- stored: yes
 -- empty without: stack_frame
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength
@@ -38,7 +38,7 @@ process as (
             when inner_activity = 'storage_wait' and not bool_or(contains(file, 'aistore/')) then coalesce(arg_min(activity, frame_no) filter (where activity in ('log_upload', 'hub_wait')), inner_activity)
             when inner_activity = 'checkpoint' and bool_or(activity = 'data_loading') then 'data_loading'
             when inner_activity = 'data_loading' and bool_or(owns_gil) then 'batch_preparation'
-            when inner_activity = 'batch_preparation' and min(frame_no) filter (where activity = 'lock') < min(frame_no) filter (where is_telling) then 'data_loading'
+            when inner_activity = 'batch_preparation' and (min(frame_no) filter (where activity = 'lock') < min(frame_no) filter (where is_telling) or regexp_matches(arg_min(file, frame_no) filter (where is_python), '(^|/)(socket|ssl|selectors)\.py$')) then 'data_loading'
             when coalesce(inner_activity, 'compute') = 'compute' and bool_or(activity = 'evaluation') then 'evaluation'
             else inner_activity
         end as activity,

@@ -20,13 +20,13 @@ spared as (
     group by r.job_id, r.attempt having count(*) = 1
 ),
 owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
-wrapper as (select unnest(['python_exception', 'storage_client_error', 'storage_read_failed', 'storage_object_missing', 'storage_url_missing']) as pattern),
+wrapper as (select * from (values ('python_exception', 0), ('storage_transfer_failed', 1), ('reader_content_truncated', 1), ('storage_client_error', 2), ('storage_read_failed', 2), ('storage_object_missing', 2), ('storage_url_missing', 2)) as t(pattern, telling)),
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c
-    where c.signal = 'chained' and c.rank is not null and c.pattern not in (select pattern from wrapper)
+    left join wrapper as l on l.pattern = c.pattern where c.signal = 'chained' and c.rank is not null
         and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')) or (c.failure_class in ('software', 'infrastructure') and starts_with(c.pattern, 'http_')))
-        and exists (select 1 from failure_signal as g join wrapper as w on w.pattern = g.pattern where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
+        and exists (select 1 from failure_signal as g join wrapper as w on w.pattern = g.pattern and w.telling < coalesce(l.telling, 3) where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
 unplaced as (
@@ -45,7 +45,7 @@ told as (
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
     union all
     select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
-    where whose is not null and (exception is not null or aborted_rank is not null)
+    where whose is not null and (exception is not null or aborted_rank is not null or pattern = 'storage_given_up')
 ),
 line as (
     select

@@ -55,7 +55,7 @@ select
     end as chain_weight,
     case
         when is_foreign then 0.0
-        when is_own then 0.1 when is_elsewhere or is_mounted then 0.3 when is_stalled then 0.64 when is_storage_error and is_vague then 0.68
+        when is_own then 0.1 when is_elsewhere or is_mounted then 0.3 when is_stalled then 0.64 when is_storage_error and is_vague then case crash_pattern when 'storage_transfer_failed' then 0.62 else 0.68 end
         when is_storage_error then 0.8 when is_path_error then 0.6
         when is_lack then 0.75
         when crash_pattern is not null then 0.1

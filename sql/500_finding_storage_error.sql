@@ -25,7 +25,7 @@ select
     f.culprit_rank as rank,
     f.chain_id,
     round(0.35 + 0.62 * f.link_score, 3) as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
+    f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern)
         || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
         || ' because AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
         || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,

@@ -37,7 +37,7 @@ judgement as (
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-            when is_storage_seen and not is_server_word and status_code is null and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed', 'hdf5_fetch_failed', 'storage_client_error', 'storage_answer_unreadable', 'storage_checksum_mismatch', 'http_checksum_mismatch', 'storage_read_failed') and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 and remark_node_id is null then case when open_node_id is not null then 'batch_left_open' when regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
+            when is_storage_seen and not is_server_word and status_code is null and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed', 'hdf5_fetch_failed', 'storage_client_error', 'storage_answer_unreadable', 'storage_checksum_mismatch', 'http_checksum_mismatch', 'storage_read_failed') and not coalesce(crash_pattern = 'storage_transfer_failed' and regexp_matches(crash_text, '\b(50[0-9]|429)\b|UNAVAILABLE|/v1/|/s3/|(ais|s3)://|:5108\d\b'), false) and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 and remark_node_id is null then case when open_node_id is not null then 'batch_left_open' when regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer' when is_storage_cleared then 'storage_logs_quiet' else 'storage_logs_unwatched' end
             when is_storage_seen then 'storage_logs_show_nothing'
             when covered_count > 0 then 'storage_logs_partial'
             else 'client_side_only'
@@ -53,7 +53,7 @@ select
     case when kind = 'node_gone' then request_node_id when is_server_word and not is_foreign and crash_pattern <> 'sdk_entry_timeout' then crash_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
     case kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
-    culprit_words || ' failed with ' || coalesce(exception, crash_pattern) || case kind
+    culprit_words || ' failed with ' || coalesce(exception, case when crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(crash_message, crash_text), 1, 120) || '"' end, crash_pattern) || case kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'file_system' then case when frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || request_node_id || ' refused the connection; its log goes no further, while those of its peers do'

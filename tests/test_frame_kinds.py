@@ -135,3 +135,55 @@ def test_a_wait_for_data_that_ran_out(frames: tuple[tuple[str, str], ...]) -> No
 def test_a_wait_for_something_else(frames: tuple[tuple[str, str], ...]) -> None:
     """A time-out of a wait for anything else, or that a thread raised itself, stays the program's."""
     assert waited(*frames)[0] == "python_exception"
+
+
+TRANSFERS = (
+    "ourio.RemoteReadError: server closed the stream after 4194304 bytes",
+    "RuntimeError: prefetcher thread died: connection lost",
+    "IOError: error while reading remote file: peer went away",
+    "RuntimeError: HTTP status 500 while streaming shard 5",
+    "rpc.FetchTimeoutError: request 0x12 exceeded 60s deadline",
+    "DataError: no data for 300 s",
+)
+IN_A_LOADER = (("/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py", "fetch"),)
+OF_A_READER = (
+    ("/w/train.py", "main"),
+    ("/w/shards.py", "read_shard"),
+    ("/opt/venv/lib/python3.11/site-packages/ourio/a.py", "_recv"),
+)
+
+
+@pytest.mark.parametrize("error", TRANSFERS)
+@pytest.mark.parametrize("frames", [IN_A_LOADER, OF_A_READER])
+def test_a_transfer_that_failed_in_unknown_words(error: str, frames: tuple[tuple[str, str], ...]) -> None:
+    """Below frames that are after data, whatever their library, an error about a transfer is one of storage."""
+    assert waited(*frames, exception=error)[0] == "storage_transfer_failed"
+
+
+@pytest.mark.parametrize("error", TRANSFERS)
+@pytest.mark.parametrize(
+    "frames",
+    [
+        (("/w/train.py", "main"), ("/w/train.py", "train_step")),
+        (("/w/train.py", "main"), ("/w/train.py", "save_checkpoint"), ("/w/train.py", "read_shard")),
+        (*IN_A_LOADER, ("/opt/venv/lib/python3.11/site-packages/torch/functional.py", "stack")),
+        (("/w/train.py", "fetch"), ("/opt/venv/lib/python3.11/site-packages/wandb/sdk/a.py", "get")),
+    ],
+)
+def test_a_transfer_that_was_for_something_else(error: str, frames: tuple[tuple[str, str], ...]) -> None:
+    """The same words say nothing of data below a step, a checkpoint, an operation or another service."""
+    assert waited(*frames, exception=error)[0] == "python_exception"
+
+
+@pytest.mark.parametrize(
+    ("error", "pattern"),
+    [
+        ("company.ShardReadError: a.tar: stream ended at 12345 of 67890 bytes", "reader_content_truncated"),
+        ("RuntimeError: size of a.bin differs: 123 here, 456 there", "reader_content_truncated"),
+        ("RuntimeError: output with shape [1, 8] does not match the batch, could not broadcast", "python_exception"),
+        ("OSError: could not read /scratch/local/shard-0012.tar: failed", "python_exception"),
+    ],
+)
+def test_what_a_reader_says_in_unknown_words(error: str, pattern: str) -> None:
+    """Two sizes that differ are content that ends early; shapes, local files and what is not there are neither."""
+    assert waited(*IN_A_LOADER, exception=error)[0] == pattern

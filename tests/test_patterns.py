@@ -56,6 +56,7 @@ LABELLED = {
     "data_wait": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
     "log_upload": "/opt/venv/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py",
     "compiler": "/opt/venv/lib/python3.11/site-packages/triton/runtime/cache.py",
+    "reading": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py",
 }
 ELSEWHERE = {
     "aistore/sdk": "torch/nn",
@@ -63,6 +64,7 @@ ELSEWHERE = {
     "/queue": "/enum",
     "wandb/sdk": "torch/nn",
     "triton/runtime": "torch/nn",
+    "torch/utils/data/_utils": "torch/nn",
 }
 LAST_CALL = {
     "data_wait": "/opt/venv/lib/python3.11/queue.py",

@@ -55,6 +55,13 @@ _FETCHES = re.compile(
     r"fetch|(?:^|_)(?:next|get|load|read|download|pop|take|iter)_(?:batch|sample|shard|item|data|example|chunk)"
     r"|(?:batches|samples|shards)$|^(?:read|load|download|__next__|__iter__|__getitem__)$"
 )
+#: Kinds of stacks that are after something else than samples.
+_NO_READERS = ("collective", "checkpoint", "log_upload", "hub_wait", "another_service")
+#: Where operations on tensors and arrays stand; what loads data is beside them.
+_OPERATIONS = re.compile(
+    r"/(?:site|dist)-packages/(?:torch/(?!utils/data/|serialization|hub|storage)|torchvision/transforms|numpy/(?!lib/)"
+    r"|transformers|tokenizers|triton|omegaconf|hydra|pydantic)"
+)
 _STORES = re.compile(r"save|store|write|upload|flush|checkpoint|commit|weights|model", re.I)
 
 
@@ -74,6 +81,19 @@ def frame_kind_of(paths: list[str]) -> str:
         if _DECODERS.search(path):
             return "decoding"
     return "other"
+
+
+def is_reading(paths: list[str], functions: list[str]) -> bool:
+    """Whether a stack (outermost first) was after data, whatever library it used: a loader, a client of storage, a
+    decoder, or a function of the program's own for getting data. Where a tensor's operation failed it was not."""
+    kind = frame_kind_of(paths)
+    last = next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
+    if kind in _NO_READERS or _OPERATIONS.search(last):
+        return False
+    own = [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
+    if any(_STORES.search(name) for name in own[-2:]):
+        return False
+    return kind in ("storage", "data_loading", "decoding") or any(_FETCHES.search(name) for name in own)
 
 
 def is_of_compiler(paths: list[str]) -> bool:

@@ -59,8 +59,9 @@ FRAME_KINDS = (
     "other",
 )
 #: What a pattern may ask of the traceback its line ends: a kind, that the last call talked to a process beside, or that
-#: it waited for data which the program itself was to get, or that a compiler of kernels made it.
-INSIDES = (*FRAME_KINDS, "helper_process", "data_wait", "compiler")
+#: it waited for data which the program itself was to get, that a compiler of kernels made it, or that it was
+#: after data, whatever library it used.
+INSIDES = (*FRAME_KINDS, "helper_process", "data_wait", "compiler", "reading")
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
 FAILURE_CLASSES = (

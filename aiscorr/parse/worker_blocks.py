@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, waits_for_data
+from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, is_reading, waits_for_data
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.spec import Pattern
@@ -120,10 +120,13 @@ class TracebackBlock:
 
     def insides(self) -> tuple[str | None, ...]:
         """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process,
-        waited for data that the program itself was to get, or are a compiler's."""
+        waited for data that the program itself was to get, are a compiler's, or were after data."""
         is_helper = any(HELPER.search(path) for path in self.paths[-2:])
         is_wait = waits_for_data(self.paths, self.functions)
-        told = (("helper_process", is_helper), ("data_wait", is_wait), ("compiler", is_of_compiler(self.paths)))
+        told = (
+            *(("helper_process", is_helper), ("data_wait", is_wait), ("compiler", is_of_compiler(self.paths))),
+            ("reading", is_reading(self.paths, self.functions)),
+        )
         return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
 
     def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Takes evidence away from incidents piece by piece: an answer may become narrower, it may not turn round.
+"""Takes evidence away from incidents piece by piece, or known words: an answer may become narrower, not turn round.
 
 Turned round: guilty became innocent or the other way, or ranks are blamed that neither the truth nor the answer before
 blames. Works on copies of the logs, with the times of the files.
@@ -21,6 +21,7 @@ from pathlib import Path
 from benchmarks.accuracy.score.answer import answer
 from benchmarks.accuracy.score.intervals import share_of
 from benchmarks.accuracy.score.judge import Judged, judge
+from benchmarks.accuracy.score.renamed import renamed
 from benchmarks.accuracy.score.truth import Truth, read_truth
 
 Change = Callable[[Path, random.Random], None]
@@ -71,6 +72,16 @@ def drop_lines(folder: Path, dice: random.Random) -> None:
             _write(path, b"".join(line for line in lines if dice.random() > 0.1))
 
 
+def rename_libraries(folder: Path, dice: random.Random) -> None:
+    """The libraries of the workers, and their exceptions, have names that nobody knows."""
+    for part in ("workers", "logs"):
+        for path in _logs(folder / part):
+            if "trace_rank_" not in path.name:
+                text = path.read_bytes().decode("utf-8", "surrogateescape")
+                changed_text = "\n".join(renamed(line) for line in text.split("\n"))
+                _write(path, changed_text.encode("utf-8", "surrogateescape"))
+
+
 def shift_node(folder: Path, dice: random.Random) -> None:
     """The clock of one AIStore node is wrong."""
     nodes = sorted(path for path in (folder / "ais").glob("*") if path.is_dir())
@@ -99,7 +110,16 @@ def _shift(folder: Path, ahead_s: int) -> None:
 
 CHANGES: dict[str, Change] = {
     one.__name__: one
-    for one in (drop_file, drop_node, drop_storage, drop_workers, drop_lines, shift_node, shift_storage)
+    for one in (
+        drop_file,
+        drop_node,
+        drop_storage,
+        drop_workers,
+        drop_lines,
+        rename_libraries,
+        shift_node,
+        shift_storage,
+    )
 }
 
 
