@@ -32,7 +32,7 @@ def scan_rows(folder: str, subset: str = "") -> Result:
     """All rows of the files into Arrow parts, in this process; `subset` names the worker patterns to use."""
     from aiscorr.model import IngestOptions, SourceRef
     from aiscorr.parse import worker_patterns
-    from aiscorr.parse.spec import pattern_set
+    from aiscorr.parse.pattern_files import pattern_set
     from aiscorr.parse.worker_reader import WorkerLogReader
     from aiscorr.scanning import provisional_ids, scan_task
 

@@ -13,7 +13,7 @@ from scenes import REPO
 
 from aiscorr.cli import cli
 from aiscorr.explain import column_meanings, constants
-from aiscorr.parse.spec import pattern_set
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.query import named_queries
 from aiscorr.report.sections import sections
 from aiscorr.store.database import in_memory

@@ -16,10 +16,11 @@ from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import ais_ids
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.sieve import sieved
-from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS
 from aiscorr.parse.values import Value, character_count
 from aiscorr.parse.whole import add_reject

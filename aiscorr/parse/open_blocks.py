@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aiscorr.parse.spec import Pattern
+from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.thread_blocks import ThreadBlocks
 from aiscorr.parse.worker_blocks import MessageBlock, StackBlock, TableBlock, TracebackBlock
 from aiscorr.parse.worker_line import Key, Line, Row

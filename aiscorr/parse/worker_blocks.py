@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, waits_for_data
 from aiscorr.parse.ids import client_ids
-from aiscorr.parse.spec import Pattern
+from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.values import last_name
 from aiscorr.parse.worker_line import COLUMNS, Row
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.sieve import sieved
-from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.values import Value
 from aiscorr.parse.worker_line import Line
 

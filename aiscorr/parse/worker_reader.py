@@ -13,9 +13,10 @@ from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.open_blocks import OpenBlocks
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.prefixes import PrefixReader
 from aiscorr.parse.scan import LineWalker, Segment
-from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.step_lines import StepLines, StepPatterns
 from aiscorr.parse.thread_blocks import ThreadBlocks
 from aiscorr.parse.values import strip_ansi

@@ -6,7 +6,7 @@ from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.ids import client_ids, may_hold_ids, words_of
 from aiscorr.parse.look_back import LookBack
-from aiscorr.parse.spec import Pattern
+from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import Value, add_values, character_count
 from aiscorr.parse.worker_blocks import failed_process
