@@ -91,9 +91,9 @@ def _report(
 @click.pass_obj
 def verify(context: Context, failure: str, form: str) -> int:
     """Open the original files again and compare every line that is cited as evidence."""
-    from aiscorr.query import json_text, printable
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
+    from aiscorr.row_text import json_text, printable
 
     with context.reading() as connection:
         cited = citations(build_report(connection, failure, datetime.now(UTC)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aiscorr.config import Settings
 from aiscorr.errors import UsageError
 from aiscorr.explain import explain
-from aiscorr.query import NamedQuery, named_queries
+from aiscorr.named_query import NamedQuery, named_queries
 from aiscorr.report.document import Report, to_json
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import Answer, Limits, Question
