@@ -23,7 +23,8 @@ from aiscorr.parse import sieve
 from aiscorr.parse.ais_record import records_of
 from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
 from aiscorr.parse.pattern_files import checked_pattern, pattern_set
-from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan, shorten
+from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan
+from aiscorr.parse.shortened import shorten
 from aiscorr.parse.sieve import sieved
 from aiscorr.parse.spec_checks import Sample
 from aiscorr.parse.spec_files import read_folder
