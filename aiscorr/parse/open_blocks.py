@@ -93,7 +93,8 @@ class OpenBlocks:
         """The end of the file."""
         for key in list(self._tracebacks):
             self._close_traceback(key)
-        self._rows.write(*(stack.finished_row() for stack in self._stacks))
+        for stack in self._stacks:
+            self._rows.write(stack.finished_row())
         self._stacks = []
         for key in list(self._messages):
             self._close_message(key)
@@ -158,7 +159,8 @@ class OpenBlocks:
         return True
 
     def _close_traceback(self, key: Key) -> None:
-        self._rows.write(*self._tracebacks.pop(key).rows)
+        for row in self._tracebacks.pop(key).rows:
+            self._rows.write(row)
 
     def _close_message(self, key: Key) -> None:
         self._rows.write(self._messages.pop(key).finished_row())

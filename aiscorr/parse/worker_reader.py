@@ -132,7 +132,7 @@ class WorkerFile:
         else:
             row = self._rows.of_pattern(line, pattern, values)
             self._note_attempt(segment, pattern, row)
-            if not self._blocks.hold(line, pattern, row):
+            if pattern.opens is None or not self._blocks.hold(line, pattern, row):
                 self._rows.write(row)
 
     def _note_attempt(self, segment: Segment, pattern: Pattern, row: Row) -> None:

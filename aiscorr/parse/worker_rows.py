@@ -120,8 +120,7 @@ class WorkerRows:
             },
         )
 
-    def write(self, *rows: Row) -> None:
-        """Writes rows of recognised lines, which count as events."""
-        self._summary.event_count += len(rows)
-        for row in rows:
-            self._sink.add("worker_line", row)
+    def write(self, row: Row) -> None:
+        """Writes the row of a recognised line, which counts as an event."""
+        self._summary.event_count += 1
+        self._sink.add("worker_line", row)
