@@ -25,16 +25,18 @@ def blank_database() -> bytes | None:
     """The bytes of the file; none where no file can be written."""
     tables = (table.create_statement() for table in TABLES)
     key = cache.key_of((SCHEMA_VERSION, definitions_key(), patterns_key(), *tables))
-    name = f"blank-{key}.duckdb"
-    for _ in range(2):
-        try:
-            held = cache.cached(name, _make)
-        except (AiscorrError, OSError):
-            return None
-        if hashlib.sha256(held[_DIGEST_BYTES:]).digest() == held[:_DIGEST_BYTES]:
-            return held[_DIGEST_BYTES:]
-        cache.drop(name)
-    return None
+    try:
+        return cache.cached(f"blank-{key}.duckdb", _make, _whole)
+    except (AiscorrError, OSError):
+        return None
+
+
+def _whole(held: bytes) -> bytes:
+    """The file without its checksum. Raises ValueError where they do not fit."""
+    digest, data = held[:_DIGEST_BYTES], held[_DIGEST_BYTES:]
+    if hashlib.sha256(data).digest() != digest:
+        raise ValueError("damaged")
+    return data
 
 
 def _make() -> bytes:

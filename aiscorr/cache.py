@@ -29,31 +29,29 @@ def key_of(parts: Iterable[bytes | str]) -> str:
     return digest.hexdigest()[:40]
 
 
-def cached(name: str, make: Callable[[], bytes]) -> bytes:
-    """The entry's bytes; made and kept where missing. A cache that cannot be written is no error."""
+def cached(name: str, make: Callable[[], bytes], read: Callable[[bytes], _Read]) -> _Read:
+    """What `read` makes of the entry's bytes; an entry that is missing or damaged is made and kept.
+
+    Damaged is what `read` refuses with a ValueError, or a TypeError or AttributeError where it is something else. A
+    cache that cannot be written is no error.
+    """
     path = cache_folder() / name
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        return read(path.read_bytes())
     data = make()
+    _keep(path, data)
+    return read(data)
+
+
+def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Read]) -> _Read:
+    """As `cached`, for an entry that is JSON."""
+    return cached(name, make, lambda data: read(json.loads(data)))
+
+
+def _keep(path: Path, data: bytes) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.replace(temporary, path)
-    return data
-
-
-def drop(name: str) -> None:
-    """Forgets an entry that turned out to be useless."""
-    with contextlib.suppress(OSError):
-        (cache_folder() / name).unlink()
-
-
-def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Read]) -> _Read:
-    """What `read` makes of the entry's JSON; an entry that is damaged is forgotten and made anew."""
-    try:
-        return read(json.loads(cached(name, make)))
-    except (ValueError, TypeError, AttributeError):  # no JSON, or that of something else
-        drop(name)
-        return read(json.loads(make()))

@@ -13,8 +13,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import UsageError
-from aiscorr.parse.spec import FORMAT_TABLES, Pattern, pattern_set
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
+from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES
 from aiscorr.views import build_views, view_specs

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from aiscorr.cache import key_of
-from aiscorr.parse.spec import FORMAT_TABLES, pattern_set
+from aiscorr.parse.pattern import FORMAT_TABLES
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.spec_files import folder_key
 
 _OWN = str(Path(__file__).parent / "patterns")

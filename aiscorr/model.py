@@ -100,6 +100,10 @@ class KnownFile:
     options_key: str
     duplicate_of: int | None = None
 
+    def is_read_by(self, parser_version: int, options_key: str) -> bool:
+        """Whether it was read by this version of the readers with these options."""
+        return self.parser_version == parser_version and self.options_key == options_key
+
 
 @dataclass
 class FileSummary:

@@ -6,18 +6,18 @@ after the other into its own parts.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 
 from aiscorr.arrow_types import use_plain_memory
-from aiscorr.checksum import short_hash
+from aiscorr.checksum import END_BYTES
 from aiscorr.errors import AiscorrError
 from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import FileReader, ReadStopped
 from aiscorr.parse.path_hints import is_dump_name
+from aiscorr.parse.resume_place import is_as_read
 from aiscorr.scan_meter import Meter, Report, TaskSink
 from aiscorr.sources.bounded import UpTo
 from aiscorr.sources.names import words
@@ -181,11 +181,11 @@ def _read_on(
         return None
     try:
         with open_plain(item.ref, tick=tick) as handle:
-            head = handle.read(min(4096, known.resume_offset))
+            head = handle.read(min(END_BYTES, known.resume_offset))
             start = max(0, known.resume_offset - _PRELOAD_BYTES)
             handle.seek(start)
             before = handle.read(known.resume_offset - start)
-            if not _is_same_beginning(known, head, before):
+            if not is_as_read(known, head, before):
                 return None
             again = replace(known, file_id=file_id)
             return reader.read_on(item.ref, GuardedStream(UpTo(handle)), again, before)  # type: ignore[arg-type]
@@ -193,13 +193,6 @@ def _read_on(
         raise
     except Exception:
         return None  # whatever it was, reading the file from its start will show it
-
-
-def _is_same_beginning(known: KnownFile, head: bytes, before: bytes) -> bool:
-    if known.resume_offset < 4096 or known.resume_state is None:
-        return False
-    kept = json.loads(known.resume_state)
-    return bool(short_hash(head) == known.head_hash and short_hash(before[-4096:]) == kept["sum"]["tail_hash"])
 
 
 def scan(

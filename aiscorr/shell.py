@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from aiscorr.errors import AiscorrError
 
 if TYPE_CHECKING:
+    import duckdb
     from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.key_binding.key_processor import KeyPressEvent
@@ -31,6 +32,17 @@ def history_path(environment: dict[str, str]) -> Path:
     """Where statements are remembered: `$XDG_STATE_HOME/aiscorr/history`."""
     base = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base) / "aiscorr" / "history"
+
+
+def completion_words(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Names of views, tables, columns, functions and keywords, for completion."""
+    sources = (
+        "select view_name from duckdb_views() where not internal",
+        "select distinct column_name from duckdb_columns() where not internal",
+        "select distinct function_name from duckdb_functions() where regexp_matches(function_name, '^[a-z]')",
+        "select keyword_name from duckdb_keywords()",
+    )
+    return [str(row[0]) for sql in sources for row in connection.execute(sql).fetchall()]
 
 
 def is_complete(text: str) -> bool:

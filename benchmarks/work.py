@@ -31,18 +31,18 @@ def files_below(folder: str) -> list[str]:
 def scan_rows(folder: str, subset: str = "") -> Result:
     """All rows of the files into Arrow parts, in this process; `subset` names the worker patterns to use."""
     from aiscorr.model import IngestOptions, SourceRef
-    from aiscorr.parse import worker_reader
-    from aiscorr.parse.spec import pattern_set
+    from aiscorr.parse import worker_patterns
+    from aiscorr.parse.pattern_files import pattern_set
+    from aiscorr.parse.worker_reader import WorkerLogReader
     from aiscorr.scanning import provisional_ids, scan_task
 
     if subset:
         names = set(subset.split(","))
         chosen = tuple(p for p in pattern_set("worker") if p.name in names)
-        kinds = {"worker": chosen, "tail": pattern_set("tail")}
-        setattr(worker_reader, "pattern_set", lambda kind, folders=(): kinds[kind])  # noqa: B010 (as below)
+        setattr(worker_patterns, "pattern_set", lambda kind, folders=(): chosen)  # noqa: B010 (as below)
     import pyarrow  # noqa: F401 (as what is compiled below: no part of the work that is timed)
 
-    worker_reader.WorkerLogReader(None)  # type: ignore[arg-type]  # compiles and caches what is compiled once
+    WorkerLogReader(None)  # type: ignore[arg-type]  # compiles and caches what is compiled once
     refs = [
         SourceRef(path, path, stored_byte_count=os.stat(path).st_size, modified_ns=os.stat(path).st_mtime_ns)
         for path in files_below(folder)

@@ -9,8 +9,8 @@ from scenes import NOW, Library
 from truths import Json
 
 from aiscorr.report import document as doc
-from aiscorr.report.build import build_report, with_checks
-from aiscorr.report.citation import check, citations
+from aiscorr.report.build import build_report
+from aiscorr.report.citation import read_again
 from aiscorr.report.render import render_text
 from aiscorr.store.database import reading
 
@@ -139,7 +139,7 @@ def report_of(db: str, which: str = "all") -> doc.Report:
     """The report with its cited lines read again, as of a fixed day."""
     with reading(db) as connection:
         report = build_report(connection, which, NOW)
-    return with_checks(report, check(citations(report)))
+    return read_again(report)
 
 
 def as_json(report: doc.Report) -> Json:

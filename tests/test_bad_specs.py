@@ -9,9 +9,9 @@ from scenes import FIXTURES
 
 from aiscorr.config import load_settings
 from aiscorr.errors import AiscorrError
+from aiscorr.named_query import named_queries
 from aiscorr.parse.formats import ROLES, load_formats
-from aiscorr.parse.spec import load_patterns
-from aiscorr.query import named_queries
+from aiscorr.parse.pattern_files import load_patterns
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES
 from aiscorr.views import build_views, view_specs

@@ -9,6 +9,7 @@ from scenes import REPO
 
 from aiscorr.cache import cache_folder
 from aiscorr.parse import formats, spec_files
+from aiscorr.parse.prefilter import Expression, HyperscanPrefilter, hyperscan
 from aiscorr.views import view_specs
 
 
@@ -32,3 +33,31 @@ def test_damaged_entries_are_made_anew(tmp_path: Path, monkeypatch: pytest.Monke
     assert _kept() == right
     assert _kept() == right
     assert all(entry.read_text() != damage for entry in entries)
+
+
+@pytest.mark.skipif(hyperscan is None, reason="there is no hyperscan wheel for this machine")
+@pytest.mark.parametrize("damage", [b"", b"[0]\n", b"[0]\nno database", b"no numbers\n", b"\xff"])
+def test_a_damaged_search_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
+    """A compiled search that is cut or of another form changes nothing, and is replaced."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = memoryview(b"a wheel is lost, a wheel is found")
+
+    def find() -> list[tuple[int, int]]:
+        return HyperscanPrefilter([Expression(rb"lost", (b"lost",)), Expression(rb"wheel is", (b"wheel",))]).find(text)
+
+    right = find()
+    assert sorted({number for _, number in right}) == [0, 1]
+    (entry,) = cache_folder().glob("prefilter-*.hs")
+    entry.write_bytes(damage)
+    assert find() == right
+    assert entry.read_bytes() != damage
+    assert find() == right
+
+
+@pytest.mark.skipif(hyperscan is None, reason="there is no hyperscan wheel for this machine")
+def test_a_regex_that_hyperscan_does_not_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its literals are searched in its stead, and the other expressions as ever."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    odd = Expression(rb"lost (?=and)", (b"lost",), override="lost (?=and)")
+    found = HyperscanPrefilter([odd, Expression(rb"found", (b"found",))]).find(memoryview(b"lost or found"))
+    assert found == [(4, 0), (13, 1)]

@@ -13,8 +13,8 @@ from scenes import REPO
 
 from aiscorr.cli import cli
 from aiscorr.explain import column_meanings, constants
-from aiscorr.parse.spec import pattern_set
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.report.sections import sections
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES

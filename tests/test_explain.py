@@ -14,8 +14,9 @@ from scenes import FIXTURES
 from aiscorr import explain as module
 from aiscorr.errors import UsageError
 from aiscorr.explain import column_meanings, constants, describe, explain
-from aiscorr.parse.spec import FORMAT_TABLES, Pattern, pattern_set
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
+from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.tables import TABLES
 from aiscorr.views import view_specs
 

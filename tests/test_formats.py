@@ -13,7 +13,7 @@ from aiscorr.parse.detect import detect
 from aiscorr.parse.formats import KINDS, ROLES, LineFormat, load_formats
 from aiscorr.parse.prefixes import PrefixReader
 from aiscorr.parse.regex_facts import words_needed
-from aiscorr.parse.spec import Sample
+from aiscorr.parse.spec_checks import Sample
 from aiscorr.parse.stamps import YearContext, format_values
 
 ALL = [form for role in ROLES for form in load_formats(role)]

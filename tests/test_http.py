@@ -15,7 +15,7 @@ from reports import REPORT, misfits
 from scenes import Library, read_in
 from serve_home import arrive, furnish, work
 
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.web.metrics import RunCounts
 

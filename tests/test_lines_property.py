@@ -20,7 +20,7 @@ from stored_rows import Table, files, leave_analysis_out, stored
 from aiscorr.model import IngestOptions
 from aiscorr.parse import file_reader
 from aiscorr.parse.chunks import BlockReader
-from aiscorr.parse.spec import pattern_set
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.tables import FILE_TABLES
 
 pytestmark = pytest.mark.usefixtures("either_reader")

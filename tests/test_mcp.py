@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from reports import REPORT, misfits
 from scenes import REPO, Library
 
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
 
 SCENARIO = "target_killed_short_batch"
 Talk = Callable[[ClientSession], Awaitable[Any]]

@@ -15,14 +15,18 @@ from unittest.mock import patch
 
 import pytest
 from lines import events, read_ais, read_worker
+from sample_checks import sample_mismatch
 from scenes import REPO
 
 from aiscorr.explain import constants
 from aiscorr.parse import sieve
 from aiscorr.parse.ais_record import records_of
-from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan, shorten
+from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
+from aiscorr.parse.pattern_files import checked_pattern, pattern_set
+from aiscorr.parse.prefilter import Expression, LiteralPrefilter, Prefilter, build_prefilter, hyperscan
+from aiscorr.parse.shortened import shorten
 from aiscorr.parse.sieve import sieved
-from aiscorr.parse.spec import FORMAT_TABLES, Pattern, Sample, checked_pattern, pattern_set, sample_mismatch
+from aiscorr.parse.spec_checks import Sample
 from aiscorr.parse.spec_files import read_folder
 from aiscorr.parse.worker_tail import TailPatterns
 

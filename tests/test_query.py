@@ -13,7 +13,7 @@ import pytest
 from commands import Command, Outcome
 from scenes import Library, read_in, rows
 
-from aiscorr.query import NamedQuery, named_queries
+from aiscorr.named_query import NamedQuery, named_queries
 from aiscorr.views import view_specs
 
 QUERIES = sorted(named_queries())

@@ -18,7 +18,7 @@ import pytest
 from commands import Command
 from scenes import Library
 
-from aiscorr.query import Rows, printable, write_text
+from aiscorr.row_text import Rows, printable, write_text
 
 ODD = """
 select null as nothing, '' as bare, 'Grüße 漢字 🎉' as words, 'say "a, b"' as quoted, 'a|b `c` <d>' as marks,

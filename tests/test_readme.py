@@ -16,8 +16,8 @@ from scenes import REPO
 
 from aiscorr.cli import cli
 from aiscorr.config import load_settings
-from aiscorr.parse.spec import pattern_set
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.views import view_specs
 
 

@@ -12,8 +12,7 @@ from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Bullets, Paragraph, Places, Steps
-from aiscorr.report.build import with_checks
-from aiscorr.report.citation import citations
+from aiscorr.report.citation import citations, with_checks
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
 from aiscorr.report.sections import ruled_out as ruled_out_section

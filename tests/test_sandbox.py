@@ -19,7 +19,7 @@ from scenes import REPO, Library
 from waiting import statements_of, wait_for
 
 from aiscorr.errors import DatabaseError, QueryError
-from aiscorr.query import named_queries
+from aiscorr.named_query import named_queries
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import MOST_SQL_BYTES, LimitError, Limits, Question
 

@@ -18,8 +18,7 @@ from scenes import Library, parts_of, read_in
 
 from aiscorr.cli import querying
 from aiscorr.errors import QueryError
-from aiscorr.query import completion_words
-from aiscorr.shell import history_path, is_complete, run_shell, terminal_width
+from aiscorr.shell import completion_words, history_path, is_complete, run_shell, terminal_width
 from aiscorr.store.database import reading
 from aiscorr.views import view_specs
 

@@ -123,7 +123,7 @@ def stoppable(context: Context, promise: str = "what has been read is kept, stor
 def _summary_json(summary: IngestSummary) -> str:
     from dataclasses import asdict
 
-    from aiscorr.query import json_text
+    from aiscorr.row_text import json_text
 
     values = asdict(summary)
     for name in ("unknown", "problems"):
@@ -136,7 +136,7 @@ def _summary_json(summary: IngestSummary) -> str:
 
 def summary_text(summary: IngestSummary, context: Context) -> str:
     """What an ingest read, left out and found, for people."""
-    from aiscorr.query import printable
+    from aiscorr.row_text import printable
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     noun = "file" if summary.file_count == 1 else "files"

@@ -14,7 +14,7 @@ from aiscorr.cli.context import Context, emit
 from aiscorr.errors import AiscorrError, QueryError, UsageError
 
 if TYPE_CHECKING:
-    from aiscorr.query import NamedQuery
+    from aiscorr.named_query import NamedQuery
 
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
@@ -46,7 +46,7 @@ def query(
 
 def _asked(context: Context, sql: str | None, file_name: str | None) -> NamedQuery | str:
     """The named query that `@NAME` stands for, else the statement."""
-    from aiscorr.query import named_query
+    from aiscorr.named_query import named_query
 
     if sql is not None and file_name is not None:
         raise UsageError("a statement and -f at once", where="aiscorr query", try_this="leave one of them away")
@@ -79,7 +79,9 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 def _run_query(
     context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str]
 ) -> None:
-    from aiscorr.query import BINARY_FORMATS, fetch, run, why_no_rows, write_binary, write_text
+    from aiscorr.named_query import why_no_rows
+    from aiscorr.query import BINARY_FORMATS, fetch, run, write_binary
+    from aiscorr.row_text import write_text
     from aiscorr.shell import terminal_width
 
     sql = asked if isinstance(asked, str) else asked.sql
@@ -117,7 +119,7 @@ def _binary_output(output: str | None) -> Iterator[Any]:
 
 
 def _list_views(context: Context) -> str:
-    from aiscorr.query import named_queries
+    from aiscorr.named_query import named_queries
     from aiscorr.views import view_specs
 
     specs = view_specs()
@@ -139,7 +141,7 @@ def _describe(view: str) -> str:
 
 
 def _shell(context: Context) -> None:
-    from aiscorr.query import named_queries
+    from aiscorr.named_query import named_queries
     from aiscorr.shell import HELP, run_shell
 
     form = ["table"]
@@ -170,7 +172,8 @@ def _shell(context: Context) -> None:
 
 
 def _completions(context: Context) -> list[str]:
-    from aiscorr.query import completion_words, named_queries
+    from aiscorr.named_query import named_queries
+    from aiscorr.shell import completion_words
     from aiscorr.store.database import reading
 
     words = [f"@{name}" for name in named_queries(context.settings.query_folders)]

@@ -65,14 +65,14 @@ def _report(
     context: Context, db_path: str, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
 ) -> str:
     from aiscorr.report import render
-    from aiscorr.report.build import build_report, with_checks
-    from aiscorr.report.citation import check, citations
+    from aiscorr.report.build import build_report
+    from aiscorr.report.citation import read_again
     from aiscorr.shell import terminal_width
 
     with context.reading(db_path) as connection:
         document = build_report(connection, failure, datetime.now(UTC))
     if is_verified:
-        document = with_checks(document, check(citations(document)))
+        document = read_again(document)
     if form == "json":
         return render.render_json(document)
     if form == "markdown":
@@ -91,9 +91,9 @@ def _report(
 @click.pass_obj
 def verify(context: Context, failure: str, form: str) -> int:
     """Open the original files again and compare every line that is cited as evidence."""
-    from aiscorr.query import json_text, printable
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
+    from aiscorr.row_text import json_text, printable
 
     with context.reading() as connection:
         cited = citations(build_report(connection, failure, datetime.now(UTC)))

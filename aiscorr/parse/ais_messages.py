@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from aiscorr.parse.ais_record import AisRecord
 from aiscorr.parse.ids import ais_ids
-from aiscorr.parse.spec import Pattern
+from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.values import Value, add_values
 from aiscorr.tables import AIS_LINE
 

@@ -1,4 +1,4 @@
-"""Reads AIStore daemon logs from blocks to rows: events, counters, headers, clock marks, rejects.
+"""Reads AIStore daemon logs from blocks to rows: events, counters, headers, rejects.
 
 A file may be a rotation, a stderr copy or a sidecar stream with several runs of the daemon in it.
 """
@@ -10,17 +10,18 @@ import re
 from aiscorr.model import FileSummary
 from aiscorr.parse import ais_record as rec
 from aiscorr.parse.ais_bulk import whole_lines
+from aiscorr.parse.ais_clock import AisClock
 from aiscorr.parse.ais_counters import PAIRS, StatsPlace, counter_batch, good_pairs, stats_body
 from aiscorr.parse.ais_messages import Messages
 from aiscorr.parse.ais_state import AisState
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
 from aiscorr.parse.ids import ais_ids
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.scan import LineWalker, Segment
 from aiscorr.parse.sieve import sieved
-from aiscorr.parse.spec import Pattern, pattern_set
-from aiscorr.parse.stamps import DAY_NS, SECOND_NS
 from aiscorr.parse.values import Value, character_count
 from aiscorr.parse.whole import add_reject
 from aiscorr.parse.zone import ZoneClock
@@ -70,6 +71,7 @@ class AisFile:
         self._sink = reader.sink
         self._summary = summary
         self.state = state
+        self._clock = AisClock(reader.sink, summary, state, zone)
         self._walker = LineWalker(reader.prefilter, line_no=state.line_no)
         self._pending: dict[str, Value] | None = None
         self._follow = 0
@@ -100,8 +102,7 @@ class AisFile:
 
     def mark_date_shift(self, days: int) -> None:
         """All dates of the file are to be moved by so many days."""
-        self.state.is_shift_known = True
-        self._add_mark(0, "date_shift", self.state.last_ns, self.state.last_ns + days * DAY_NS, "", b"")
+        self._clock.mark_date_shift(days)
 
     def _take(self, segment: Segment) -> None:
         line = segment.text.strip(b"\0")
@@ -113,12 +114,12 @@ class AisFile:
         stats = rec.stats_of(line)
         if stats is not None and PAIRS.fullmatch(stats[1]):
             self._close_pending()
-            self._add_stats(segment, stats[1], self._take_time(segment, line, stats[0]), is_whole=True)
+            self._add_stats(segment, stats[1], self._clock.time_of(segment, line, stats[0]), is_whole=True)
             return
         info_ns = rec.info_ns(line) if self.state.ids and not segment.candidates else None
         if info_ns is not None:  # stands behind a warning and ends it, tells nothing itself
             self._close_pending()
-            self._take_time(segment, line, info_ns)
+            self._clock.time_of(segment, line, info_ns)
             return
         records, _ = rec.records_of(line) if line else ([], None)
         if not records:
@@ -153,36 +154,25 @@ class AisFile:
             self._emit_plain(segment, line, "ais_go_panic", line[skip:])
 
     def _take_header(self, segment: Segment, line: bytes, header: re.Match[bytes]) -> None:
-        stated = rec.header_ns(header)
-        if header.group(1) == b"Started up" and (
-            self.state.last_ns >= 0 or self.state.process_no or self.state.is_dated
-        ):
+        is_start = header.group(1) == b"Started up"
+        if is_start:
             self.state.process_no += 1
-        elif header.group(1) == b"Started up":
-            self.state.process_no = 1
-        if not self.state.is_dated and self.state.last_ns >= 0:
-            self._mark_shift(segment, self.state.days_to(stated))
-        moment = stated - self.state.shift_ns
-        if not self.state.is_dated:
-            self._summary.date_method, self._summary.date_line_no = "header", segment.line_no
-        self.state.start_day(moment)
+        moment = self._clock.take_header(segment, line, rec.header_ns(header))
         self.state.facts["host"] = header.group(8).decode("utf-8", "replace").rstrip(",")
-        self._note_time(moment)
-        self._mark(segment, "header", moment, None, "", line)
-        name = "ais_process_started" if header.group(1) == b"Started up" else "ais_log_rotated"
+        name = "ais_process_started" if is_start else "ais_log_rotated"
         self._emit_plain(segment, line, name, header.group(0), moment)
 
     def _take_record(self, segment: Segment, line: bytes, record: rec.AisRecord) -> None:
-        moment = self._take_time(segment, line, record.of_day_ns)
+        moment = self._clock.time_of(segment, line, record.of_day_ns)
         if record.wrapper_utc_ns is not None:
-            self._note_wrapper(segment, moment, record.wrapper_utc_ns, line)
+            self._clock.note_wrapper(segment, line, moment, record.wrapper_utc_ns)
         if record.message.startswith(b"{") and record.source_loc is None:
             self._take_stats(segment, record, moment)
             return
         self.state.note_identity(record.message)
         if b" =====" in record.message:
-            moment = self._take_marker(segment, record, moment, line)
-        told = self._reader.messages.told(record, segment.candidates, self._self_id())
+            moment = self._clock.take_marker(segment, line, record.message, moment)
+        told = self._reader.messages.told(record, segment.candidates, self.state.self_id(self._summary.node_id))
         if told.name is None:
             return
         row = self._row(segment, line, told.name, moment)
@@ -190,18 +180,11 @@ class AisFile:
         row["source_loc"] = record.source_loc
         row["message_start"] = character_count(line, record.message_start)
         row.update(told.values)
-        self._mark_smap(segment, row, moment, record.message)
+        self._clock.mark_smap(segment, row, record.message, moment)
         if record.severity in "WE":
             self._pending, self._follow = row, 0
         else:
             self._write(row)
-
-    def _take_time(self, segment: Segment, line: bytes, of_day_ns: int) -> int:
-        moment, jumped = self.state.place(of_day_ns)
-        self._note_time(moment)
-        if jumped:
-            self._mark(segment, "jump", moment, None, "", line)
-        return moment
 
     def _take_stats(self, segment: Segment, record: rec.AisRecord, moment: int) -> None:
         body, is_whole = stats_body(record.message)
@@ -214,72 +197,16 @@ class AisFile:
 
     def _add_stats(self, segment: Segment, body: bytes, moment: int, *, is_whole: bool) -> None:
         """A statistics line and its good pairs."""
-        place = StatsPlace(self._summary.file_id, segment.line_no, self.state.process_no, self._stored(moment))
+        place = StatsPlace(self._summary.file_id, segment.line_no, self.state.process_no, self._clock.stored(moment))
         count = self._reader.counters.add(body, place, segment.line_offset, is_whole=is_whole)
         self._summary.counter_count += count
         self._summary.event_count += 1
-
-    def _take_marker(self, segment: Segment, record: rec.AisRecord, moment: int, line: bytes) -> int:
-        """Takes day and zone from an hourly marker; returns the marker's own moment."""
-        marker = rec.marker_of(record.message)
-        if marker is None:
-            return moment
-        minute_ns, zone = marker
-        # the minute was taken up to a minute before the line was written, perhaps before midnight
-        days = (minute_ns - self.state.shift_ns - moment + DAY_NS // 2) // DAY_NS
-        if days and not self.state.is_dated and not self.state.is_shift_known:
-            self._mark_shift(segment, days)
-        elif days:
-            self.state.day_ns += days * DAY_NS
-            self.state.last_ns += days * DAY_NS
-            moment += days * DAY_NS
-        self.state.is_shift_known = True
-        offset = rec.zone_of_marker(zone)
-        utc = moment - offset * SECOND_NS if offset is not None else None
-        self._mark(segment, "utc_marker" if utc is not None else "zone_marker", moment, utc, zone, line)
-        return moment
-
-    def _note_wrapper(self, segment: Segment, moment: int, utc_ns: int, line: bytes) -> None:
-        if "wrapper" not in self.state.facts:
-            self.state.facts["wrapper"] = "seen"
-            self._mark(segment, "wrapper", moment, utc_ns, "", line)
-
-    def _mark_smap(self, segment: Segment, row: dict[str, Value], moment: int, message: bytes) -> None:
-        """A new cluster map reaches all nodes within milliseconds: it ties their clocks together."""
-        if row["pattern"] in ("ais_smap_received", "ais_smap_sent") and row.get("smap_version"):
-            key = f"{row.get('smap_uuid') or '?'}/v{row['smap_version']}"
-            self._mark(segment, "smap", self._stored(moment), None, key, message)
-
-    def _mark_shift(self, segment: Segment, days: int) -> None:
-        if not self.state.is_shift_known:
-            self.state.is_shift_known = True
-            self.state.shift_ns = days * DAY_NS
-            last = self.state.last_ns
-            self._mark(segment, "date_shift", last, last + self.state.shift_ns, "", segment.text)
-
-    def _mark(self, segment: Segment, kind: str, local: int, utc: int | None, key: str, text: bytes) -> None:
-        self._add_mark(segment.line_no, kind, local, utc, key, text)
-
-    def _add_mark(self, line_no: int, kind: str, local: int, utc: int | None, key: str, text: bytes) -> None:
-        self._sink.add(
-            "clock_mark",
-            {
-                "file_id": self._summary.file_id,
-                "line_no": line_no,
-                "process_no": self.state.process_no,
-                "kind": kind,
-                "local_ns": local,
-                "utc_ns": utc,
-                "key": key or None,
-                "text": text.decode("utf-8", "replace")[:512],
-            },
-        )
 
     def _emit_plain(self, segment: Segment, line: bytes, name: str, message: bytes, moment: int | None = None) -> None:
         self.state.note_identity(message)
         row = self._row(segment, line, name, moment if moment is not None else max(self.state.last_ns, 0))
         row["message_start"] = max(0, line.find(message))
-        row.update(ais_ids(message.decode("utf-8", "replace"), self._self_id()))
+        row.update(ais_ids(message.decode("utf-8", "replace"), self.state.self_id(self._summary.node_id)))
         row["peer_node_id"] = None
         self._write(row)
 
@@ -289,18 +216,11 @@ class AisFile:
             "line_no": segment.line_no,
             "byte_offset": segment.line_offset,
             "process_no": self.state.process_no,
-            "local_ns": self._stored(moment),
+            "local_ns": self._clock.stored(moment),
             "pattern": name,
             "text": line.decode("utf-8", "replace")[:TEXT_LIMIT],
             "follow_count": 0,
         }
-
-    def _self_id(self) -> str | None:
-        for source in ("title", "start_line", "self_mention"):
-            counts = self.state.ids.get(source)
-            if counts:
-                return max(counts, key=counts.__getitem__).partition(":")[2]
-        return self._summary.node_id
 
     def _close_pending(self) -> None:
         if self._pending is not None:
@@ -311,16 +231,6 @@ class AisFile:
     def _write(self, row: dict[str, Value]) -> None:
         self._summary.event_count += 1
         self._sink.add("ais_line", row)
-
-    def _stored(self, moment: int) -> int:
-        """The file's clock as stored: UTC where the user named the zone, else as printed."""
-        return self._zone.to_utc(moment) if self._zone is not None else moment
-
-    def _note_time(self, moment: int) -> None:
-        moment = self._stored(moment)
-        if self._summary.first_ns is None:
-            self._summary.first_ns = moment
-        self._summary.last_ns = max(moment, self._summary.last_ns or moment)
 
     def _reject(self, segment: Segment, reason: str) -> None:
         text = segment.text.decode("utf-8", "replace")

@@ -126,6 +126,14 @@ class AisState:
         if pod is not None:
             self.facts["pod"] = pod.group(1).decode()
 
+    def self_id(self, other: str | None) -> str | None:
+        """The writer's id as its title told it, else a start line, else a mention of itself; else the other one."""
+        for source in _ID_ORDER:
+            counts = self.ids.get(source)
+            if counts:
+                return _most_told(counts).partition(":")[2]
+        return other
+
     def describe(self, summary: FileSummary) -> None:
         """Writes who the writer is into the file's summary."""
         role = ""
@@ -133,17 +141,21 @@ class AisState:
             counts = self.ids.get(source)
             if not counts:
                 continue
-            key = Counter(counts).most_common(1)[0][0]
-            letter, node_id = key.split(":", 1)
+            letter, _, node_id = _most_told(counts).partition(":")
             role = role or letter
             if summary.node_id is None:
                 summary.node_id, summary.node_id_source = node_id, source
         roles = Counter({k[0]: n for counts in self.ids.values() for k, n in counts.items() if k[0] in "tp"})
         if roles:
-            role = roles.most_common(1)[0][0]
+            role = _most_told(roles)
         summary.node_role = {"t": "target", "p": "proxy"}.get(role, summary.node_role)
         if self.uuids and not summary.is_cluster_given:
-            summary.cluster = Counter(self.uuids).most_common(1)[0][0]
+            summary.cluster = _most_told(self.uuids)
         summary.host = self.facts.get("host", summary.host)
         summary.pod = self.facts.get("pod", summary.pod)
         summary.version = self.facts.get("version", summary.version)
+
+
+def _most_told(counts: dict[str, int]) -> str:
+    """What was told most often, of several the first."""
+    return max(counts, key=counts.__getitem__)

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from aiscorr.checksum import END_BYTES, ContentSum, SumMark, SumPlace
+from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import BlockReader
-from aiscorr.parse.detect import HEAD_BYTES, Detected, detect
+from aiscorr.parse.detect import Detected, detect
+from aiscorr.parse.headed_stream import HeadedStream, take_head
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
+from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.whole import sum_up
 from aiscorr.parse.zone import ZoneClock
 
 if TYPE_CHECKING:
     from aiscorr.parse.ais_reader import AisFile, AisLogReader
-    from aiscorr.parse.ais_state import AisState
     from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
-    from aiscorr.parse.worker_state import WorkerState
 
 #: Raise when rows would come out differently: files are then read again.
 PARSER_VERSION = 9
@@ -32,29 +30,6 @@ _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 class ReadStopped(Exception):
     """The user asked to stop in the middle of a file."""
-
-
-class HeadedStream:
-    """A stream whose first bytes were already taken to look at them."""
-
-    def __init__(self, head: bytes, stream: ByteStream) -> None:
-        #: Of a small file, whose head is the whole.
-        self.byte_count = len(head) if len(head) < HEAD_BYTES else None
-        self._head = head
-        self._stream = stream
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """First the head, then the stream."""
-        if self._head:
-            count = min(len(buffer), len(self._head))
-            buffer[:count] = self._head[:count]
-            self._head = self._head[count:]
-            return count
-        return int(self._stream.readinto(buffer) or 0)
-
-    def close(self) -> None:
-        """Closes the stream."""
-        self._stream.close()
 
 
 def options_key(options: IngestOptions) -> str:
@@ -99,7 +74,7 @@ class FileReader:
 
     def read(self, ref: SourceRef, stream: ByteStream, file_id: int) -> FileSummary:
         """Reads a source from its start. Raises ReadStopped where should_stop says so."""
-        head = _take_head(stream)
+        head = take_head(stream)
         summary = self._summary(ref, file_id)
         found = detect(head, forced=self._options.kind, format_folders=self._options.format_folders)
         if (found.kind == "unknown" or found.is_tentative) and is_dump_name(ref.path):
@@ -138,24 +113,18 @@ class FileReader:
 
     def read_on(self, ref: SourceRef, stream: ByteStream, known: KnownFile, before: bytes) -> FileSummary:
         """Reads a grown file from the place kept last time; `before` are the bytes in front of it."""
-        kept = json.loads(known.resume_state or "{}")
         summary = self._summary(ref, known.file_id)
-        summary.kind, summary.kind_reason, summary.is_tail_only = known.kind, kept["kind_reason"], True
-        for name, value in kept["counts"].items():
-            setattr(summary, name, value)
-        mark = SumMark(**kept["sum"])
-        content = ContentSum(mark, before[-END_BYTES:])
+        summary.kind = known.kind
+        kept, content = resume(known.resume_state or "{}", summary, before)
         reader: AisFile | WorkerFile
         if known.kind == "ais_log":
             from aiscorr.parse.ais_state import AisState
 
-            reader = self._ais_reader().open_file(
-                self._ais_identity(summary), AisState.load(kept["reader"]), self._zone(summary)
-            )
+            reader = self._ais_reader().open_file(self._ais_identity(summary), AisState.load(kept), self._zone(summary))
         else:
             from aiscorr.parse.worker_state import WorkerState
 
-            state = WorkerState.load(kept["reader"])
+            state = WorkerState.load(kept)
             reader = self._worker_reader().open_file(self._note_worker(summary), state, self._zone(summary))
             reader.preload(before)
             summary.resume_attempt_no = state.first_open_attempt
@@ -241,13 +210,13 @@ class FileReader:
     ) -> None:
         byte_count = stream.byte_count if isinstance(stream, HeadedStream) else None
         blocks = BlockReader(stream, content=content, byte_count=byte_count)
-        place: _Place | None = None
+        place: ResumePlace | None = None
         try:
             for block in blocks:
                 if self.should_stop():
                     raise ReadStopped
                 if reader.is_between_records and block.before.byte_count:
-                    place = _place(summary, reader, block.before)
+                    place = ResumePlace.of(block.before, reader.state, summary)
                 reader.feed(block)
         except ReadStopped:
             raise
@@ -256,57 +225,11 @@ class FileReader:
                 raise
             summary.problem, summary.is_cut_short = f"ends early: {error}", True
         if place is not None:
-            summary.resume_offset, summary.resume_state = place.before.byte_count, place.dump(summary.kind_reason)
+            place.note(summary)
         reader.finish(ends_with_newline=blocks.is_ended_by_newline)
         sum_up(summary, blocks.content)
         if summary.date_method == "mtime" and summary.last_ns is not None:
             _settle_date(summary, reader, summary.ref.modified_ns or self._now_ns)
-
-
-def _take_head(stream: ByteStream) -> bytes:
-    buffer = bytearray(HEAD_BYTES)
-    filled = 0
-    with memoryview(buffer) as view:
-        while filled < HEAD_BYTES:
-            try:
-                count = int(stream.readinto(view[filled:]) or 0)
-            except Exception as error:
-                if type(error).__name__ == "TruncatedError" and filled:
-                    break
-                raise
-            if count == 0:
-                break
-            filled += count
-    return bytes(buffer[:filled])
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Between two records of a file: what is needed to read on from there later."""
-
-    before: SumPlace
-    state: AisState | WorkerState
-    counts: tuple[object, ...]
-
-    def dump(self, kind_reason: str) -> str:
-        """As JSON, for ingested_file.resume_state."""
-        return json.dumps(
-            {
-                "reader": self.state.dump(),
-                "counts": dict(zip(_COUNTS, self.counts, strict=True)),
-                "sum": asdict(self.before.mark()),
-                "kind_reason": kind_reason,
-            },
-            separators=(",", ":"),
-        )
-
-
-_COUNTS = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns", "date_method", "date_line_no")
-_counts_of = attrgetter(*_COUNTS)
-
-
-def _place(summary: FileSummary, reader: AisFile | WorkerFile, before: SumPlace) -> _Place:
-    return _Place(before, reader.state.copy(), _counts_of(summary))
 
 
 def _settle_date(summary: FileSummary, reader: AisFile | WorkerFile, modified_ns: int) -> None:

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from aiscorr import cache
-from aiscorr.errors import SpecError
 from aiscorr.parse.regex_facts import RegexFacts
-from aiscorr.parse.spec import Sample, compile_regex, read_samples
+from aiscorr.parse.spec_checks import Sample, check_names, compile_regex, one_of, read_samples, require
 from aiscorr.parse.spec_files import read_folder
 
 ROLES = ("file", "wrapper", "stamp", "rank")
 KINDS = ("ais_log", "worker_log", "flight_recorder", "stack_dump", "node_status", "unknown")
-_KEYS = {"title", "source", "role", "order", "regex", "anywhere", "kind", "share", "min_count", "sample", "near_miss"}
+_NEEDED_KEYS = ("title", "source", "role", "order", "regex")
+_KEYS = {*_NEEDED_KEYS, "anywhere", "kind", "share", "min_count", "sample", "near_miss"}
 
 
 _NO_FACTS = RegexFacts(None, None, None, frozenset())
@@ -56,31 +56,20 @@ class LineFormat:
 
 def parse_format(path: Path, raw: Mapping[str, Any]) -> LineFormat:
     """A checked format from the content of its file; the file stem is its name."""
-    unknown = sorted(set(raw) - _KEYS)
-    if unknown:
-        raise SpecError(f"unknown key {unknown[0]!r}", where=str(path), try_this=f"one of {', '.join(sorted(_KEYS))}")
-    for key in ("title", "source", "role", "order", "regex"):
-        if key not in raw:
-            raise SpecError(
-                f"key {key!r} is missing", where=str(path), try_this="see another format file for an example"
-            )
-    if raw["role"] not in ROLES:
-        raise SpecError(f"role = {raw['role']!r} is not known", where=str(path), try_this=f"one of {', '.join(ROLES)}")
-    if raw["role"] == "file" and raw.get("kind") not in KINDS:
-        raise SpecError(
-            f"kind = {raw.get('kind')!r} is not known", where=str(path), try_this=f"one of {', '.join(KINDS)}"
-        )
+    check_names(path, raw, _KEYS, _NEEDED_KEYS, "format")
+    role, kind = str(one_of(raw, "role", ROLES, path)), raw.get("kind")
+    require(role != "file" or kind in KINDS, f"kind = {kind!r} is not known", path, f"one of {', '.join(KINDS)}")
     samples, misses = read_samples(raw, path)
     return LineFormat(
         name=path.stem,
         path=str(path),
         title=str(raw["title"]),
         source=str(raw["source"]),
-        role=str(raw["role"]),
+        role=role,
         order=int(raw["order"]),
         regex_text=str(raw["regex"]),
         is_anywhere=bool(raw.get("anywhere", False)),
-        kind=raw.get("kind"),
+        kind=kind,
         share=float(raw.get("share", 0.5)),
         min_count=int(raw.get("min_count", 1)),
         samples=samples,

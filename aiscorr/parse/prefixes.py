@@ -6,19 +6,15 @@ Comes in: a line without terminal colours. Goes out: a LinePrefix.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from aiscorr.parse.formats import LineFormat, load_formats
 from aiscorr.parse.plain_prefixes import plain_prefixes
-from aiscorr.parse.stamps import Stamp, StampReader, YearContext
+from aiscorr.parse.prefix_formats import SEARCH_LIMIT, WORD_LIMIT, SearchedFormat, TriedFormat, by_first_byte, either
+from aiscorr.parse.stamps import Stamp, YearContext
 from aiscorr.parse.word_bits import WordBits
+from aiscorr.parse.wrappers import BARE_LINE, Wrapped, Wrapper, Wrappers
 
-_SEARCH_LIMIT = 512
-_WORD_LIMIT = 8 * _SEARCH_LIMIT
 #: The bit that every line has, for a format of which no word is known.
 _ALWAYS = 1
 Read = TypeVar("Read")
@@ -47,85 +43,6 @@ class LinePrefix(NamedTuple):
     message_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    """A format that may stand anywhere in a line.
-
-    `words`: of which one stands in every match, in lower case; `bits` are theirs. `width`: the most bytes a match has,
-    else None.
-    """
-
-    form: LineFormat
-    words: tuple[bytes, ...] | None
-    bits: int
-    width: int | None
-
-    def search(self, line: bytes, limit: int) -> re.Match[bytes] | None:
-        """The first match in the first bytes of a line, which holds one of the words."""
-        start = 0
-        if self.words is not None and len(self.words) == 1 and self.width is not None:
-            # the word is in the match, so that begins no further in front of it than a match is wide
-            start = line[:_WORD_LIMIT].lower().find(self.words[0]) - self.width
-        return self.form.regex.search(line, max(0, start), limit)
-
-
-def _by_first_byte(tried: list[_Tried]) -> list[tuple[_Tried, ...]]:
-    """For each byte the formats that can match a text that begins with it; the last entry is for no text."""
-    chosen = [tuple(one for one in tried if one.firsts is None or byte in one.firsts) for byte in range(256)]
-    return [*chosen, tuple(tried)]
-
-
-class _Wrapped(NamedTuple):
-    """What collectors put in front of a line: where they end, their time, what else they tell."""
-
-    end: int = 0
-    stamp: Stamp | None = None
-    rank: int | None = None
-    local_rank: int | None = None
-    task: int | None = None
-    pid: int | None = None
-    host: str | None = None
-
-
-_BARE_LINE = _Wrapped()
-_HOST = _Wrapped._fields.index("host")
-
-
-class _Tried:
-    """A format with the bits of its words: of those a line has one where the format may match in it.
-
-    Its regex is compiled when a line is tried with it.
-    """
-
-    def __init__(self, form: LineFormat, words: int) -> None:
-        self.form, self.words = form, words
-        self.firsts = form.facts.first_bytes if not form.is_anywhere else None
-        self.has_rank = bool({"rank", "local_rank"} & form.facts.groups)
-        self.is_passed = form.name != "stamp_slurm"  # which stands behind the message
-        self.has_iso = "iso" in form.facts.groups
-
-    @cached_property
-    def match(self) -> Callable[[bytes], re.Match[bytes] | None]:
-        """Looks where a text begins."""
-        return self.form.regex.match
-
-    @cached_property
-    def look(self) -> Callable[[bytes], re.Match[bytes] | None]:
-        """Looks wherever the format may stand."""
-        return self.form.regex.search if self.form.is_anywhere else self.form.regex.match
-
-    @cached_property
-    def stamp_of(self) -> Callable[[re.Match[bytes], YearContext], Stamp | None]:
-        """The stamp of a match."""
-        return StampReader(self.form.regex).read
-
-    @cached_property
-    def fields(self) -> list[tuple[int, int]]:
-        """Where in a _Wrapped the values of groups go, with the numbers of the groups."""
-        numbers = self.form.regex.groupindex
-        return [(place, numbers[name]) for place, name in enumerate(_Wrapped._fields) if place > 1 and name in numbers]
-
-
 class PrefixReader:
     """Reads line prefixes with the formats of the package and of the user's folders.
 
@@ -134,32 +51,28 @@ class PrefixReader:
 
     def __init__(self, extra_folders: tuple[str, ...] = ()) -> None:
         forms = {role: load_formats(role, extra_folders) for role in ("wrapper", "stamp", "rank")}
-        needed = {form.name: form.facts.words for each in forms.values() for form in each}
-        self._words = WordBits((word for words in needed.values() for word in words or ()), folds=True)
-        wrappers, stamps = (
-            [_Tried(form, self._bits(needed[form.name])) for form in forms[role]] for role in ("wrapper", "stamp")
-        )
-        self._wrappers, self._stamps = _by_first_byte(wrappers), _by_first_byte(stamps)
-        self._stamp_rank_bits = _either(tried.words for tried in stamps if tried.has_rank)
-        self._wrapped_rank_bits = _either(tried.words for tried in wrappers if tried.has_rank)
-        ranks = {
-            form.name: _Searched(form, needed[form.name], self._bits(needed[form.name]), form.facts.width)
-            for form in forms["rank"]
-        }
-        self._rank_bits = _either(searched.bits for searched in ranks.values())
+        every = [form for each in forms.values() for form in each]
+        self._words = WordBits((word for form in every for word in form.facts.words or ()), folds=True)
+        self._wrappers = Wrappers([Wrapper(form, self._bits(form)) for form in forms["wrapper"]])
+        stamps = [TriedFormat(form, self._bits(form)) for form in forms["stamp"]]
+        self._stamps = by_first_byte(stamps)
+        self._stamp_rank_bits = either(tried.bits for tried in stamps if tried.has_rank)
+        ranks = {form.name: SearchedFormat(form, self._bits(form)) for form in forms["rank"]}
+        self._rank_bits = either(searched.bits for searched in ranks.values())
         self._tag, self._group, self._bare = (ranks.pop(name) for name in ("rank_tag", "rank_group", "rank_bare"))
         self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
         fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
         self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
-    def _bits(self, words: tuple[bytes, ...] | None) -> int:
-        """The bits of these words, or that of every line where there is a format without any."""
+    def _bits(self, form: LineFormat) -> int:
+        """The bits of the words of which a match holds one, or that of every line where none is known."""
+        words = form.facts.words
         return self._words.bits(*words) << 1 if words is not None else _ALWAYS
 
     def _held(self, line: bytes) -> int:
         """The words that a line holds."""
-        return self._words.of(line[:_WORD_LIMIT]) << 1 | _ALWAYS
+        return self._words.of(line[:WORD_LIMIT]) << 1 | _ALWAYS
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
@@ -208,14 +121,14 @@ class PrefixReader:
         if held & self._stamp_rank_bits:
             prefix = self.read(line, years)
             return prefix.rank, prefix.local_rank
-        wrapped = self._unwrap(line, held, years) if held & self._wrapped_rank_bits else _BARE_LINE
+        wrapped = self._wrappers.unwrap(line, held, years) if held & self._wrappers.rank_bits else BARE_LINE
         if not held & self._rank_bits:
             return wrapped.rank, wrapped.local_rank
         return self._late_rank(line, None, wrapped, held)[0], wrapped.local_rank
 
-    def _begin(self, line: bytes, held: int, years: YearContext) -> tuple[_Wrapped, re.Match[bytes] | None, int, int]:
+    def _begin(self, line: bytes, held: int, years: YearContext) -> tuple[Wrapped, re.Match[bytes] | None, int, int]:
         """Wrappers and rank tag, where the text behind them begins, and where its stamp may stand."""
-        wrapped = self._unwrap(line, held, years)
+        wrapped = self._wrappers.unwrap(line, held, years)
         tag = self._tag.form.regex.match(line, wrapped.end) if held & self._tag.bits else None
         if tag is None:
             return wrapped, None, wrapped.end, wrapped.end
@@ -224,25 +137,12 @@ class PrefixReader:
             position += 1
         return wrapped, tag, body_start, position
 
-    def _unwrap(self, line: bytes, held: int, years: YearContext) -> _Wrapped:
-        found, rest = _BARE_LINE, line[:_SEARCH_LIMIT]
-        for _ in range(6):
-            for wrapper in self._wrappers[rest[0] if rest else -1]:
-                match = wrapper.match(rest) if held & wrapper.words else None
-                if match is not None:
-                    found = _with_wrapper(found, wrapper, match, years)
-                    break
-            else:
-                break
-            rest = line[found.end : found.end + _SEARCH_LIMIT]
-        return found
-
     def _own_stamp(self, line: bytes, held: int, position: int, years: YearContext) -> tuple[Stamp | None, int]:
-        rest = line[position : position + 2 * _SEARCH_LIMIT]
-        if position + 2 * _SEARCH_LIMIT > _WORD_LIMIT < len(line):
+        rest = line[position : position + 2 * SEARCH_LIMIT]
+        if position + 2 * SEARCH_LIMIT > WORD_LIMIT < len(line):
             held = -1  # words beyond the limit were not looked for
         for tried in self._stamps[rest[0] if rest else -1]:
-            match = tried.look(rest) if held & tried.words else None
+            match = tried.look(rest) if held & tried.bits else None
             stamp = tried.stamp_of(match, years) if match is not None else None
             if match is None or stamp is None:
                 continue
@@ -252,9 +152,9 @@ class PrefixReader:
         return None, position
 
     def _late_rank(
-        self, line: bytes, stamp: Stamp | None, wrapped: _Wrapped, held: int
+        self, line: bytes, stamp: Stamp | None, wrapped: Wrapped, held: int
     ) -> tuple[int | None, str | None]:
-        tag = self._tag.search(line, _WORD_LIMIT) if held & self._tag.bits else None
+        tag = self._tag.search(line, WORD_LIMIT) if held & self._tag.bits else None
         if tag is not None:
             return int(tag["rank"]), "tag"
         if stamp is not None and stamp.rank is not None:
@@ -262,17 +162,17 @@ class PrefixReader:
         if wrapped.rank is not None:
             return wrapped.rank, "field"
         for field in self._fields if held & self._rank_bits else ():
-            match = field.search(line, _SEARCH_LIMIT) if held & field.bits else None
+            match = field.search(line, SEARCH_LIMIT) if held & field.bits else None
             if match is not None:
                 return int(next(group for group in match.groups() if group is not None)), "field"
         return None, None
 
     def _group_rank(self, line: bytes, held: int) -> tuple[int | None, str | None]:
-        group = self._group.search(line, _SEARCH_LIMIT) if held & self._group.bits else None
+        group = self._group.search(line, SEARCH_LIMIT) if held & self._group.bits else None
         if group is not None:
             name = group["process_group"].decode("utf-8", "replace").replace(" (", "(")
             return int(group["group_rank"]), name
-        bare = self._bare.search(line, _SEARCH_LIMIT) if held & self._bare.bits else None
+        bare = self._bare.search(line, SEARCH_LIMIT) if held & self._bare.bits else None
         return (int(bare["group_rank"]), None) if bare else (None, None)
 
 
@@ -284,25 +184,3 @@ def _told(plain: tuple[Read, int | None, int | None], years: YearContext) -> Rea
     if noted_ns is not None:
         years.note(noted_ns)
     return read
-
-
-def _either(bits: Iterable[int]) -> int:
-    """The bits that any has."""
-    return reduce(or_, bits, 0)
-
-
-def _with_wrapper(found: _Wrapped, wrapper: _Tried, match: re.Match[bytes], years: YearContext) -> _Wrapped:
-    """What was found with what one more collector wrote."""
-    values: list[Any] = list(found)
-    values[0] += match.end()
-    if wrapper.has_iso and match["iso"]:
-        own = wrapper.stamp_of(match, years)
-        has_zone = found.stamp is not None and found.stamp.zone_offset_s is not None
-        if own is not None and own.is_year_known and (own.zone_offset_s is not None or not has_zone):
-            years.note(own.local_ns)
-            values[1] = own
-    for place, number in wrapper.fields:
-        raw = match[number]
-        if raw is not None:
-            values[place] = raw.decode("utf-8", "replace") if place == _HOST else int(raw)
-    return _new(_Wrapped, values)

@@ -14,8 +14,9 @@ from aiscorr.model import FileSummary
 from aiscorr.native import count_newlines, finder
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.parse.prefixes import PrefixReader
-from aiscorr.parse.spec import Pattern, pattern_set
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
 from aiscorr.parse.word_bits import WordBits

@@ -6,22 +6,18 @@ What a dying process prints of itself (`Fatal Python error: …`) tells where it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.prefixes import LinePrefix
-from aiscorr.parse.scan import Segment
 from aiscorr.parse.stack_reader import add_processes
 from aiscorr.parse.stack_text import StackText, is_stack_line
 from aiscorr.parse.values import Value
-from aiscorr.parse.worker_blocks import Key
+from aiscorr.parse.worker_line import Key, Line
 from aiscorr.parse.worker_state import WorkerState
-
-#: A moment and its zone as the file's clock stores them.
-Stored = Callable[[Value, Value], int | None]
 
 #: Lines of something else, one behind the other, after which the stacks are over.
 _OTHERS = 3
@@ -54,34 +50,35 @@ class ThreadBlocks:
         #: The stacks that are being read, by whose they are.
         self.blocks: dict[Key, _ThreadBlock] = {}
 
-    def open(self, key: Key, prefix: LinePrefix, before: Iterable[bytes], stored: Stored) -> None:
-        """Stacks begin behind `before`, the lines above, latest first."""
-        zone = prefix.stamp.zone_offset_s if prefix.stamp else self._state.stamp_zone_s
-        local_ns = prefix.stamp.local_ns if prefix.stamp else self._state.stamp_ns
+    def open(self, line: Line, before: Iterable[bytes], time: tuple[int | None, int | None]) -> None:
+        """Stacks begin behind `before`, the lines above, latest first; `time` is that of the line, and its zone."""
+        local_ns, zone_offset_s = time
         moment: dict[str, Value] = {
             "attempt_no": self._state.attempt_no,
-            "local_ns": stored(local_ns, zone),
-            "zone_offset_s": zone,
+            "local_ns": local_ns,
+            "zone_offset_s": zone_offset_s,
         }
         above = list(islice(before, _LINES_ABOVE))
-        is_of_dying = any(word in line for line in above for word in _FATAL)
-        self.blocks[key] = _ThreadBlock(prefix, moment, is_of_dying, next(iter(above), b""))
+        is_of_dying = any(word in text for text in above for word in _FATAL)
+        self.blocks[line.key] = _ThreadBlock(line.prefix, moment, is_of_dying, next(iter(above), b""))
+        self.feed(line.key, line)
 
-    def feed(self, key: Key, line: bytes, body: bytes, segment: Segment) -> bool:
-        """Whether the line belongs to stacks being read; `body` is the line behind its labels."""
+    def feed(self, key: Key, line: Line) -> bool:
+        """Whether the line belongs to the stacks of its key."""
         block = self.blocks.get(key)
         if block is None:
             return False
-        bare = body.decode("utf-8", "replace").rstrip("\r")
+        bare = line.body.decode("utf-8", "replace").rstrip("\r")
         block.line_count += 1
         if is_stack_line(bare) and not (bare.startswith("Process ") and _awaits_threads(block.text)):
             block.other_count = 0
             count = len(block.text.processes)
-            block.text.take(bare, (segment.line_no, segment.line_offset, line.decode("utf-8", "replace")))
+            place = line.segment.line_no, line.segment.line_offset
+            block.text.take(bare, (*place, line.text.decode("utf-8", "replace")))
             for process in block.text.processes[count:]:
                 process.rank = _rank_told(block.heading, process.pid)
             return True
-        block.heading = line
+        block.heading = line.text
         block.other_count += 1
         if block.other_count >= _OTHERS or block.line_count >= _MOST_LINES:
             self.close(key)

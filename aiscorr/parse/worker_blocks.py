@@ -1,7 +1,6 @@
-"""Records of several lines in worker logs: tracebacks, torchrun's failure table, collective stacks.
+"""Records of several lines in worker logs: tracebacks, torchrun's failure table, collective stacks, messages.
 
-A block is opened by a line and fed with the lines after it that carry the same rank tag or wrapper, so
-tracebacks of ranks that interleave in one file stay apart. It hands out finished rows.
+A block is fed with the lines behind its first, and hands out finished rows.
 """
 
 from __future__ import annotations
@@ -12,12 +11,10 @@ from dataclasses import dataclass, field
 
 from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, is_reading, waits_for_data
 from aiscorr.parse.ids import client_ids
-from aiscorr.parse.prefixes import LinePrefix
-from aiscorr.parse.spec import Pattern
-from aiscorr.parse.values import Value, last_name
+from aiscorr.parse.pattern import Pattern
+from aiscorr.parse.values import last_name
+from aiscorr.parse.worker_line import COLUMNS, Row
 
-Row = dict[str, Value]
-Key = tuple[str, object]
 MAX_BLOCK_LINES = 600
 
 _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
@@ -31,17 +28,6 @@ _RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Excepti
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
-
-
-def key_of(prefix: LinePrefix) -> Key:
-    """Whose line it is, as far as its prefix tells: lines of one key make one traceback."""
-    if prefix.rank_source == "tag":
-        return ("rank", prefix.rank)
-    if prefix.local_rank is not None:
-        return ("local", prefix.local_rank)
-    if prefix.task is not None:
-        return ("task", prefix.task)
-    return ("host", prefix.host)
 
 
 @dataclass
@@ -140,9 +126,7 @@ class TracebackBlock:
         row["frame_kind"] = frame_kind
         row["user_location"] = row.get("user_location") or self.user_location
         row["collective"] = self.collective
-        if self.of_rank is not None:
-            row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
-        self.rows.append(row)
+        self._add(row)
         self.state = "named"
         self.is_announcing = message.rstrip().endswith(b":")
 
@@ -156,9 +140,13 @@ class TracebackBlock:
         for name in ("exception", "block_line_no", "is_uncaught", "is_chained", "frame_kind", "collective"):
             row[name] = last.get(name)
         row["user_location"] = row.get("user_location") or last.get("user_location")
+        last["is_chained"] = True
+        self._add(row)
+
+    def _add(self, row: Row) -> None:
+        """The row becomes one of the rank that handed its traceback over, where one did."""
         if self.of_rank is not None:
             row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
-        last["is_chained"] = True
         self.rows.append(row)
 
     def add_follow(self, message: bytes) -> None:
@@ -272,7 +260,10 @@ class MessageBlock:
         self.text += b" " + message.strip()
         return self.line_count < 6
 
-    def values(self) -> dict[str, Value]:
-        """The captures of the joined message."""
+    def finished_row(self) -> Row:
+        """The row with what only the joined message tells."""
         match = self.pattern.regex.search(self.text)
-        return self.pattern.values(match) if match else {}
+        for name, value in (self.pattern.values(match) if match else {}).items():
+            if name in COLUMNS and self.row.get(name) is None:
+                self.row[name] = value
+        return self.row

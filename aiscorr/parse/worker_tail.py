@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.prefixes import LinePrefix, PrefixReader
-from aiscorr.parse.spec import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
 from aiscorr.parse.word_bits import WordBits

@@ -2,116 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from aiscorr import __version__
-from aiscorr.errors import UsageError
 from aiscorr.report import document as doc
-from aiscorr.store.records import records
+from aiscorr.report.failure_choice import failure_ids
+from aiscorr.report.plain_records import all_of, plain_records
+from aiscorr.report.without_failure import standing_apart, what_is_covered
 
 if TYPE_CHECKING:
     import duckdb
 
-_T = TypeVar("_T")
-_Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 _TIMELINE_WEIGHT = 2
 
 
 def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetime) -> doc.Report:
     """The report of `latest`, `all`, a failure id or a job id. Raises UsageError for a name that fits nothing."""
     failures = tuple(_failure(connection, failure_id) for failure_id in failure_ids(connection, which))
-    apart = _all(connection, doc.StandingApart, _APART, None) if which in ("latest", "all") else ()
-    covered = None if failures else _covered(connection)
+    apart = standing_apart(connection) if which in ("latest", "all") else ()
+    covered = None if failures else what_is_covered(connection)
     return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered)
 
 
-def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
-    """The ids that `latest`, `all`, a failure id, its beginning or a job id stand for; the newest first."""
-    rows = connection.execute(
-        "select failure_id, job_id from failure order by ended_at desc nulls last, failure_id desc"
-    ).fetchall()
-    if which == "latest":
-        return [row[0] for row in rows[:1]]
-    if which == "all":
-        return [row[0] for row in rows]
-    found = [row[0] for row in rows if row[0] == which] or [row[0] for row in rows if row[1] == which]
-    found = found or [row[0] for row in rows if row[0].startswith(which)]
-    if not found:
-        raise _unknown(connection, which, [row[0] for row in rows])
-    return found
-
-
-def _unknown(connection: duckdb.DuckDBPyConnection, which: str, failure_ids: list[str]) -> UsageError:
-    """What to say of a name that fits no failure: perhaps it is a job that had none."""
-    job = connection.execute("select max(end_reason) from job where job_id = $id having count(*) > 0", {"id": which})
-    ended = job.fetchone()
-    if ended is not None:
-        how = "had not ended when its logs end" if ended[0] == "end_of_logs" else ended[0]
-        tell = "aiscorr report   # without a name: what was looked at, and jobs that may hang"
-        said = f"job {which!r} is known and no failure of it is: it {how}"
-        return UsageError(said, where="the database", try_this=tell)
-    known = "one of: " + ", ".join(failure_ids[:8])
-    if len(failure_ids) > 8:
-        known += f" and {len(failure_ids) - 8} more (`aiscorr query 'select failure_id from failure'`)"
-    if not failure_ids:
-        known = "aiscorr ingest PATH…: no failure is known so far"
-    return UsageError(f"no failure is called {which!r}", where="the database", try_this=known)
-
-
-def _covered(connection: duckdb.DuckDBPyConnection) -> doc.Covered:
-    jobs = _all(connection, doc.CoveredJob, _COVERED_JOB, None)
-    faults = _all(connection, doc.CoveredFault, _COVERED_FAULT, None)
-    (seen,) = _records(connection, _COVERED_NODE, None)
-    return doc.Covered(jobs=jobs, faults=faults, **seen)
-
-
-def _records(connection: duckdb.DuckDBPyConnection, sql: str, failure_id: str | None) -> list[dict[str, Any]]:
-    found = records(connection, sql, None if failure_id is None else {"id": failure_id})
-    return [{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()} for row in found]
-
-
-def _all(connection: duckdb.DuckDBPyConnection, kind: type[_T], sql: str, failure_id: str | None) -> tuple[_T, ...]:
-    return tuple(kind(**record) for record in _records(connection, sql, failure_id))
-
-
 def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.FailureReport:
-    head = _records(connection, _HEAD, failure_id)[0]
-    ranks = _all(connection, doc.RankLine, _RANK, failure_id)
-    states = _records(connection, _RANK_FLAGS, failure_id)[0]
+    head = plain_records(connection, _HEAD, failure_id)[0]
+    states = plain_records(connection, _RANK_FLAGS, failure_id)[0]
     collective = doc.Collective(**{name: head.pop(name) for name in _COLLECTIVE})
     return doc.FailureReport(
         **head,
         **states,
         collective=collective,
-        job=_all(connection, doc.JobDetails, _JOB, failure_id)[0],
-        ais_nodes=_all(connection, doc.ResponsibleNode, _NODE, failure_id),
+        job=all_of(connection, doc.JobDetails, _JOB, failure_id)[0],
+        ais_nodes=all_of(connection, doc.ResponsibleNode, _NODE, failure_id),
         chains=_chains(connection, failure_id),
-        timeline=_all(connection, doc.TimelineItem, _TIMELINE, failure_id),
+        timeline=all_of(connection, doc.TimelineItem, _TIMELINE, failure_id),
         root_causes=_root_causes(connection, failure_id),
-        ruled_out=_all(connection, doc.RuledOut, _RULED_OUT, failure_id),
-        not_judged=_all(connection, doc.RuledOut, _NOT_JUDGED, failure_id),
-        key_files=_all(connection, doc.KeyFile, _KEY_FILE, failure_id),
-        counter_deltas=_all(connection, doc.CounterDelta, _COUNTER, failure_id),
-        error_sides=_all(connection, doc.ErrorSide, _SIDE, failure_id),
-        recommendations=_all(connection, doc.Recommendation, _RECOMMENDATION, failure_id),
-        blind=_all(connection, doc.BlindSpot, _BLIND, failure_id),
-        changed=_all(connection, doc.Change, _CHANGE, failure_id),
-        ranks=ranks,
-        triage=_all(connection, doc.TriageLine, _TRIAGE, failure_id),
-        worker_files=_all(connection, doc.WorkerFile, _WORKER_FILE, failure_id),
-        clocks=_all(connection, doc.ClockLine, _CLOCK, failure_id),
-        rules=_all(connection, doc.RuleState, _RULE, failure_id),
+        ruled_out=all_of(connection, doc.RuledOut, _RULED_OUT, failure_id),
+        not_judged=all_of(connection, doc.RuledOut, _NOT_JUDGED, failure_id),
+        key_files=all_of(connection, doc.KeyFile, _KEY_FILE, failure_id),
+        counter_deltas=all_of(connection, doc.CounterDelta, _COUNTER, failure_id),
+        error_sides=all_of(connection, doc.ErrorSide, _SIDE, failure_id),
+        recommendations=all_of(connection, doc.Recommendation, _RECOMMENDATION, failure_id),
+        blind=all_of(connection, doc.BlindSpot, _BLIND, failure_id),
+        changed=all_of(connection, doc.Change, _CHANGE, failure_id),
+        ranks=all_of(connection, doc.RankLine, _RANK, failure_id),
+        triage=all_of(connection, doc.TriageLine, _TRIAGE, failure_id),
+        worker_files=all_of(connection, doc.WorkerFile, _WORKER_FILE, failure_id),
+        clocks=all_of(connection, doc.ClockLine, _CLOCK, failure_id),
+        rules=all_of(connection, doc.RuleState, _RULE, failure_id),
     )
 
 
 def _chains(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tuple[doc.Chain, ...]:
     steps: dict[str, list[doc.ChainStep]] = {}
-    for record in _records(connection, _STEP, failure_id):
+    for record in plain_records(connection, _STEP, failure_id):
         steps.setdefault(record.pop("chain_id"), []).append(doc.ChainStep(**record))
     requests: dict[str, list[doc.ChainRequest]] = {}
-    for record in _records(connection, _REQUEST, failure_id):
+    for record in plain_records(connection, _REQUEST, failure_id):
         requests.setdefault(record.pop("chain_id"), []).append(doc.ChainRequest(**record))
     return tuple(
         doc.Chain(
@@ -119,37 +67,20 @@ def _chains(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tuple[doc
             requests=tuple(requests.get(record["chain_id"], ())),
             steps=tuple(steps.get(record["chain_id"], ())),
         )
-        for record in _records(connection, _CHAIN, failure_id)
+        for record in plain_records(connection, _CHAIN, failure_id)
     )
 
 
 def _root_causes(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tuple[doc.RootCause, ...]:
     cited: dict[tuple[int, str], list[doc.CitedLine]] = {}
-    for record in _records(connection, _EVIDENCE, failure_id):
+    for record in plain_records(connection, _EVIDENCE, failure_id):
         key = (record.pop("place"), record.pop("kind"))
         cited.setdefault(key, []).append(doc.CitedLine(**record))
     causes = []
-    for record in _records(connection, _CAUSE, failure_id):
+    for record in plain_records(connection, _CAUSE, failure_id):
         supports, against = (tuple(cited.get((record["place"], kind), ())) for kind in ("supports", "contradicts"))
         causes.append(doc.RootCause(**record, supports=supports, contradicts=against))
     return tuple(causes)
-
-
-def with_checks(report: doc.Report, checks: dict[tuple[str, int | str], str]) -> doc.Report:
-    """The report with what reading the cited lines again gave, by path and line number."""
-
-    def checked(items: tuple[_Cited, ...]) -> tuple[_Cited, ...]:
-        return tuple(replace(item, check=checks.get(item.key)) for item in items)
-
-    def one(failure: doc.FailureReport) -> doc.FailureReport:
-        causes = tuple(
-            replace(cause, supports=checked(cause.supports), contradicts=checked(cause.contradicts))
-            for cause in failure.root_causes
-        )
-        chains = tuple(replace(chain, steps=checked(chain.steps)) for chain in failure.chains)
-        return replace(failure, root_causes=causes, chains=chains)
-
-    return replace(report, failures=tuple(map(one, report.failures)))
 
 
 _COLLECTIVE = (
@@ -321,40 +252,4 @@ order by u.who desc, file_count desc, k.method, k.timezone
 _RULE = """
 select finding, state, failure_class, statement from finding where failure_id = $id
 order by case state when 'fired' then 1 when 'blind' then 2 else 3 end, score desc, finding
-"""
-
-_COVERED_JOB = """
-select job_id, attempt, rank_count, world_size, started_at, ended_at, end_reason
-from job order by started_at, job_id, attempt
-"""
-_FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
-            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC')"""
-_COVERED_NODE = f"""
-select
-    coalesce((select list(distinct node_id order by node_id) from node where has_log), []) as node_ids,
-    (select count(*) from node_fault where weight >= 0.5)::integer as fault_count,
-    (
-        select arg_max({_FAULT_WORDS}, (n.weight, -n.started_ns, n.node_id))
-        from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
-    ) as worst_fault,
-    (select count(*) from get_batch_chain where wid_count > 0)::integer as broken_chain_count,
-    (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count
-"""
-_COVERED_FAULT = f"""
-select statement, path, line_no
-from (
-    select {_FAULT_WORDS} as statement,
-        i.path, n.line_no, n.started_ns, n.node_id, n.weight
-    from node_fault as n
-    join fault_kind as k on k.fault_kind = n.fault_kind
-    left join ingested_file as i on i.file_id = n.file_id
-    where n.weight >= 0.5
-    order by n.weight desc, n.started_ns, n.node_id, k.fault_kind limit 8
-)
-order by started_ns, node_id, statement
-"""
-_APART = """
-select job_id, ranks, is_still, is_moved, statement, path, line_no
-from standing_apart
-order by is_still desc, is_moved, job_id, class_no
 """

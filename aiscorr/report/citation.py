@@ -7,7 +7,8 @@ secrets taken out, cut to the stored length.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from aiscorr.errors import SourceError
 from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
@@ -18,6 +19,7 @@ from aiscorr.report import document as doc
 from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
 
 _MIN_TELLING = 12
+_Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,28 @@ def check(cited: Iterable[Citation]) -> dict[tuple[str, int | str], str]:
     for path, items in by_path.items():
         result |= _check_dump(path, items) if items[0].locator else _check_file(path, items)
     return result
+
+
+def read_again(report: doc.Report) -> doc.Report:
+    """The report with what is found at the lines it cites."""
+    return with_checks(report, check(citations(report)))
+
+
+def with_checks(report: doc.Report, checks: dict[tuple[str, int | str], str]) -> doc.Report:
+    """The report with what reading the cited lines again gave, by path and line number."""
+
+    def seen(items: tuple[_Cited, ...]) -> tuple[_Cited, ...]:
+        return tuple(replace(item, check=checks.get(item.key)) for item in items)
+
+    def one(failure: doc.FailureReport) -> doc.FailureReport:
+        causes = tuple(
+            replace(cause, supports=seen(cause.supports), contradicts=seen(cause.contradicts))
+            for cause in failure.root_causes
+        )
+        chains = tuple(replace(chain, steps=seen(chain.steps)) for chain in failure.chains)
+        return replace(failure, root_causes=causes, chains=chains)
+
+    return replace(report, failures=tuple(map(one, report.failures)))
 
 
 def missing_files(cited: Iterable[Citation]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a report says, before it is laid out: frozen objects in the order and with the names of the JSON.
 
 Times are UTC. Paths are absolute, `archive!member` inside an archive; line numbers are 1-based in the
-decompressed original.
+decompressed original. What belongs to one side stands in job_side.py and storage_side.py.
 """
 
 from __future__ import annotations
@@ -9,101 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 
+from aiscorr.report.job_side import Collective, JobDetails, RankLine, TriageLine, WorkerFile
+from aiscorr.report.storage_side import Chain, ChainRequest, ChainStep, CounterDelta, ErrorSide, ResponsibleNode
 from aiscorr.report.without_failure import Covered, CoveredFault, CoveredJob, StandingApart
 
-__all__ = ["Covered", "CoveredFault", "CoveredJob", "StandingApart"]
+__all__ = [
+    "Chain",
+    "ChainRequest",
+    "ChainStep",
+    "Collective",
+    "CounterDelta",
+    "Covered",
+    "CoveredFault",
+    "CoveredJob",
+    "ErrorSide",
+    "JobDetails",
+    "RankLine",
+    "ResponsibleNode",
+    "StandingApart",
+    "TriageLine",
+    "WorkerFile",
+]
 
 SCHEMA = "aiscorr.report/1"
-
-
-@dataclass(frozen=True)
-class JobDetails:
-    """What the job trained, where and on which data, as far as its log says."""
-
-    framework: str | None
-    task: str | None
-    resumed_from: str | None
-    world_size: int | None
-    rank_count: int
-    node_count: int | None
-    ranks_per_node: int | None
-    data_source: str | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    end_reason: str | None
-    hosts: tuple[str, ...]
-    attempt: int
-    torch_release: str | None
-
-
-@dataclass(frozen=True)
-class Collective:
-    """The collective the ranks waited in; sizes in elements, times in milliseconds."""
-
-    process_group: str | None
-    seq_num: int | None
-    op_type: str | None
-    numel_in: int | None
-    numel_out: int | None
-    timeout_ms: int | None
-    ran_for_ms: int | None
-    user_location: str | None
-
-
-@dataclass(frozen=True)
-class ResponsibleNode:
-    """An AIStore node held responsible."""
-
-    node_id: str
-    role: str | None
-    host: str | None
-    why: str
-
-
-@dataclass(frozen=True)
-class ChainStep:
-    """A step of an x-get-batch chain."""
-
-    step: str
-    at: datetime | None
-    node_id: str | None
-    wid: str | None
-    path: str | None
-    line_no: int | None
-    text: str
-    times: int
-    is_exact: bool = True
-    check: str | None = None
-
-    @property
-    def key(self) -> tuple[str, int | str]:
-        """Path and line number."""
-        return self.path or "", self.line_no or 0
-
-
-@dataclass(frozen=True)
-class ChainRequest:
-    """A request that a chain broke, its designated target, and the rank that names it."""
-
-    wid: str
-    designated_node_id: str | None
-    rank: int | None
-
-
-@dataclass(frozen=True)
-class Chain:
-    """An x-get-batch chain that has to do with the failure."""
-
-    chain_id: str
-    xid: str | None
-    wids: tuple[str, ...]
-    ranks: tuple[int, ...]
-    match_kind: str
-    is_verdict: bool
-    designated_node_id: str | None
-    suspect_node_id: str | None
-    requests: tuple[ChainRequest, ...]
-    steps: tuple[ChainStep, ...]
 
 
 @dataclass(frozen=True)
@@ -180,58 +108,6 @@ class KeyFile:
 
 
 @dataclass(frozen=True)
-class CounterDelta:
-    """Growth of a counter before, inside and after the window; rates per second."""
-
-    node_id: str
-    role: str | None
-    counter: str
-    before: float
-    inside: float
-    after: float
-    inside_per_s: float | None
-    ratio: float | None
-    is_complete: bool
-    is_error: bool
-    meaning: str | None
-    path: str | None
-    line_no: int | None
-    inside_least: float
-    inside_most: float
-
-
-@dataclass(frozen=True)
-class ErrorSide:
-    """On which side of AIStore an error counter grew."""
-
-    counter: str
-    side: str
-    before: float
-    inside: float
-    top_node_id: str
-    top_share_ratio: float
-    top_error_ratio: float | None
-    inside_least: float
-    inside_most: float
-
-
-@dataclass(frozen=True)
-class RankLine:
-    """A rank in the failure."""
-
-    rank: int
-    role: str
-    host: str | None
-    last_enqueued: int | None
-    last_completed: int | None
-    activity: str
-    activity_detail: str
-    last_seen_at: datetime | None
-    path: str | None
-    line_no: int | None
-
-
-@dataclass(frozen=True)
 class ClockLine:
     """How the clocks of a group of files became UTC."""
 
@@ -244,36 +120,6 @@ class ClockLine:
     evidence: str | None
     path: str | None
     line_no: int | None
-
-
-@dataclass(frozen=True)
-class TriageLine:
-    """A message of the worker logs: how often, on which ranks, in how many files."""
-
-    tier: str
-    pattern: str
-    title: str | None
-    role: str
-    line_count: int
-    ranks: tuple[int, ...]
-    file_count: int
-    top_retry: int | None
-    retry_limit: int | None
-    path: str
-    line_no: int
-
-
-@dataclass(frozen=True)
-class WorkerFile:
-    """A worker log at a glance."""
-
-    path: str
-    ranks: tuple[int, ...]
-    reset_count: int
-    retry_count: int
-    top_retry: int | None
-    retry_limit: int | None
-    error_count: int
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from aiscorr.query import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import foot, laid_out, no_failure, standing_apart
+from aiscorr.row_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

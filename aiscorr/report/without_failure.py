@@ -1,9 +1,15 @@
-"""What a report says of jobs without a known failure: who stands apart in one that hangs, and what was looked at."""
+"""What a report reads and says of jobs without a known failure: who stands apart in one that hangs, what is at hand."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from aiscorr.report.plain_records import all_of, plain_records
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -56,3 +62,53 @@ class Covered:
     faults: tuple[CoveredFault, ...]
     broken_chain_count: int
     broken_request_count: int
+
+
+def standing_apart(connection: duckdb.DuckDBPyConnection) -> tuple[StandingApart, ...]:
+    """Ranks that may hold up a job now, those first that stood there twice."""
+    return all_of(connection, StandingApart, _APART)
+
+
+def what_is_covered(connection: duckdb.DuckDBPyConnection) -> Covered:
+    """What logs are at hand."""
+    jobs = all_of(connection, CoveredJob, _COVERED_JOB)
+    faults = all_of(connection, CoveredFault, _COVERED_FAULT)
+    (seen,) = plain_records(connection, _COVERED_NODE)
+    return Covered(jobs=jobs, faults=faults, **seen)
+
+
+_COVERED_JOB = """
+select job_id, attempt, rank_count, world_size, started_at, ended_at, end_reason
+from job order by started_at, job_id, attempt
+"""
+_FAULT_WORDS = """coalesce(n.role || ' ', '') || n.node_id || ' ' || k.broke_words
+            || strftime(n.started_at::timestamp, ' at %Y-%m-%d %H:%M:%S UTC')"""
+_COVERED_NODE = f"""
+select
+    coalesce((select list(distinct node_id order by node_id) from node where has_log), []) as node_ids,
+    (select count(*) from node_fault where weight >= 0.5)::integer as fault_count,
+    (
+        select arg_max({_FAULT_WORDS}, (n.weight, -n.started_ns, n.node_id))
+        from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind where n.weight >= 0.5
+    ) as worst_fault,
+    (select count(*) from get_batch_chain where wid_count > 0)::integer as broken_chain_count,
+    (select coalesce(sum(wid_count), 0) from get_batch_chain)::integer as broken_request_count
+"""
+_COVERED_FAULT = f"""
+select statement, path, line_no
+from (
+    select {_FAULT_WORDS} as statement,
+        i.path, n.line_no, n.started_ns, n.node_id, n.weight
+    from node_fault as n
+    join fault_kind as k on k.fault_kind = n.fault_kind
+    left join ingested_file as i on i.file_id = n.file_id
+    where n.weight >= 0.5
+    order by n.weight desc, n.started_ns, n.node_id, k.fault_kind limit 8
+)
+order by started_ns, node_id, statement
+"""
+_APART = """
+select job_id, ranks, is_still, is_moved, statement, path, line_no
+from standing_apart
+order by is_still desc, is_moved, job_id, class_no
+"""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from aiscorr.config import Settings
 from aiscorr.errors import UsageError
 from aiscorr.explain import explain
-from aiscorr.query import NamedQuery, named_queries
+from aiscorr.named_query import NamedQuery, named_queries
 from aiscorr.report.document import Report, to_json
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import Answer, Limits, Question
@@ -102,12 +102,12 @@ class Reader:
 
     def report(self, which: str, *, is_verified: bool = True) -> Report:
         """The report of `latest`, a failure id, its beginning or a job id. Raises UsageError for one there is not."""
-        from aiscorr.report.build import build_report, with_checks
-        from aiscorr.report.citation import check, citations
+        from aiscorr.report.build import build_report
+        from aiscorr.report.citation import read_again
 
         with self.connection() as connection:
             report = build_report(connection, which, datetime.now(UTC))
-        return with_checks(report, check(citations(report))) if is_verified else report
+        return read_again(report) if is_verified else report
 
     def report_text(self, which: str, form: str, *, is_verified: bool = True) -> str:
         """The report in one of `REPORT_FORMS`."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from aiscorr.disk import replace_file
 from aiscorr.report import render
-from aiscorr.report.build import build_report, with_checks
-from aiscorr.report.citation import check, citations
+from aiscorr.report.build import build_report
+from aiscorr.report.citation import read_again
 from aiscorr.serve.state import read_state, write_state
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def write_reports(
         fingerprint = fingerprint_of(report)
         if fingerprint == known.fingerprint:
             continue
-        _write(folder, failure_id, with_checks(report, check(citations(report))))
+        _write(folder, failure_id, read_again(report))
         state[failure_id] = replace(known, fingerprint=fingerprint, is_partial=bool(missing))
         written.append(f"{failure_id} (partial: {missing} worker logs have not come)" if missing else failure_id)
         write_state(os.path.join(folder, _STATE), state)

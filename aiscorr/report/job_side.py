@@ -1,0 +1,86 @@
+"""What a report says of the training side: the job, the collective its ranks waited in, each rank, its worker logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class JobDetails:
+    """What the job trained, where and on which data, as far as its log says."""
+
+    framework: str | None
+    task: str | None
+    resumed_from: str | None
+    world_size: int | None
+    rank_count: int
+    node_count: int | None
+    ranks_per_node: int | None
+    data_source: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    end_reason: str | None
+    hosts: tuple[str, ...]
+    attempt: int
+    torch_release: str | None
+
+
+@dataclass(frozen=True)
+class Collective:
+    """The collective the ranks waited in; sizes in elements, times in milliseconds."""
+
+    process_group: str | None
+    seq_num: int | None
+    op_type: str | None
+    numel_in: int | None
+    numel_out: int | None
+    timeout_ms: int | None
+    ran_for_ms: int | None
+    user_location: str | None
+
+
+@dataclass(frozen=True)
+class RankLine:
+    """A rank in the failure."""
+
+    rank: int
+    role: str
+    host: str | None
+    last_enqueued: int | None
+    last_completed: int | None
+    activity: str
+    activity_detail: str
+    last_seen_at: datetime | None
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class TriageLine:
+    """A message of the worker logs: how often, on which ranks, in how many files."""
+
+    tier: str
+    pattern: str
+    title: str | None
+    role: str
+    line_count: int
+    ranks: tuple[int, ...]
+    file_count: int
+    top_retry: int | None
+    retry_limit: int | None
+    path: str
+    line_no: int
+
+
+@dataclass(frozen=True)
+class WorkerFile:
+    """A worker log at a glance."""
+
+    path: str
+    ranks: tuple[int, ...]
+    reset_count: int
+    retry_count: int
+    top_retry: int | None
+    retry_limit: int | None
+    error_count: int
