@@ -18,7 +18,7 @@ fit as (
     from job as j
     join job_storage as u on u.job_id = j.job_id and u.is_ais_user
     join cluster_load as p on p.busy_to_ns is not null
-    cross join zone_choice as z
+    join zone_choice as z on z.is_from_utc
     left join job_storage as b on b.job_id = j.job_id and b.cluster = p.cluster
     where p.busy_from_ns <= j.death_ns - z.zone_ns + 5000000000
         and p.busy_to_ns >= j.step_ns - z.zone_ns - 5000000000

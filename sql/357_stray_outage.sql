@@ -4,22 +4,47 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_fault
--- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if a request that stands on both sides proves the clocks.
+-- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if something that stands on both sides proves the clocks: a request, an object, or the only batch job on the job's bucket within those hours, begun within seconds after its ranks were ready (same_cause_s).
 create or replace view stray_outage as
 with span as (
     select
         max(value) filter (where name = 'fault_slack_s')::bigint * 1000000000 as slack_ns,
         max(value) filter (where name = 'clock_doubt_s')::bigint * 1000000000 as doubt_ns,
         max(value) filter (where name = 'felt_before_s')::bigint * 1000000000 as before_ns,
-        max(value) filter (where name = 'felt_after_s')::bigint * 1000000000 as after_ns
+        max(value) filter (where name = 'felt_after_s')::bigint * 1000000000 as after_ns,
+        max(value) filter (where name = 'same_cause_s')::bigint * 1000000000 as same_ns
     from threshold
 ),
+ready as (
+    select job_id, attempt, bucket, max(utc_ns) as utc_ns
+    from worker_event
+    where role = 'identity' and bucket is not null and stamp_source in ('own', 'wrapper')
+    group by job_id, attempt, bucket
+),
+begun as (
+    select cluster, bucket, xid, min(utc_ns) as utc_ns
+    from ais_event where pattern = 'ais_get_batch_started'
+    group by cluster, bucket, xid
+),
 proven as (
-    select distinct w.job_id, w.attempt, a.cluster
+    select w.job_id, w.attempt, a.cluster
     from worker_event as w
     join ais_event as a on a.wid = w.wid
     cross join span as s
     where w.stamp_source in ('own', 'wrapper') and abs(w.utc_ns - a.utc_ns) <= s.slack_ns
+    union
+    select w.job_id, w.attempt, a.cluster
+    from worker_event as w
+    join ais_event as a on a.object = w.object and a.bucket = w.bucket
+    cross join span as s
+    where w.stamp_source in ('own', 'wrapper') and abs(w.utc_ns - a.utc_ns) <= s.slack_ns
+    union
+    select w.job_id, w.attempt, a.cluster
+    from ready as w
+    cross join span as s
+    join begun as a on a.bucket = w.bucket and abs(a.utc_ns - w.utc_ns) <= s.doubt_ns
+    group by w.job_id, w.attempt, a.cluster
+    having count(*) = 1 and max(abs(a.utc_ns - w.utc_ns)) <= max(s.same_ns)
 ),
 trouble as (
     select null as failure_id, w.utc_ns, w.latest_ns

@@ -40,7 +40,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    evidence = places.line(line.path, line.line_no) or shorten(line.evidence or "", 60)
+    told = shorten(line.evidence or "", 120) if line.line_no is None else ""
+    evidence = told or places.line(line.path, line.line_no)
     return (
         line.who,
         str(line.file_count),

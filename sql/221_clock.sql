@@ -3,12 +3,13 @@
 -- reads: ingested_file, ais_file, clock_ais, clock_worker, clock_cluster, clock_drift
 -- public: yes
 -- stored: yes
--- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken.
+-- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken; a cluster told by a job whose zone is unknown is then ahead of the job's clock by zone_offset_s, not of UTC, as its evidence says.
 create or replace view clock as
 with every as (
     select
         a.file_id, a.shift_ns + coalesce(d.drift_ns, 0) + coalesce(z.zone_s * 1000000000, 0) as shift_ns, a.zone_offset_s + coalesce(z.zone_s, 0) as zone_offset_s,
-        case when z.cluster is not null then 'anchor' else a.method end as method, a.confidence, a.line_no, coalesce(z.text, a.text) as text, null::bigint as against_ns
+        case when z.cluster is not null then 'anchor' else a.method end as method, coalesce(z.confidence, a.confidence) as confidence,
+        case when z.cluster is null then a.line_no end as line_no, coalesce(z.text, a.text) as text, null::bigint as against_ns
     from clock_ais as a
     left join ais_file as f on f.file_id = a.file_id
     left join clock_cluster as z on z.cluster = f.cluster

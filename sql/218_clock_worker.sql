@@ -1,6 +1,6 @@
 -- What must be subtracted from the clock of a worker file to get UTC, and how that is known.
 -- grain: one row a worker log
--- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job_start, clock_job_load, pattern
+-- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job, pattern
 -- stored: yes
 -- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much; then it is no surer than they leave it. Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others, be it one that the user gave; own evidence goes first, because nodes differ. In a file whose collector prints UTC, lines with a stamp of their own may still be local: the collector's stamps beside them tell by how much.
 create or replace view clock_worker as
@@ -18,8 +18,7 @@ own as (
 told as (
     select file_id, offset_ns, method, confidence, line_no, text from own
     union all
-    select a.file_id, a.offset_ns, 'anchor', case when a.is_ambiguous then 0.7 else 0.95 end, a.line_no, a.text
-    from clock_worker_anchor as a
+    select a.file_id, a.offset_ns, 'anchor', case when a.is_ambiguous then 0.7 else 0.95 end, a.line_no, a.text from clock_worker_anchor as a
     where not exists (select 1 from own as o where o.file_id = a.file_id)
 ),
 death as (
@@ -52,19 +51,18 @@ job_zone as (
 joined as (
     select
         f.file_id, f.is_utc, f.zone, f.date_method,
-        case when f.zone is not null then 0 when f.is_utc then coalesce(o.offset_ns, 0) else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns, 0) end as shift_ns,
-        coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) as offset_ns,
-        case when t.file_id is not null then t.method when coalesce(s.offset_ns, z.offset_ns, j.offset_ns, g.offset_ns) is not null then 'anchor' end as method,
-        coalesce(t.confidence, s.confidence * 0.98, z.confidence * 0.9, case when j.offset_ns = 0 then 0.8 when j.offset_ns is not null then 0.7 when g.offset_ns is not null then 0.65 end) as confidence,
+        case when f.zone is not null then 0 when f.is_utc then coalesce(o.offset_ns, 0) else coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns, 0) end as shift_ns,
+        coalesce(t.offset_ns, s.offset_ns, z.offset_ns, j.offset_ns) as offset_ns,
+        case when t.file_id is not null then t.method when coalesce(s.offset_ns, z.offset_ns, j.offset_ns) is not null then 'anchor' end as method,
+        coalesce(t.confidence, s.confidence * 0.98, z.confidence * 0.9, j.confidence) as confidence,
         coalesce(t.line_no, s.line_no) as line_no,
-        coalesce(t.text, s.text, j.text, case when g.job_id is not null then 'the targets stopped serving it between its last step and its end' end) as text
+        coalesce(t.text, s.text, j.text) as text
     from file as f
     left join told as t on t.file_id = f.file_id
     left join own as o on o.file_id = f.file_id
     left join sibling as s on s.file_id = f.file_id
     left join job_zone as z on z.job_id = f.job_id and f.zone is null
-    left join clock_job_start as j on j.job_id = f.job_id and (f.zone is null or f.is_all_given)
-    left join clock_job_load as g on g.job_id = f.job_id and (f.zone is null or f.is_all_given)
+    left join clock_job as j on j.job_id = f.job_id and (f.zone is null or f.is_all_given)
 )
 select
     file_id,
