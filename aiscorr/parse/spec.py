@@ -44,7 +44,13 @@ TIERS = (
     "lifecycle",
     "other",
 )
-FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
+FORMAT_TABLES: dict[str, Table] = {
+    "ais": AIS_LINE,
+    "worker": WORKER_LINE,
+    "tail": WORKER_TAIL,
+    "step": STEP_LINE,
+    "repeated": STEP_LINE,
+}
 BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill", "threads")
 #: What the frames of a traceback can tell that it was doing.
 FRAME_KINDS = (
@@ -351,7 +357,7 @@ def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pat
 
 @lru_cache(maxsize=8)
 def pattern_set(kind: str, extra_folders: tuple[str, ...] = ()) -> tuple[Pattern, ...]:
-    """The patterns of one format (`ais`, `worker`, `tail`, `step`), ours first, then the user's."""
+    """The patterns of one format (`ais`, `worker`, `tail`, `step`, `repeated`), ours first, then the user's."""
     return load_patterns([_OWN_FOLDER, *map(Path, extra_folders)], kind)
 
 

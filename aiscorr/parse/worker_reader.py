@@ -59,6 +59,7 @@ class WorkerLogReader:
         self.tail_patterns = TailPatterns(pattern_set("tail", pattern_folders))
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
+        self.repeated = StepPatterns(self.prefixes, pattern_folders, "repeated")
         expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self.patterns]
         self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
         self.fallback = next((p for p in self.patterns if p.name == "python_exception"), None)
@@ -93,7 +94,7 @@ class WorkerFile:
         self._fed: dict[Key, int] = {}
         self._behind = LookBack(reader.prefixes, state, self._years)
         self._is_told = False
-        self._steps = StepLines(reader.steps, self._sink, summary, state, self._years, self._stored)
+        self._steps = StepLines(reader.steps, reader.repeated, self._sink, summary, state, self._years, self._stored)
 
     @property
     def is_between_records(self) -> bool:
