@@ -138,13 +138,15 @@ class StepLines:
         is_first = block.offset == 0
         if state.step_first_count < FIRST_LINES:
             window = block.size if is_first or state.step_literals else _WINDOW_BYTES
-            for row, place in self._all(self._patterns, block, line_no, window):
+            for row, end in self._all(self._patterns, block, line_no, window):
+                place = end
                 state.step_first_count += 1
                 self._write(row, "first")
                 if state.step_first_count >= FIRST_LINES:
                     break
         if not state.step_literals and state.repeated_first_count < FIRST_LINES:
-            for row, place in self._all(self._repeated, block, line_no, block.size if is_first else _WINDOW_BYTES):
+            for row, end in self._all(self._repeated, block, line_no, block.size if is_first else _WINDOW_BYTES):
+                place = end
                 state.repeated_first_count += 1
                 self._write(row, "first")
                 if state.repeated_first_count >= FIRST_LINES:
