@@ -7,6 +7,7 @@ are kept in which a number may count steps; the view progress_line tells whether
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ _WINDOW_BYTES = 8 * 1024
 _NEAR_BYTES = 2 * 1024
 #: Beyond so much all literals are looked for at once.
 _FAR_BYTES = 32 * 1024
+#: Of more words than a few it is asked first which of them are there; none is as long as this.
+_FEW_WORDS, _WORD_BYTES = 4, 64
 #: Literals that turn out not to be progress lines, after which a block is left; common words are left earlier.
 _MISSES, _REPEATED_MISSES = 200, 64
 #: A file with fewer lines of a known program among its last may be one of an unknown program.
@@ -58,7 +61,10 @@ class StepPatterns:
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
         self._words = WordBits(self.literals)
         self._finders: dict[tuple[bytes, ...], Callable[[bytes], int]] = {}
-        self._tried = [(self._words.bits(*pattern.literals), pattern) for pattern in self.patterns]
+        self._tried = [
+            (self._words.bits(*pattern.literals), re.compile((pattern.prefilter or "").encode()), pattern)
+            for pattern in self.patterns
+        ]
 
     def finder(self, words: tuple[bytes, ...]) -> Callable[[bytes], int]:
         """What tells whether a line holds one of these words; most files have the same ones."""
@@ -69,8 +75,8 @@ class StepPatterns:
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
         held = self._words.of(line)
-        for words, pattern in self._tried:
-            match = pattern.regex.search(line) if held & words else None
+        for words, short, pattern in self._tried:
+            match = pattern.regex.search(line) if held & words and short.search(line) else None
             if match is None:
                 continue
             values = {name.rstrip("23456789"): value for name, value in pattern.values(match).items()}
@@ -240,10 +246,14 @@ def _find(data: bytearray, start: int, end: int, words: tuple[bytes, ...], holds
     reach = _NEAR_BYTES
     while start < end:
         past = min(end, start + reach)
-        if reach <= _FAR_BYTES or holds(bytes(data[start : min(end, past + _FAR_BYTES)])):
-            found = _find_in(data, start, past, end, words)
-            if found >= 0:
-                return found
+        if len(words) > _FEW_WORDS or reach > _FAR_BYTES:
+            held = holds(bytes(data[start : min(end, past + _FAR_BYTES if reach > _FAR_BYTES else past + _WORD_BYTES)]))
+            chosen = tuple(word for number, word in enumerate(words) if held >> number & 1) if held else ()
+        else:
+            chosen = words
+        found = _find_in(data, start, past, end, chosen)
+        if found >= 0:
+            return found
         start, reach = past, 4 * reach
     return -1
 
