@@ -29,6 +29,7 @@ _WRITERS = {
     "worker": "worker logs",
     "tail": "last words of a rank",
     "step": "progress lines of a rank",
+    "repeated": "lines of a rank that repeat with a number that grows",
 }
 _CONSTANTS = {
     "counter": ("counter_kind", "counter"),

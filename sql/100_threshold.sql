@@ -69,6 +69,7 @@ from (
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
         ('unsaid_refusal_factor', 0.7, 'a refused connection is printed at once, so a rank that prints nothing hangs from it in one case of several'),
         ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),
+        ('repeated_lines', 3.0, 'a number that grew three times from one line to the next alike counts something'),
         ('step_slow_lines', 3.0, 'one long step is a checkpoint or a validation'),
         ('clock_doubt_s', 7200.0, 'clocks that are wrong without being in another zone are so by seconds to an hour or two'),
         ('felt_before_s', 5.0, 'clients meet the end of a node seconds after it at the earliest, give or take their clocks'),

@@ -1,15 +1,15 @@
 -- The last step that a job attempt reports, and how long it takes from one report to the next.
 -- grain: one row a job attempt with stamped progress lines
--- reads: step_line, worker_line, worker_file, clock
+-- reads: progress_line, worker_line, worker_file, clock
 -- stored: yes
--- empty without: step_line
+-- empty without: progress_line
 -- note: The job stood still between the last report and the moment the next one was due. Worked example: iteration 120 at 11:35:56, a report every 10 iterations of 0.58 s each: the standstill began before 11:36:02, whenever a time-out was noticed.
 create or replace view last_step as
 with line as (
     select
         f.job_id, f.path_attempt + coalesce(w.attempt_no, 0) as attempt, s.pattern, s.rank, s.step,
         s.local_ns - case when s.zone_offset_s is null then k.shift_ns else 0 end as utc_ns, s.file_id, s.line_no
-    from step_line as s
+    from progress_line as s
     join worker_file as f on f.file_id = s.file_id
     join clock as k on k.file_id = s.file_id
     asof left join (select file_id, line_no, attempt_no from worker_line where attempt_no > 0) as w on w.file_id = s.file_id and w.line_no <= s.line_no

@@ -1,6 +1,6 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail, step_line, fr_dump, fr_position
+-- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position
 -- stored: yes
 -- empty without: worker_file, worker_event, fr_dump
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host (kernel, system) lies beside those of a job for days: a file that tells no rank, step, launcher or training gives the job its time only where no other does.
@@ -12,7 +12,7 @@ with telling as (
     union
     select file_id from worker_tail where rank is not null or step is not null
     union
-    select file_id from step_line
+    select file_id from progress_line
 ),
 file as (
     select f.job_id, f.path_attempt, f.file_id, f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns, f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns

@@ -1,9 +1,9 @@
 -- What the main thread of a process in a stack dump stood in, and what kind of process its calls show.
 -- grain: one row a process in a dump
--- reads: stack_frame, worker_file, frame_rule, clock, last_step, reading_thread
+-- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread
 -- stored: yes
 -- empty without: stack_frame
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength
@@ -23,7 +23,9 @@ frame as (
     left join rule as r on r.function = s.function and r.source_file is not distinct from s.source_file
     left join clock as k on k.file_id = s.file_id and s.local_ns is not null
     left join last_step as t on t.job_id = w.job_id and t.attempt = w.path_attempt + s.attempt_no
-    where s.is_main and coalesce(utc_ns + 10000000000 >= t.step_ns, true)
+    left join file_progress as g on g.job_id = w.job_id and g.attempt = w.path_attempt + s.attempt_no and g.file_id = s.file_id and g.line_no > s.line_no
+    asof left join (select file_id, line_no, utc_ns as next_ns from worker_event where stamp_source in ('own', 'wrapper')) as e on e.file_id = s.file_id and e.line_no >= s.line_no
+    where s.is_main and coalesce(case when g.file_id is not null then utc_ns else coalesce(e.next_ns, utc_ns) end + 10000000000 >= t.step_ns, true)
 ),
 process as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a failure whose loaders said so
 -- reads: failed_attempt, failure_case, job_cluster, worker_event, node_endpoint, node, threshold
 -- stored: yes
--- empty without: worker_event where pattern = 'app_slow_read'
+-- empty without: worker_event where pattern like 'app_slow_%'
 -- empty without: failed_attempt where is_cancelled
 -- note: Who reads slowly by itself calls all targets slow; who calls one of three or more slow, when it reads one object after another (told_reads), tells of that one. Addresses are compared by their hosts, as a daemon listens at several ports; a host of two daemons tells nothing. node_id is null where none is named in told_share of the lines that name an address.
 create or replace view told_slowness as
@@ -16,7 +16,7 @@ told as (
     select f.failure_id, c.cluster, e.utc_ns, e.wait_s, e.url, regexp_replace(e.endpoint, ':\d+$', '') as host, e.file_id, e.line_no
     from failure_case as f
     join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt and a.is_cancelled
-    join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern = 'app_slow_read' and e.utc_ns <= f.stall_ns
+    join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern in ('app_slow_read', 'app_slow_wait') and e.utc_ns <= f.stall_ns
     join threshold as k on k.name = 'cluster_sure'
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt and c.certainty >= k.value
 ),

@@ -1,9 +1,9 @@
 -- A training step that a framework's progress line reports: when, how long, how long it waited for data.
 -- grain: one row a kept progress line of a job
--- reads: step_line, worker_line, worker_file, clock, rank_identity
+-- reads: progress_line, worker_line, worker_file, clock, rank_identity
 -- public: yes
 -- stored: yes
--- empty without: step_line
+-- empty without: progress_line
 -- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept line before of the same rank, so gap_s / gap_steps is the mean over the steps between, checkpoints and validation included. Lines that name no rank are the job's; where several ranks print one step alike the first counts.
 create or replace view step_time as
 with line as (
@@ -11,7 +11,7 @@ with line as (
         f.job_id, f.path_attempt + coalesce(w.attempt_no, 0) as attempt, coalesce(s.rank, i.rank, l.rank, m.rank) as rank,
         s.pattern, s.kept, s.step, s.epoch, s.step_s, s.data_s, s.elapsed_s, s.text, s.file_id, s.line_no, f.is_stream_copy, f.path,
         s.local_ns - case when s.zone_offset_s is null then k.shift_ns else 0 end as utc_ns
-    from step_line as s
+    from progress_line as s
     join worker_file as f on f.file_id = s.file_id
     join clock as k on k.file_id = s.file_id
     asof left join (select file_id, line_no, attempt_no from worker_line where attempt_no > 0) as w on w.file_id = s.file_id and w.line_no <= s.line_no

@@ -198,7 +198,7 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
 def test_less_evidence_turns_no_verdict_round(change: str, asked: tuple[Truth, tuple[Judged, ...]]) -> None:
-    """With a file, a node, a side, a tenth of the lines or all known names gone, or a clock wrong, a verdict is the same or narrower."""
+    """With a file, a node, a side, lines, known names or a clock gone, a verdict is the same or narrower."""
     truth, before = asked
     turn = changed(truth, change, 1, before)
     assert before[0].is_allowed

@@ -110,3 +110,28 @@ def test_a_progress_line_is_found_wherever_the_first_one_stands(before: int) -> 
         rows = kept(read_worker(text, "/logs/job7/n.log"), "first")
         assert [text[row["byte_offset"] :].startswith("[NeMo I") for row in rows] == [True, True]
         assert [row["step"] for row in rows] == [7, 7]
+
+
+def unknown(step: int, second: int = 0) -> str:
+    """A line of a program that no pattern knows."""
+    return f"11-08 06:{second // 60 % 60:02d}:{second % 60:02d} engine: {step} : tempo 0.5 seconds per iteration\n"
+
+
+def test_lines_of_an_unknown_program_are_kept() -> None:
+    """A log whose program no pattern knows gives its repeated lines: the first, one every 512 KiB and the last."""
+    text = "".join(unknown(step, step // 4) for step in range(20_000))
+    found = read_worker(text, "/logs/job7/rank0.log")
+    assert {row["pattern"] for row in found.step_line} == {"repeated_count"}
+    assert [row["step"] for row in kept(found, "first")] == list(range(FIRST_LINES))
+    assert len(text) // STRIDE_BYTES - 2 <= len(kept(found, "sampled")) <= len(text) // STRIDE_BYTES + 1
+    last = kept(found, "last")
+    assert last[-1]["step"] == 19_999
+    assert last[-1]["local_ns"] - last[-5]["local_ns"] == 1_000_000_000
+
+
+def test_lines_of_an_unknown_program_count_only_where_no_known_ones_are() -> None:
+    """Beside lines of a known program those that only might count steps are left out, and no line is kept twice."""
+    text = "".join(nemo(step, step) + unknown(step, step) for step in range(40))
+    assert {row["pattern"] for row in read_worker(text, "/logs/j/n.log").step_line} == {"step_nemo"}
+    one = read_worker(nemo(7, 7) + "x\n" * 40 + unknown(7, 7), "/logs/j/n.log")
+    assert [row["line_no"] for row in kept(one, "last")] == [1, 42]

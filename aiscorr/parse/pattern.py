@@ -13,7 +13,13 @@ from aiscorr.parse.values import CONVERTERS, Value, default_converter
 from aiscorr.tables import AIS_LINE, STEP_LINE, WORKER_LINE, WORKER_TAIL, Table
 
 #: Where the rows of each format of lines go, whose columns a pattern's groups are called after.
-FORMAT_TABLES: dict[str, Table] = {"ais": AIS_LINE, "worker": WORKER_LINE, "tail": WORKER_TAIL, "step": STEP_LINE}
+FORMAT_TABLES: dict[str, Table] = {
+    "ais": AIS_LINE,
+    "worker": WORKER_LINE,
+    "tail": WORKER_TAIL,
+    "step": STEP_LINE,
+    "repeated": STEP_LINE,
+}
 
 
 @dataclass(frozen=True)

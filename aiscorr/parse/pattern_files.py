@@ -140,5 +140,5 @@ def load_patterns(folders: Iterable[Path], kind: str | None = None) -> tuple[Pat
 
 @lru_cache(maxsize=8)
 def pattern_set(kind: str, extra_folders: tuple[str, ...] = ()) -> tuple[Pattern, ...]:
-    """The patterns of one format (`ais`, `worker`, `tail`, `step`), ours first, then the user's."""
+    """The patterns of one format (`ais`, `worker`, `tail`, `step`, `repeated`), ours first, then the user's."""
     return load_patterns([_OWN_FOLDER, *map(Path, extra_folders)], kind)

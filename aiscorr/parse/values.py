@@ -28,6 +28,11 @@ def to_int(text: str) -> int:
     return int(text if text.isdigit() else text.replace(",", "").replace("_", ""))
 
 
+def to_whole(text: str) -> int:
+    """A whole number as counters and floats print it: `12,000` → 12000, `1.46e+02` → 146."""
+    return round(float(text.replace(",", "")))
+
+
 def to_float(text: str) -> float:
     """A decimal number: `1.57` → 1.57."""
     return float(text.replace(",", ""))
@@ -107,6 +112,7 @@ def op_name(text: str) -> str:
 
 CONVERTERS: dict[str, Callable[[str], Value]] = {
     "int": to_int,
+    "whole": to_whole,
     "float": to_float,
     "text": to_text,
     "bool": to_bool,

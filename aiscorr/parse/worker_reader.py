@@ -41,6 +41,7 @@ class WorkerLogReader:
         self.tail_patterns = TailPatterns(pattern_set("tail", pattern_folders))
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
+        self.repeated = StepPatterns(self.prefixes, pattern_folders, "repeated")
 
     def open_file(self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None) -> WorkerFile:
         """The reader of one file, at its start or where `state` left it."""
@@ -65,7 +66,9 @@ class WorkerFile:
         self._behind = LookBack(reader.prefixes, state, self._years)
         self._rows = WorkerRows(reader.sink, summary, state, zone, self._behind)
         self._blocks = OpenBlocks(reader.patterns, self._rows, ThreadBlocks(reader.sink, summary, state))
-        self._steps = StepLines(reader.steps, reader.sink, summary, state, self._years, self._rows.stored)
+        self._steps = StepLines(
+            reader.steps, reader.repeated, reader.sink, summary, state, self._years, self._rows.stored
+        )
         self._is_told = False
 
     @property

@@ -33,6 +33,7 @@ class WorkerState:
     step_first_count: int = 0
     step_next_offset: int = 0
     step_literals: list[str] = field(default_factory=list)
+    repeated_first_count: int = 0
 
     def copy(self) -> WorkerState:
         """The state as it is now."""
