@@ -46,3 +46,11 @@ def test_a_list_of_numbered_keys_is_no_log() -> None:
     """Settings in which some keys are numbers are settings still."""
     text = SETTINGS + "seeds:\n  1: 17\n  2: 19\n"
     assert detect(text.encode()).kind == "unknown"
+
+
+def test_lines_of_one_name_are_no_settings() -> None:
+    """Settings have a name each; a log whose progress lines all begin with one and a colon is a log."""
+    steps = "".join(f"Epoch: [0][{step:>5}/5004]\tTime  0.338 ( 0.351)\tLoss 6.9{step}e+00\n" for step in range(40))
+    assert detect(f"Use GPU: 0 for training\n{steps}".encode()).kind == "worker_log"
+    tables = "".join(f"[[case]]\nname: {number}\n" for number in range(9))
+    assert detect(tables.encode()).kind == "unknown"

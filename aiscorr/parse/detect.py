@@ -24,6 +24,9 @@ _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
 _ODD_BYTES = bytes(value for value in range(32) if value < 9 or 13 < value < 27 or value > 27)
 _DEBUG_STACKS = re.compile(rb"/handler/(?:dump_traceback|pyspy_dump)\b")
+#: A setting of YAML that is not indented, with its name, and the head of a table of TOML.
+_SETTING = re.compile(rb"([\w-]+):(?: |$)")
+_TABLE = re.compile(rb"\[{1,2}[\w.\"-]+\]{1,2}\s*(?:#.*)?$")
 _ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 #: From this order on a format that is no log is told by marks that logs have too.
 _LOOSE_ORDER = 30
@@ -133,9 +136,13 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 
 
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
-    """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not."""
+    """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not;
+    settings have a name each, while a log has many lines of one (`Epoch: [0][ 10/500]`, `INFO: step 1`)."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
+    if form.name == "file_toml":
+        names = [found[1] for line in lines if (found := _SETTING.match(line))]
+        return 2 * len(set(names)) >= len(names) or any(_TABLE.match(line) for line in lines)
     return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)
 
 
