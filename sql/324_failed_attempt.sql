@@ -1,8 +1,8 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, threshold
+-- reads: failure_signal, job_span, fr_failure, printed_progress, threshold
 -- stored: yes
--- note: Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
+-- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print. Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -36,10 +36,11 @@ select
     j.world_size,
     j.is_world_stated,
     d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0 and j.cancel_ns is not null
-        and j.cancel_ns - coalesce(j.progress_ns, j.started_ns) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled
+        and j.cancel_ns - greatest(coalesce(j.progress_ns, j.started_ns), case when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns + (j.cancel_ns - j.started_ns) / 5 then j.started_ns + p.printed_s * 1e9 end) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
+left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
 where d.job_id is not null
     or (coalesce(s.sign_count, 0) = 0 and s.echo_count > 0 and j.success_ns is null)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))

@@ -14,7 +14,7 @@ judged as (
         coalesce(e.state = 'fired', false) as is_tied, k.broke_words,
         q.failure_id is not null as is_unanswered, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
         coalesce(r.is_foreign, false) as is_foreign,
-        f.crash_pattern like 'fs\_%' escape '\' and f.request_pattern is distinct from 'fetch_broken' as is_file_system,
+        f.crash_pattern like 'fs\_%' escape '\' and coalesce(f.request_pattern, '') not in ('fetch_broken', 'mountpoint_s3_failed') as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern, 'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down|s3_server_error') as is_server_word,
@@ -33,7 +33,7 @@ judgement as (
             when is_foreign then 'foreign_service' when is_file_system then 'file_system'
             when is_gone then 'node_gone'
             when is_unanswered and is_storage_seen then 'target_unanswered'
-            when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch', 'http_target_certificate_untrusted') and coalesce(request_node_id is not null or contains(crash_text, '/v1/'), false) then 'server_said'
+            when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch', 'http_target_certificate_untrusted') and coalesce(request_node_id is not null or regexp_matches(crash_text, '/v1/|:5108\d/s3/'), false) then 'server_said'
             when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
             when is_cut_answer and cut_count >= 3 then 'answers_cut'
             when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'

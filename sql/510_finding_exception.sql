@@ -46,7 +46,7 @@ select
     case
         when turned_file_id is not null then 'guilty'
         when named_node_id is not null or ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store)) and not is_foreign) then 'undetermined'
-        when cause_pattern = 'http_no_local_port' then 'innocent'
+        when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') then 'innocent'
         when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or failure_id in (select failure_id from cut_host)))) then 'innocent'
         when class = 'network' then 'undetermined'
         when cause_pattern = 'http_tls_failed' and regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') then 'innocent'
