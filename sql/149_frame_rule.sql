@@ -37,6 +37,6 @@ from (
         (24, 'lock', 'telling', '', '^__lll_lock_wait_private$', '^$'),
         (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|cvt_?color|im_?decode|im_?encode|warp_?(affine|perspective)|(gaussian|median)_?blur|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
         (26, 'data_loading', 'telling', '', '(?i)^(\w+\.)*_*(fetch|read|load|get|download|pull|next|iter|stream)_((many|one|next|all)_)?(shard|sample|example|chunk|record|range|object|item|utterance|clip)s?$', '(?i)checkpoint|state|weights'),
-        (27, 'log_upload', 'inner', '(^|/)logging/(__init__|handlers)\.py', '^(\w+\.)*flush$', '^$'),
+        (27, 'log_upload', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(flush|emit)$', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)
