@@ -1,9 +1,9 @@
 -- What tells of the one target, or the remote backend, that a cancelled job crawled for: reads that slowed or began to be cold with its steps, or what its loaders say.
--- grain: one row a failure and sign (place: 5 one target slow alone, 6 cold reads that began with the slow steps, 7 a target that the loaders call slow)
+-- grain: one row a failure and sign (place: 5 one target slow alone, 6 cold reads that began with the slow steps, 7 a target that the loaders call slow, 9 a target that its peers lost)
 -- reads: crawl_growth, lone_target, told_slowness, step_slowdown, node_fault, threshold
 -- stored: yes
 -- empty without: crawl_growth
--- note: Reads from a remote backend are no drawn-out ones: no client makes them longer. Those of a second or more (strained_read_s) that nobody had made before count where one at least was under way at any moment, they are nearly all that their targets served, and the job waited for its data by its own words. A target that loaders call slow must have had a trouble of its own from that moment on, however light, or have served reads ten times as slowly as every other.
+-- note: A target that its peers lost when the steps slowed, and had not found again by the middle of the slow time, held up each batch with an entry of it. Reads from a remote backend are no drawn-out ones: no client makes them longer. Those of a second or more (strained_read_s) that nobody had made before count where one at least was under way at any moment, they are nearly all that their targets served, and the job waited for its data by its own words. A target that loaders call slow must have had a trouble of its own from that moment on, however light, or have served reads ten times as slowly as every other.
 create or replace view crawl_sign as
 with cold as (
     select
@@ -50,3 +50,10 @@ select
 from told_slowness as t
 join step_slowdown as s on s.failure_id = t.failure_id and s.place = 1
 where t.node_id is not null and t.first_ns >= s.until_ns - 60000000000 and t.last_ns >= s.since_ns + s.slow_span_s * 5e8 and t.failure_id in (select failure_id from troubled) and t.failure_id in (select failure_id from crawl_growth)
+union all
+select
+    w.failure_id, 9, 'lost_target', n.node_id, null, n.file_id, n.line_no,
+    'its steps slowed when peers of AIStore''s target ' || n.node_id || ' lost it (' || replace(n.fault_kind, '_', ' ') || '), and they did not find it again'
+from (select failure_id, any_value(cluster) as cluster, any_value(since_ns) as since_ns, any_value(until_ns) as until_ns from crawl_growth where since_ns is not null group by failure_id) as w
+join node_fault as n on n.cluster = w.cluster and n.role = 'target' and n.fault_kind in ('stale_membership', 'hung') and n.started_ns between w.since_ns - 60000000000 and w.since_ns + 20000000000 and n.ended_ns >= (w.since_ns + w.until_ns) / 2
+qualify min(n.node_id) over (partition by w.failure_id) = max(n.node_id) over (partition by w.failure_id) and row_number() over (partition by w.failure_id order by n.started_ns, n.fault_kind) = 1

@@ -34,7 +34,7 @@ select
     coalesce(r.node_id, case when c.is_felt then c.node_id end) as node_id,
     o.rank,
     null::varchar as chain_id,
-    case when c.crawl in ('slow_reads', 'told_target') then 0.75 else 0.85 end as score,
+    case when c.crawl = 'lost_target' then 0.66 when c.crawl in ('slow_reads', 'told_target') then 0.75 else 0.85 end as score,
     case w.pattern when 'slurm_time_limit' then 'the job reached its time limit while it went on' else 'the job was cancelled while it went on, by somebody or by the scheduler' end || '; nothing had failed before' || case when r.failure_id is not null then '' when s.failure_id is not null then ', but it had become slow' when c.is_felt then ', but it crawled' else '' end || coalesce('; ' || coalesce(r.words, c.words, o.words), '') as statement,
     list_filter([
         {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'slurm_time_limit' then 'the word of the scheduler: its time was over' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
@@ -42,7 +42,7 @@ select
         {'file_id': r.client_file_id, 'line_no': r.client_line_no, 'why': 'the first write that AIStore refused'}, {'file_id': r.file_id, 'line_no': r.line_no, 'why': 'what was wrong with ' || r.node_id},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
         {'file_id': case when o.told_by = 'device' then o.file_id end, 'line_no': o.line_no, 'why': 'its device had become slow'},
-        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' when 'slow_target' then 'the statistics of the target that was slow alone' when 'told_target' then 'the first line of a loader that names the target' else 'the statistics of the target that waited longest' end}
+        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' when 'slow_target' then 'the statistics of the target that was slow alone' when 'told_target' then 'the first line of a loader that names the target' when 'lost_target' then 'how its peers lost the target' else 'the statistics of the target that waited longest' end}
     ], lambda p: p.file_id is not null) as supports,
     case when b.failure_id is not null and c.is_felt is not true and r.failure_id is null then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
 from failure_lead as f
