@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.84, '2 of 2 such answers were right, and 8 of 9 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.95, '49 of 49 such answers were right, and 96 of 100 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.98, '102 of 104 such answers were right, and 147 of 148 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.9, '87 of 88 such answers were right, and 169 of 187 on incidents nobody had seen'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.67, '29 of 29 such answers were right, and 46 of 72 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.9, '77 of 77 such answers were right, and 199 of 221 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.56, '59 of 73 such answers were right, and 143 of 261 on incidents nobody had seen')
+        ('guilty', null, 0.0, 0.87, '2 of 2 such answers were right, and 11 of 12 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.93, '49 of 49 such answers were right, and 104 of 111 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.98, '102 of 104 such answers were right, and 169 of 170 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.88, '87 of 88 such answers were right, and 187 of 214 on incidents nobody had seen'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.66, '29 of 29 such answers were right, and 51 of 81 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.89, '77 of 77 such answers were right, and 220 of 246 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.55, '59 of 73 such answers were right, and 163 of 304 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
