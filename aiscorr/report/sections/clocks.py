@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from aiscorr.report.blocks import Block, Places, Table, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
@@ -9,6 +11,8 @@ TITLE = "Clocks"
 ORDER = 130
 EMPTY = "No log has a clock."
 
+#: What stands before the words of a record of AIStore.
+_RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ \S+ ")
 _METHOD = {
     "utc_marker": "prints UTC",
     "header": "date of the header",
@@ -40,7 +44,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    told = shorten(line.evidence or "", 120) if line.line_no is None else ""
+    told = shorten(_RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
     evidence = told or places.line(line.path, line.line_no)
     return (
         line.who,
