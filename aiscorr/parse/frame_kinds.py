@@ -87,19 +87,27 @@ def is_reading(paths: list[str], functions: list[str]) -> bool:
     """Whether a stack (outermost first) was after data, whatever library it used: a loader, a client of storage, a
     decoder, or a function of the program's own for getting data. Where a tensor's operation failed it was not."""
     kind = frame_kind_of(paths)
-    last = next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
-    if kind in _NO_READERS or _OPERATIONS.search(last):
+    if kind in _NO_READERS or _OPERATIONS.search(_last_call(paths)):
         return False
+    return _is_after_data(paths, functions, kind in ("storage", "data_loading", "decoding"))
+
+
+def _last_call(paths: list[str]) -> str:
+    """The file of the last call (outermost first) that is not of Python's own library."""
+    return next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
+
+
+def _is_after_data(paths: list[str], functions: list[str], is_told: bool) -> bool:
+    """Whether a stack whose files tell so, or a function of the program's own, gets data, and none puts some away."""
     own = [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
     if any(_STORES.search(name) for name in own[-2:]):
         return False
-    return kind in ("storage", "data_loading", "decoding") or any(_FETCHES.search(name) for name in own)
+    return is_told or any(_FETCHES.search(name) for name in own)
 
 
 def is_of_compiler(paths: list[str]) -> bool:
     """Whether the last call (outermost first) that is not of Python's own library is one of a compiler of kernels."""
-    last = next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
-    return _COMPILER.search(last) is not None
+    return _COMPILER.search(_last_call(paths)) is not None
 
 
 def waits_for_data(paths: list[str], functions: list[str]) -> bool:
@@ -109,7 +117,4 @@ def waits_for_data(paths: list[str], functions: list[str]) -> bool:
     """
     if not paths or _WAITS.search(paths[-1]) is None or functions[-1] == "__get_result":  # what a thread raised
         return False
-    own = [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
-    if any(_STORES.search(name) for name in own[-2:]):
-        return False
-    return frame_kind_of(paths) == "data_loading" or any(_FETCHES.search(name) for name in own)
+    return _is_after_data(paths, functions, frame_kind_of(paths) == "data_loading")
