@@ -145,20 +145,25 @@ class StepLines:
         is_first = block.offset == 0
         if state.step_first_count < FIRST_LINES:
             window = block.size if is_first or state.step_literals else _WINDOW_BYTES
-            for row, end in self._all(self._patterns, block, line_no, window):
-                place = end
-                state.step_first_count += 1
-                self._write(row, "first")
-                if state.step_first_count >= FIRST_LINES:
-                    break
+            place, count = self._keep_first(self._patterns, block, line_no, window, state.step_first_count)
+            state.step_first_count = count
         if not state.step_literals and state.repeated_first_count < FIRST_LINES:
-            for row, end in self._all(self._repeated, block, line_no, block.size if is_first else _WINDOW_BYTES):
-                place = end
-                state.repeated_first_count += 1
-                self._write(row, "first")
-                if state.repeated_first_count >= FIRST_LINES:
-                    break
+            window = block.size if is_first else _WINDOW_BYTES
+            place, count = self._keep_first(self._repeated, block, line_no, window, state.repeated_first_count)
+            state.repeated_first_count = count
         return place
+
+    def _keep_first(
+        self, patterns: StepPatterns, block: Block, line_no: int, window: int, count: int
+    ) -> tuple[int, int]:
+        """Keeps lines of these patterns until there are enough; where the last one ends, and how many there are now."""
+        place = 0
+        for row, end in self._all(patterns, block, line_no, window):
+            place, count = end, count + 1
+            self._write(row, "first")
+            if count >= FIRST_LINES:
+                break
+        return place, count
 
     def _keep_last(self, patterns: StepPatterns, words: tuple[bytes, ...], lines: Sequence[TailLine]) -> int:
         """Keeps the last lines of these patterns among those that hold one of the words; how many they were."""
