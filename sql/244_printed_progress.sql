@@ -3,7 +3,7 @@
 -- reads: progress_line, worker_file
 -- stored: yes
 -- empty without: progress_line
--- note: Each step counts once a file, whoever printed it, and as long as the steps since the line before it; of several files the longest counts. What passed before the first line and between epochs is not in it.
+-- note: Each step counts once a file, whoever printed it, and so do those since the line before it, each as long as the shorter of both lines says; of several files the longest counts. What passed before the first line and between epochs is not in it.
 create or replace view printed_progress as
 with step as (
     select f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt, s.file_id, s.epoch, s.step, max(s.step_s) as step_s
