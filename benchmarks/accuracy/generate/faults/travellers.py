@@ -162,7 +162,7 @@ def kvikio_failed(stage: Stage, at: int, rank: int, status: int) -> None:
         sdk.Frame(f"{site}/kvikio/cufile.py", 29, "get", "return self._handle.get()"),
         sdk.Frame("future.pyx", 26, "kvikio._lib.future.IOFuture.get", "ret = self._handle.get()"),
     )
-    where = "KvikIO failure at: /opt/conda/conda-bld/work/cpp/src/shim/libcurl.cpp:197"
+    where = "KvikIO failure at: cpp/src/shim/libcurl.cpp:197"
     why = f"KvikIO: HTTP request reached maximum number of attempts (3). Reason: Got HTTP code {status}."
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, f"RuntimeError: {where}: {why}")))
 
