@@ -10,7 +10,8 @@ select f.failure_id, n.node_id, n.fault_kind, n.started_ns, n.file_id, n.line_no
 from failure_lead as f
 join threshold as b on b.name = 'felt_before_s'
 join threshold as a on a.name = 'same_cause_s'
-cross join lateral (select f.crash_latest_ns - f.crash_ns <= 2 * b.value * 1e9 as is_exact, case when is_exact then f.crash_ns else f.stall_ns end as from_ns, case when is_exact then f.crash_latest_ns else f.stall_ns end as to_ns) as m
+cross join lateral (select f.crash_latest_ns - f.crash_ns <= 2 * b.value * 1e9 as is_exact) as t
+cross join lateral (select case when t.is_exact then f.crash_ns else f.stall_ns end as from_ns, case when t.is_exact then f.crash_latest_ns else f.stall_ns end as to_ns) as m
 join node_fault as n on n.cluster = f.cluster
     and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'cut', 'disk_fault', 'disk_errors', 'disk_stuck', 'handler_panic')
     and n.started_ns between m.from_ns - 2 * b.value * 1e9 and m.to_ns + a.value * 1e9
