@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch"),
+                *("fairchem", "fastpitch", "ultralytics", "guided"),
             )
             if name in self.styles
         )
@@ -76,6 +76,8 @@ _EIGHTEENTH_AIS = ("4.0.rc5", "4.5.rc4", "5.0.rc6", "5.3.rc4")
 _EIGHTEENTH_TORCH = ("2.1-rocm", "2.6-spack", "2.9-nix", "2.13-spack")
 _NINETEENTH_AIS = ("4.3.rc5", "4.6.rc5", "4.8.rc5", "5.1.rc5")
 _NINETEENTH_TORCH = ("2.3-easybuild", "2.8-spack", "2.11-nix", "2.15-rocm")
+_TWENTIETH_AIS = ("4.4.rc5", "4.7.rc5", "4.9.rc5", "5.2.rc5")
+_TWENTIETH_TORCH = ("2.4-spack", "2.6-easybuild", "2.10-nix", "2.14-spack")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -96,6 +98,7 @@ _HELD_AIS = (
     *_SEVENTEENTH_AIS,
     *_EIGHTEENTH_AIS,
     *_NINETEENTH_AIS,
+    *_TWENTIETH_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -109,6 +112,7 @@ _HELD_TORCH = (
     *_SEVENTEENTH_TORCH,
     *_EIGHTEENTH_TORCH,
     *_NINETEENTH_TORCH,
+    *_TWENTIETH_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -205,6 +209,14 @@ PARTS: dict[str, Part] = {
         _NINETEENTH_AIS,
         _NINETEENTH_TORCH,
         ("fastpitch", "mae", "imagenet"),
+    ),
+    "twentieth": Part(
+        "held back as the twentieth",
+        ("twentieth",),
+        0.8,
+        _TWENTIETH_AIS,
+        _TWENTIETH_TORCH,
+        ("ultralytics", "guided", "diffusers"),
     ),
 }
 

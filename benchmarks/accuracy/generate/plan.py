@@ -71,6 +71,9 @@ NAMELESS = (
     "fastpitch",
     "mae",
     "imagenet",
+    "ultralytics",
+    "guided",
+    "diffusers",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
