@@ -50,6 +50,7 @@ from (
         ('cut_return_s', 90.0, 'a node that one line says is gone and that writes on sooner than this was only cut off'),
         ('outlived_s', 300.0, 'what was fetched ahead keeps a job going for a minute or two; steps for longer than this after an error that ended no process have outlived it'),
         ('trouble_over_s', 90.0, 'a silent rank whose last retry or error is so much older than another silent one''s has got over it'),
+        ('upload_life_s', 600.0, 'parts of a checkpoint are all there and put together within minutes'),
         ('named_fault_s', 3600.0, 'an AIStore node that a program''s own error names may have lost or mixed up data by trouble so long before the job began'),
         ('stall_reach_s', 90.0, 'what a rank met at the storage longer than this before the others waited for it did not stop it'),
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),

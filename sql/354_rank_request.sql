@@ -37,7 +37,7 @@ with line as (
     from rank_crash as x join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join worker_event as w on w.job_id = x.job_id and w.attempt = x.attempt and w.file_id = x.file_id and w.pattern = 'mountpoint_s3_failed' and w.line_no < x.line_no
     where (x.exit_code in (-7, 135) and json_extract_string(w.capture, '$.operation') = 'read' and regexp_extract(w.text, '^ *\d+: ') = regexp_extract(x.text, '^ *\d+: ') and x.utc_ns - w.latest_ns <= (select value * 1e9 from threshold where name = 'felt_after_s')) or x.pattern in ('checkpoint_save_failed', 'dataloader_shared_memory') or starts_with(x.pattern, 'fs_') or (x.pattern = 'python_exception' and regexp_matches(x.text, '(?i)\b(OSError|IOError|EOFError)\b|Input/output error|unexpected end|ReadError|safetensor'))
-    qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
+    qualify row_number() over (partition by f.failure_id, x.rank order by regexp_matches(w.text, '/[\w.-]*\d[\w.-]*\.[A-Za-z]\w{1,11}\b') and x.utc_ns - w.latest_ns <= (select value * 1e9 from threshold where name = 'same_cause_s') desc, w.line_no desc) = 1
     union all by name
     select f.failure_id, f.job_id, f.attempt, x.rank, 'fetch_broken' as pattern, w.tier, 'cause' as role, 'storage_io' as failure_class, w.severity, if(is_mount, w.endpoint, x.endpoint) as endpoint, if(is_mount, w.url, x.url) as url, if(is_mount, w.bucket, x.bucket) as bucket, if(is_mount, w.object, x.object) as object, w.utc_ns as from_ns, greatest(least(w.latest_ns, x.latest_ns), w.utc_ns) as to_ns, w.stamp_source, w.file_id, w.line_no, w.text, w.message
     from rank_crash as x join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space') or contains(text, '/v1/txn/')
--- note: A part of a checkpoint bears the number of its rank (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`): its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation; its words stand in the rank's error. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
+-- note: A part of a checkpoint bears the number of its rank (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`): its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation; its words stand in the rank's error. A job of AIStore that the rank's last words or its error name counts as its request; of those who broke it off the first is meant. An upload in parts that its target does not know any more is the cluster's doing where a node went or came back while it may have been open (upload_life_s). Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. A request that was answered with an error counts as such a line. Lines about the client's side (gone, not permitted, a wrong request) are none, and neither is an answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429).
 create or replace view named_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -19,10 +19,10 @@ said as (
     left join ais_event as e on e.file_id = w.file_id and e.line_no = w.line_no
     where (w.effect = 'unknown_error' and w.pattern = 'other_error') or w.effect in ('io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed')
     union all
-    select cluster, node_id, null as peer_id, case pattern when 'ais_http_out_of_space' then 'out_of_space' else 'unexplained' end as fault_kind, utc_ns, file_id, line_no, text
-    from ais_event
-    where pattern in ('ais_http_error', 'ais_http_out_of_space') and severity = 'E' and node_id is not null and regexp_extract(text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> node_id
-        and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict')
+    select e.cluster, e.node_id, null as peer_id, case when e.pattern = 'ais_http_out_of_space' then 'out_of_space' when is_upload then 'upload_lost' else 'unexplained' end as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
+    from ais_event as e join threshold as t on t.name = 'upload_life_s' cross join lateral (select regexp_matches(e.text, '(?i)\bupload \S+ not found') as is_upload)
+    where e.pattern in ('ais_http_error', 'ais_http_out_of_space') and e.severity = 'E' and e.node_id is not null and case when is_upload then exists (from node_fault as n where n.cluster = e.cluster and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'restarted', 'maintenance') and n.started_ns between e.utc_ns - t.value * 1e9 and e.utc_ns)
+        else regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> e.node_id and not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict') end
     union all
     select e.cluster, e.node_id, null as peer_id, 'corrupt' as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
     from ais_event as e
@@ -55,7 +55,8 @@ met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
         coalesce(r.outcome = 'error' and w.part_rank = r.rank, false) and coalesce(r.object, r.wid, r.xid) is null as is_part,
-        case when (length(r.object) > 5 and contains(w.text, r.object)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
+        coalesce(r.object, case when r.outcome = 'error' and r.tier = 'data_io' then regexp_extract(r.text, '[/''"]([\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1) end) as thing,
+        case when (length(thing) > 5 and contains(w.text, thing)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
         coalesce(said_node_id, case when is_part then w.node_id end) as node_id
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
@@ -73,8 +74,7 @@ select
     arg_min(fault_kind, (utc_ns, file_id, line_no)) as fault_kind,
     arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
     arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
-    arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id,
-    arg_min(client_line_no, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_line_no
+    arg_min(client_file_id, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_file_id, arg_min(client_line_no, (utc_ns, file_id, line_no, client_file_id, client_line_no)) as client_line_no
 from met
 where node_id is not null
 group by failure_id, rank, node_id

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity in ('W', 'E') or pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error'); node_witness where effect = 'unknown_error'
--- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
+-- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
 create or replace view storage_remark as
 with reach as (
     select
@@ -23,12 +23,14 @@ failed as (
     where f.cluster is not null
 ),
 asked as (
-    select f.failure_id, r.object, r.wid, coalesce(regexp_extract(r.bucket, '([^/]+)$', 1), nullif(regexp_extract(coalesce(r.url, r.text), '/v1/(?:objects|ml/moss)/([^/?\s"]+)', 1), '')) as bucket
+    select f.failure_id, r.object, r.wid, r.text, coalesce(regexp_extract(r.bucket, '([^/]+)$', 1), nullif(regexp_extract(coalesce(r.url, r.text), '/v1/(?:objects|ml/moss)/([^/?\s"]+)', 1), '')) as bucket
     from failed as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.outcome not in ('note', 'recovered') and r.to_ns >= f.stall_ns - f.reach_ns
 ),
 named as (
     select failure_id, unnest(regexp_extract_all(words, '[\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11}\b')) as name from failed
+    union
+    select failure_id, unnest(regexp_extract_all(text, '[/''"]([\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1)) from asked
     union
     select failure_id, regexp_extract(object, '[^/]+$') from asked
     union
@@ -38,7 +40,7 @@ said as (
     select e.cluster, e.node_id, e.utc_ns, e.file_id, e.line_no, e.text, coalesce(e.tier, 'storage') in ('get_batch', 'storage') as is_served
     from ais_event as e
     where e.severity in ('W', 'E') and e.node_id is not null and coalesce(e.role, 'cause') in ('cause', 'symptom', 'consequence', 'context')
-        and not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|failed to transmit|context canceled|bad request')
+        and (e.pattern is not distinct from 'ais_backend_failed' or regexp_matches(e.text, '(?i)\bupload \S+ not found') or not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|failed to transmit|context canceled|bad request'))
         and not (starts_with(coalesce(e.pattern, ''), 'ais_http_') and regexp_matches(e.text, '(?i)invalid|\brange\b|unsupported|malformed|not allowed|required|conflict|too large'))
 ),
 host as (

@@ -15,7 +15,7 @@ select
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'disk_stuck', 'maintenance')
             and (f.link_kind <> 'fault_time' or (regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and (f.fault_kind not in ('disk_fault', 'disk_stuck') or coalesce(f.crash_node_id = f.link_node_id, true)))) then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'data' and f.link_kind = 'error_line' and regexp_matches(f.crash_pattern, 'missing|not_found') then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'data' and f.link_kind = 'error_line' and (f.fault_kind = 'backend' or regexp_matches(f.crash_pattern, 'missing|not_found')) then 'fired'
         else 'quiet'
     end as state,
     'storage_io' as failure_class,

@@ -1,6 +1,6 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, cut_answer, batch_left_open, storage_relation, unanswered_node, storage_remark, bucket_change, node, node_coverage, fault_kind, finding_storage_error
+-- reads: failure_lead, rank_request, cut_answer, batch_left_open, storage_relation, unanswered_node, storage_remark, bucket_change, node, node_coverage, fault_kind, finding_storage_error
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names; neither do they where a client's own error is not understood, or its answer was not readable or not whole; nor do they where AIStore answered with an error, whatever it says. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, that its backend, its disk or its slices failed it, or how full its mountpaths are, or that an entry of a batch never came from another target, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
@@ -14,7 +14,7 @@ judged as (
         coalesce(e.state = 'fired', false) as is_tied, k.broke_words,
         q.failure_id is not null as is_unanswered, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
         coalesce(r.is_foreign, false) as is_foreign,
-        f.crash_pattern like 'fs\_%' escape '\' and coalesce(f.request_pattern, '') not in ('fetch_broken', 'mountpoint_s3_failed') as is_file_system,
+        f.crash_pattern like 'fs\_%' escape '\' and y.rank is null and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern, 'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down|s3_server_error') as is_server_word,
@@ -22,7 +22,7 @@ judged as (
         f.crash_pattern in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status, (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed', 'sdk_backend_bucket_gone', 'sdk_bad_checksum', 'sdk_job_refused', 'sdk_cold_get_disabled', 'sdk_disk_error', 'sdk_entry_timeout', 'sdk_keys_unavailable', 'sdk_mountpath_gone', 'sdk_node_failed_inside', 'sdk_restore_failed', 's3_ais_failed') or (f.crash_pattern like '%out_of_space' and contains(f.crash_text || coalesce(f.crash_message, ''), 'of total capacity on at least one of the mountpaths')) or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/')))) and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
-    left join storage_remark as m on m.failure_id = f.failure_id left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
+    left join (select distinct failure_id, rank from rank_request where pattern in ('fetch_broken', 'mountpoint_s3_failed')) as y on y.failure_id = f.failure_id and y.rank = f.culprit_rank left join storage_remark as m on m.failure_id = f.failure_id left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
     left join finding_storage_error as e on e.failure_id = f.failure_id
     left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
     left join batch_left_open as o on o.failure_id = f.failure_id left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
