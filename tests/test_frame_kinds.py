@@ -146,6 +146,11 @@ TRANSFERS = (
     "DataError: no data for 300 s",
 )
 IN_A_LOADER = (("/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py", "fetch"),)
+OF_A_SAVE = (
+    ("/w/train.py", "main"),
+    ("/w/train.py", "save_checkpoint"),
+    ("/opt/venv/lib/python3.11/site-packages/ourio/a.py", "_send"),
+)
 OF_A_READER = (
     ("/w/train.py", "main"),
     ("/w/shards.py", "read_shard"),
@@ -154,9 +159,9 @@ OF_A_READER = (
 
 
 @pytest.mark.parametrize("error", TRANSFERS)
-@pytest.mark.parametrize("frames", [IN_A_LOADER, OF_A_READER])
+@pytest.mark.parametrize("frames", [IN_A_LOADER, OF_A_READER, OF_A_SAVE])
 def test_a_transfer_that_failed_in_unknown_words(error: str, frames: tuple[tuple[str, str], ...]) -> None:
-    """Below frames that are after data, whatever their library, an error about a transfer is one of storage."""
+    """Below frames that get data or put some away, in any library, an error about a transfer is one of storage."""
     assert waited(*frames, exception=error)[0] == "storage_transfer_failed"
 
 
@@ -165,13 +170,13 @@ def test_a_transfer_that_failed_in_unknown_words(error: str, frames: tuple[tuple
     "frames",
     [
         (("/w/train.py", "main"), ("/w/train.py", "train_step")),
-        (("/w/train.py", "main"), ("/w/train.py", "save_checkpoint"), ("/w/train.py", "read_shard")),
+        (*OF_A_SAVE, ("/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", "barrier")),
         (*IN_A_LOADER, ("/opt/venv/lib/python3.11/site-packages/torch/functional.py", "stack")),
         (("/w/train.py", "fetch"), ("/opt/venv/lib/python3.11/site-packages/wandb/sdk/a.py", "get")),
     ],
 )
 def test_a_transfer_that_was_for_something_else(error: str, frames: tuple[tuple[str, str], ...]) -> None:
-    """The same words say nothing of data below a step, a checkpoint, an operation or another service."""
+    """The same words say nothing of data below a step, a collective, an operation or another service."""
     assert waited(*frames, exception=error)[0] == "python_exception"
 
 

@@ -61,6 +61,7 @@ LABELLED = {
     "log_upload": "/opt/venv/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py",
     "compiler": "/opt/venv/lib/python3.11/site-packages/triton/runtime/cache.py",
     "reading": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py",
+    "transfer": "/opt/venv/lib/python3.11/site-packages/torch/distributed/checkpoint/filesystem.py",
 }
 ELSEWHERE = {
     "aistore/sdk": "torch/nn",
@@ -69,6 +70,7 @@ ELSEWHERE = {
     "wandb/sdk": "torch/nn",
     "triton/runtime": "torch/nn",
     "torch/utils/data/_utils": "torch/nn",
+    "torch/distributed/checkpoint": "torch/nn",
 }
 LAST_CALL = {
     "data_wait": "/opt/venv/lib/python3.11/queue.py",

@@ -57,6 +57,9 @@ _FETCHES = re.compile(
 )
 #: Kinds of stacks that are after something else than samples.
 _NO_READERS = ("collective", "checkpoint", "log_upload", "hub_wait", "another_service")
+#: Functions of a program that put something away, and kinds of stacks that do so for another service.
+_SAVES = re.compile(r"(?:^|_)(?:save|upload|store|persist|write|dump|export)(?:_|$)|checkpoint", re.I)
+_NO_WRITERS = ("collective", "log_upload", "hub_wait", "another_service")
 #: Where operations on tensors and arrays stand; what loads data is beside them.
 _OPERATIONS = re.compile(
     r"/(?:site|dist)-packages/(?:torch/(?!utils/data/|serialization|hub|storage)|torchvision/transforms|numpy/(?!lib/)"
@@ -92,6 +95,20 @@ def is_reading(paths: list[str], functions: list[str]) -> bool:
     return _is_after_data(paths, functions, kind in ("storage", "data_loading", "decoding"))
 
 
+def is_saving(paths: list[str], functions: list[str]) -> bool:
+    """Whether a stack (outermost first) was putting something away: a checkpoint's code, or a function of the program's
+    own for it. Where a tensor's operation failed it was not."""
+    kind = frame_kind_of(paths)
+    if kind in _NO_WRITERS or _OPERATIONS.search(_last_call(paths)):
+        return False
+    return kind == "checkpoint" or any(_SAVES.search(name) for name in _own(paths, functions))
+
+
+def _own(paths: list[str], functions: list[str]) -> list[str]:
+    """The functions of a stack that are of the program itself."""
+    return [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
+
+
 def _last_call(paths: list[str]) -> str:
     """The file of the last call (outermost first) that is not of Python's own library."""
     return next((path for path in reversed(paths) if not _STANDARD.search(path)), "")
@@ -99,7 +116,7 @@ def _last_call(paths: list[str]) -> str:
 
 def _is_after_data(paths: list[str], functions: list[str], is_told: bool) -> bool:
     """Whether a stack whose files tell so, or a function of the program's own, gets data, and none puts some away."""
-    own = [name for path, name in zip(paths, functions, strict=True) if not LIBRARY.search(path)]
+    own = _own(paths, functions)
     if any(_STORES.search(name) for name in own[-2:]):
         return False
     return is_told or any(_FETCHES.search(name) for name in own)

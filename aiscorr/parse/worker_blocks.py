@@ -9,7 +9,16 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from aiscorr.parse.frame_kinds import C10D, HELPER, LIBRARY, frame_kind_of, is_of_compiler, is_reading, waits_for_data
+from aiscorr.parse.frame_kinds import (
+    C10D,
+    HELPER,
+    LIBRARY,
+    frame_kind_of,
+    is_of_compiler,
+    is_reading,
+    is_saving,
+    waits_for_data,
+)
 from aiscorr.parse.ids import client_ids
 from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.values import last_name
@@ -106,12 +115,13 @@ class TracebackBlock:
 
     def insides(self) -> tuple[str | None, ...]:
         """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process,
-        waited for data that the program itself was to get, are a compiler's, or were after data."""
+        waited for data that the program itself was to get, are a compiler's, were after data, or moved some at all."""
         is_helper = any(HELPER.search(path) for path in self.paths[-2:])
         is_wait = waits_for_data(self.paths, self.functions)
+        is_read = is_reading(self.paths, self.functions)
         told = (
             *(("helper_process", is_helper), ("data_wait", is_wait), ("compiler", is_of_compiler(self.paths))),
-            ("reading", is_reading(self.paths, self.functions)),
+            *(("reading", is_read), ("transfer", is_read or is_saving(self.paths, self.functions))),
         )
         return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
 
