@@ -147,6 +147,7 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_targets,
     twelfth_training,
     twelfth_writes,
+    twentieth_tsaves,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -298,4 +299,5 @@ __all__ = [
     "twelfth_targets",
     "twelfth_training",
     "twelfth_writes",
+    "twentieth_tsaves",
 ]
