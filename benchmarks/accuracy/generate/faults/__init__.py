@@ -147,6 +147,7 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_targets,
     twelfth_training,
     twelfth_writes,
+    twentieth_thosts,
     twentieth_tsaves,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -299,5 +300,6 @@ __all__ = [
     "twelfth_targets",
     "twelfth_training",
     "twelfth_writes",
+    "twentieth_thosts",
     "twentieth_tsaves",
 ]
