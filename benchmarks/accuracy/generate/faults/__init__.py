@@ -148,6 +148,7 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_training,
     twelfth_writes,
     twentieth_thosts,
+    twentieth_tloaders,
     twentieth_tsaves,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -301,5 +302,6 @@ __all__ = [
     "twelfth_training",
     "twelfth_writes",
     "twentieth_thosts",
+    "twentieth_tloaders",
     "twentieth_tsaves",
 ]
