@@ -149,6 +149,7 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_writes,
     twentieth_thosts,
     twentieth_tloaders,
+    twentieth_tprograms,
     twentieth_tsaves,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -303,5 +304,6 @@ __all__ = [
     "twelfth_writes",
     "twentieth_thosts",
     "twentieth_tloaders",
+    "twentieth_tprograms",
     "twentieth_tsaves",
 ]
