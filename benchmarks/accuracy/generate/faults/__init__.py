@@ -147,6 +147,12 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_targets,
     twelfth_training,
     twelfth_writes,
+    twentieth_tdevices,
+    twentieth_thosts,
+    twentieth_tlaunch,
+    twentieth_tloaders,
+    twentieth_tprograms,
+    twentieth_tsaves,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -298,4 +304,10 @@ __all__ = [
     "twelfth_targets",
     "twelfth_training",
     "twelfth_writes",
+    "twentieth_tdevices",
+    "twentieth_thosts",
+    "twentieth_tlaunch",
+    "twentieth_tloaders",
+    "twentieth_tprograms",
+    "twentieth_tsaves",
 ]
