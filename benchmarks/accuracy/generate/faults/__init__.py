@@ -147,6 +147,11 @@ from benchmarks.accuracy.generate.faults import (
     twelfth_targets,
     twelfth_training,
     twelfth_writes,
+    twentieth_disks,
+    twentieth_network,
+    twentieth_saves,
+    twentieth_sources,
+    twentieth_targets,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -298,4 +303,9 @@ __all__ = [
     "twelfth_targets",
     "twelfth_training",
     "twelfth_writes",
+    "twentieth_disks",
+    "twentieth_network",
+    "twentieth_saves",
+    "twentieth_sources",
+    "twentieth_targets",
 ]
