@@ -74,7 +74,8 @@ def kernel_says(stage: Stage, at: int, rank: int, text: str) -> None:
 
 def squashed_not_read(stage: Stage, at: int, rank: int, image: str, draw: Draw) -> None:
     """An image of squashfs is mounted through a loop device; a block of it cannot be read, and so a file in it."""
-    sector, start = draw.whole(9_000_000, 90_000_000), draw.token(9, "123456789abcdef")
+    sector = draw.whole(9_000_000, 90_000_000)
+    start = f"{sector * 512 - draw.whole(1, 40_000):x}"
     device = f"loop{draw.whole(0, 7)}"
     for spoken, text in enumerate(
         (

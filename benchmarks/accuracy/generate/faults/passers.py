@@ -131,6 +131,45 @@ def image_not_found(stage: Stage, at: int, rank: int, name: str) -> None:
     in_worker(stage, at, rank, "FileNotFoundError", f"Image Not Found {path}", frames)
 
 
+def picture_not_identified(stage: Stage, at: int, rank: int) -> None:
+    """Pillow is given bytes that are no picture, and names the object that holds them."""
+    site = stage.job.job.build["site"]
+    frames = (
+        sdk.Frame("/workspace/train/pictures.py", 67, "__getitem__", "picture = Image.open(io.BytesIO(content))", True),
+        sdk.Frame(f"{site}/PIL/Image.py", 3536, "open", "raise UnidentifiedImageError(msg)"),
+    )
+    handle = f"0x7f{stage.draw.child('bytes', rank).token(10, HEX)}"
+    text = f"cannot identify image file <_io.BytesIO object at {handle}>"
+    in_worker(stage, at, rank, "PIL.UnidentifiedImageError", text, frames)
+
+
+def array_all_zeros(stage: Stage, at: int, rank: int, chunk: str) -> None:
+    """The data set looks at what zarr returns: a chunk that is not there is one of the fill value."""
+    frames = (
+        sdk.Frame(
+            "/workspace/weather/fields.py", 58, "__getitem__", "day = self.checked(self.array[index], key)", True
+        ),
+        sdk.Frame("/workspace/weather/fields.py", 49, "checked", 'raise ValueError(f"{key}: all values are {fill}")'),
+    )
+    in_worker(stage, at, rank, "ValueError", f"{chunk}: all values are 0.0", frames)
+
+
+def record_not_read(stage: Stage, at: int, rank: int, number: int) -> None:
+    """torch reads a storage of an archive by its own file reader, which has fewer bytes than it asked for."""
+    job, site = stage.job, stage.job.job.build["site"]
+    place = f"{site}/torch/serialization.py"
+    frames = sdk.main_frames(
+        job.job,
+        stage.step,
+        sdk.Frame("/workspace/train/teacher.py", 142, "refresh", 'state = torch.load(path, map_location="cpu")', True),
+        sdk.Frame(place, 1360, "load", "return _load("),
+        sdk.Frame(place, 1812, "persistent_load", "typed_storage = load_tensor("),
+        sdk.Frame(place, 1772, "load_tensor", "zip_file.get_storage_from_record(name, numel, torch.UntypedStorage)"),
+    )
+    text = f"RuntimeError: PytorchStreamReader failed reading file data/{number}: file read failed"
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
+
+
 def tokens_timed_out(stage: Stage, at: int, rank: int, key: str) -> None:
     """Megatron reads documents of a file of tokens by ranges; in the middle of a body botocore knows no address."""
     site = stage.job.job.build["site"]

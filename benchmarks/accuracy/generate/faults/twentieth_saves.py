@@ -119,7 +119,7 @@ def file_of_juicefs_is_not_flushed(stage: Stage) -> Scenario:
         then, attempt = then + seconds(30.1 + attempt * attempt) + draw.span(1, 400), attempt + 1
     stage.hang(at + 340 * MS, 0)
     return stage.close(
-        "A backup had frozen them for a snapshot, and it has died before it could thaw them.",
+        "A backup had frozen them for a snapshot, and that took minutes where it takes a second.",
         (stage.guilty("data_loading_stall", victim, also=("storage_io", "rank_hang", "infrastructure", "network")),),
         until=over + seconds(30),
     )

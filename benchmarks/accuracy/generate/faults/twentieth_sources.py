@@ -65,16 +65,16 @@ def ingress_gives_up_on_cold_reads(stage: Stage) -> Scenario:
 
 
 @kind(reads=True, min_timeout_s=60, lead_s=80.0)
-def way_to_the_cloud_forgets_connections(stage: Stage) -> Scenario:
-    """The NAT of targets is replaced and knows no connection, what they ask of a cloud never comes (AWS docs, NAT).
+def egress_proxy_keeps_every_request(stage: Stage) -> Scenario:
+    """A proxy between targets and a cloud takes requests and passes none on (docs/cli, HTTPS_PROXY; squid docs).
 
     To convict: the silent rank said last that it reads an object that is not in the cluster, others wait for such
     ones; until then all targets count reads of the store behind, and from that moment on none does.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw, own = stage.draw.child("nat"), stage.job.job
+    draw, own = stage.draw.child("egress"), stage.job.job
     stage.open()
-    stage.mark(at, "the NAT of all targets is replaced")
+    stage.mark(at, "a proxy on the way to the cloud passes no request on")
     begun = stage.job.begin + seconds(3)
     rounds.reads_cold(cluster, begun, at - seconds(3.4), 0.9, (900, 3_300), (80, 300), draw)
     reader_note(stage, begun, 0, "this epoch reads part-2 for the first time, from s3:// through the cluster")
@@ -94,7 +94,7 @@ def way_to_the_cloud_forgets_connections(stage: Stage) -> Scenario:
     py_spy(stage, min(draw.between(26, 44), own.timeout_s - 14), (waiting,))
     stage.hang(at + 340 * MS, rank)
     return stage.close(
-        "It was to be larger, and took the address of the old one while that was in use.",
+        "Its disk for logs is full, and it waits for room before it writes who has asked for what.",
         (of_all(stage.guilty("data_loading_stall", victim, also=COLD)),),
     )
 

@@ -127,27 +127,26 @@ def _records(draw: Draw) -> str:
 
 
 @kind(reads=True, hangs=False, lead_s=60.0, without=STILL)
-def records_lie_on_a_target_that_moves(stage: Stage) -> Scenario:
-    """A pod of a target is moved to another rack, TensorFlow reads below rclone (tensorflow#50824; rclone docs, mount).
+def records_lie_on_a_target_deleted_by_force(stage: Stage) -> Scenario:
+    """A pod of a target is deleted by force, TensorFlow reads below rclone (tensorflow#50824; rclone docs, mount).
 
-    To convict: rclone on the host of the failed rank gets no connection to a target that was told to stop some seconds
-    before and has said so; the same of other hosts and the same target until it is back.
+    To convict: rclone on the host of the failed rank gets no connection to a target whose log ends in the middle, which
+    peers lose their streams from at that moment; the same of other hosts and the same target until it is back.
     """
     victim, rank, at = stage.victim, stage.culprit, stage.at
-    cluster, draw, name = stage.cluster, stage.draw.child("records"), _records(stage.draw.child("records name"))
+    draw, name = stage.draw.child("records"), _records(stage.draw.child("records name"))
     stage.open()
-    down = stage.mark(at - draw.span(7_000, 9_500), f"SIGTERM {victim.name}, its pod is moved")
-    faults.terminate(cluster, victim, down)
-    joined = faults.start_again(cluster, victim, at + draw.span(6_000, 14_000))
-    cluster.start_batches(joined + seconds(3.6), stage.other_target(victim))
+    died = stage.mark(at - draw.span(2_400, 5_500), f"the pod of {victim.name} is deleted by force")
+    joined = killed_for_a_while(stage, died, (11_000, 19_000))
     for other in readers(stage)[: draw.whole(1, 4)]:
-        mount_refused(stage, down + int((at - down) * draw.between(0.75, 0.98)), other, victim, _records(draw), 1)
+        then = died + int((at - died) * draw.between(0.3, 0.98))
+        mount_refused(stage, then, other, victim, _records(draw), 1)
     for attempt in (8, 9, 10):
         mount_refused(stage, at - (10 - attempt) * 110 * MS - 9 * MS, rank, victim, name, attempt)
     records_not_read(stage, at, rank, name)
     leaves(stage, at, rank)
     return stage.close(
-        "Whoever moved it had read that a restart takes some seconds and that clients try again.",
+        "It did not go away at once, and whoever waited for it has lost patience.",
         (stage.guilty("storage_io", victim, also=("network", "data_loading_stall", "infrastructure")),),
         until=joined + seconds(5),
     )
