@@ -44,7 +44,7 @@ def artifacts_of_a_run_are_not_taken(stage: Stage) -> Scenario:
         text = f"open {victim.mountpaths[0]}/@ais/checkpoints/%wk/{key}.part.{draw.token(9)}: input/output error"
         cluster.count(victim, then, err_put_n=1, err_io_put_n=1)
         cluster.say(victim, then, ev.http_error(victim, text, f"PUT /s3/checkpoints/{key}", PARTS))
-        if after > 7:
+        if after == 2.6:
             troubles.examined(cluster, victim, then + 3 * MS, text, False, draw)
     told = f"An error occurred (InternalError) when calling the UploadPart operation (reached max retries: 4): {text}"
     uploads_failed(stage, at, 0, run, place, told)
