@@ -5,12 +5,20 @@ The wordings follow their sources and reports of users; none of them was seen in
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.clients import fetch_frames
+from benchmarks.accuracy.generate.faults.clients import PYTHON, fetch_frames
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX, Draw
 from fixtures.generator.moment import SEC, go_duration, local
 from fixtures.generator.stage import Stage
+
+#: What torch says of an archive that it cannot read, and the first release that says it.
+MINIZ = (
+    "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint "
+    "file is corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the "
+    "file was modified after saving."
+)
+NAMES_MINIZ = 211
 
 
 def fragment(draw: Draw) -> str:
@@ -143,6 +151,18 @@ def picture_not_identified(stage: Stage, at: int, rank: int) -> None:
     in_worker(stage, at, rank, "PIL.UnidentifiedImageError", text, frames)
 
 
+def address_refused(stage: Stage, at: int, rank: int, status: tuple[int, str]) -> None:
+    """imageio reads a picture by its address with urllib, which raises a status of HTTP as an error of its own."""
+    site = stage.job.job.build["site"]
+    frames = (
+        sdk.Frame("/workspace/train/links.py", 53, "__getitem__", "picture = imageio.v3.imread(self.url(name))", True),
+        sdk.Frame(f"{site}/imageio/v3.py", 53, "imread", 'with imopen(uri, "r", **plugin_kwargs) as img_file:', True),
+        sdk.Frame(f"{site}/imageio/core/request.py", 450, "get_file", "self._file = urlopen(self.filename, timeout=5)"),
+        sdk.Frame(f"{PYTHON}/urllib/request.py", 643, "http_error_default", "raise HTTPError(req.full_url, code, msg,"),
+    )
+    in_worker(stage, at, rank, "urllib.error.HTTPError", f"HTTP Error {status[0]}: {status[1]}", frames)
+
+
 def array_all_zeros(stage: Stage, at: int, rank: int, chunk: str) -> None:
     """The data set looks at what zarr returns: a chunk that is not there is one of the fill value."""
     frames = (
@@ -167,6 +187,8 @@ def record_not_read(stage: Stage, at: int, rank: int, number: int) -> None:
         sdk.Frame(place, 1772, "load_tensor", "zip_file.get_storage_from_record(name, numel, torch.UntypedStorage)"),
     )
     text = f"RuntimeError: PytorchStreamReader failed reading file data/{number}: file read failed"
+    if stage.params.torch_release.order >= NAMES_MINIZ:
+        text = f"{text}. {MINIZ}"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
 
 

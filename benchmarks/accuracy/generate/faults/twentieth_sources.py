@@ -10,6 +10,7 @@ from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.outlets import reader_note
+from benchmarks.accuracy.generate.faults.passers import address_refused
 from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
@@ -18,6 +19,8 @@ from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisnights as nights
 from fixtures.generator import aisobjects, sdk
 from fixtures.generator import aisrounds as rounds
+from fixtures.generator.aisbehind import cold_failed
+from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -96,6 +99,37 @@ def egress_proxy_keeps_every_request(stage: Stage) -> Scenario:
     return stage.close(
         "Its disk for logs is full, and it waits for room before it writes who has asked for what.",
         (of_all(stage.guilty("data_loading_stall", victim, also=COLD)),),
+    )
+
+
+@kind(reads=True, hangs=False, lead_s=60.0)
+def mirror_turns_all_targets_away(stage: Stage) -> Scenario:
+    """A bucket of links has a web server behind, which has enough of a site's addresses (aistore ais/backend/ht.go).
+
+    To convict: the picture in the loader's note is one for which a target was answered 403 by what lies behind the
+    bucket, and says so; all targets say the same of whatever is read for the first time since that moment.
+    """
+    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    draw = stage.draw.child("mirror")
+    stage.open()
+    began = stage.mark(at - draw.span(4_000, 16_000), "a mirror turns the addresses of all targets away")
+
+    def refused(then: int, who: int) -> tuple[str, str]:
+        node, name = draw.pick(cluster.targets), f"links/{draw.whole(0, 999):03d}/{draw.token(24, HEX)}.jpg"
+        cold_failed(cluster, node, then - 5 * MS, name, "error occurred: 403", 403)
+        return name, f"{asked_of(stage, node, name)}{sdk.query(stage.proxy_of(who), then - 9 * MS)}"
+
+    for other in readers(stage)[: draw.whole(2, 5)]:
+        then = began + int((at - began) * draw.between(0.05, 0.96))
+        _, url = refused(then, other)
+        stage.job.note(then, other, f"HTTP Error 403: Forbidden, another picture than {url}", "W", 58, "links")
+    name, url = refused(at, rank)
+    stage.job.note(at - 2 * MS, rank, f"{name} from {url}: third link in a row", "W", 55, "links")
+    address_refused(stage, at, rank, (403, "Forbidden"))
+    leaves(stage, at, rank)
+    return stage.close(
+        "It is run by a university, and looks at who has fetched more than a terabyte in a day.",
+        (of_all(stage.guilty("storage_io", stage.victim, also=("data", "data_loading_stall", "network"))),),
     )
 
 
