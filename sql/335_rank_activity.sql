@@ -29,7 +29,7 @@ words as (
             when t.activity = 'data_loading' and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''), '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) order by t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
+        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) order by (h.told_by = 'daemon') desc nulls last, t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
     from (select *, case when activity is null then local_ns else max(local_ns) over (partition by file_id, attempt_no, rank, local_rank order by line_no) end as said_ns from worker_tail) as t
     join worker_file as w on w.file_id = t.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
