@@ -15,11 +15,14 @@ from fixtures.generator.stage import Stage
 
 
 def _called(stage: Stage, command: str, code: int, line: str) -> str:
-    """A command of the script's own has ended with a code."""
-    script = stage.job.job.script
+    """A command that a thread of the script had begun has ended with a code, and the script waits for it."""
+    script, futures = stage.job.job.script, f"{PYTHON}/concurrent/futures"
     frames = (
         sdk.Frame(script, 212, "<module>", "main()"),
-        sdk.Frame(script, 184, "main", "stage_next(epoch, part)", True),
+        sdk.Frame(script, 184, "main", "staging.result()", True),
+        sdk.Frame(f"{futures}/_base.py", 456, "result", "return self.__get_result()"),
+        sdk.Frame(f"{futures}/_base.py", 401, "__get_result", "raise self._exception"),
+        sdk.Frame(f"{futures}/thread.py", 58, "run", "result = self.fn(*self.args, **self.kwargs)"),
         sdk.Frame(script, 91, "stage_next", line, True),
         sdk.Frame(f"{PYTHON}/subprocess.py", 571, "run", "raise CalledProcessError(retcode, process.args,"),
     )
