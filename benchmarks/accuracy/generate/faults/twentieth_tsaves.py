@@ -189,7 +189,7 @@ def name_of_a_checkpoint_is_too_long(stage: Stage) -> Scenario:
     path = f"/lustre/exp/{job.job.task}/{chosen}/step_{stage.step}"
     reader_note(stage, at - 20 * MS, 0, f"step {stage.step}: first checkpoint of this run")
     inner = sdk.Frame(f"{PYTHON}/pathlib.py", 1116, "mkdir", "os.mkdir(self, mode)")
-    frames = _saving(stage, "folder.mkdir(parents=True, exist_ok=True)", inner)
+    frames = _saving(stage, "folder.mkdir(parents=True)", inner)
     job.raise_on(at, 0, sdk.traceback(sdk.Raised(frames, f"OSError: [Errno 36] File name too long: '{path}'")))
     exits(stage, at, 0)
     unrest.hung_up_on(stage)
