@@ -57,11 +57,18 @@ def archive_cut(stage: Stage, at: int, rank: int, url: str, left: int) -> None:
 
 
 def juicefs_says(stage: Stage, at: int, rank: int, level: str, text: str) -> None:
-    """JuiceFS, which has its files in a bucket of AIStore, writes to the journal of the host of a rank."""
+    """JuiceFS, which has its files in a bucket of AIStore, writes to the journal of a host, which is one of lines."""
     node = stage.job.job.node_of(rank)
     pid = stage.job.job.agent_pids[node] - stage.draw.child("juicefs", node).whole(300, 900)
     stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}.{at // 1000 % 1_000_000:06d}"
-    watched(stage, at, node, f"juicefs[{pid}]: {stamp} juicefs[{pid}] <{level}>: {text}")
+    for spoken in f"{stamp} juicefs[{pid}] <{level}>: {text}".splitlines():
+        watched(stage, at, node, f"juicefs[{pid}]: {spoken}")
+
+
+def not_sent(method: str, url: str) -> str:
+    """What the S3 client below JuiceFS says of a request whose answer has not begun after half a minute."""
+    failed = f'{method} "{url}": net/http: timeout awaiting response headers'
+    return f"RequestError: send request failed\ncaused by: {failed}"
 
 
 def block(draw: Draw) -> tuple[int, str]:

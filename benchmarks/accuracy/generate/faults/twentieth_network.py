@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.carters import aria2_aborted, aria2_ended, block, juicefs_says, ray_warns
+from benchmarks.accuracy.generate.faults.carters import (
+    aria2_aborted,
+    aria2_ended,
+    block,
+    juicefs_says,
+    not_sent,
+    ray_warns,
+)
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.outlets import reader_note
@@ -132,7 +139,7 @@ def core_of_a_target_is_taken(stage: Stage) -> Scenario:
     faults.leave_smap(cluster, victim, stopped, hung=True)
 
     def slow(then: int, who: int, key: str) -> None:
-        why = f'Get "{s3_of(stage, victim, key)}": net/http: timeout awaiting response headers'
+        why = not_sent("Get", s3_of(stage, victim, key))
         spent = 30 + draw.between(0.01, 0.04)
         juicefs_says(stage, then, who, "INFO", f"slow request: GET {key} ({why}, {spent:.3f}s) [cached_store.go:740]")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.carters import block, juicefs_says, uploads_failed
+from benchmarks.accuracy.generate.faults.carters import block, juicefs_says, not_sent, uploads_failed
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.eighth_stacks import py_spy
 from benchmarks.accuracy.generate.faults.guests import leaves
@@ -111,8 +111,7 @@ def file_of_juicefs_is_not_flushed(stage: Stage) -> Scenario:
     while then < over - SEC:
         for spoken, key in enumerate(keys):
             moment = then + spoken * 70 * MS
-            why = f'Put "{s3_of(stage, victim, key).replace(stage.bucket, "jfs-checkpoints")}"'
-            why += ": net/http: timeout awaiting response headers"
+            why = not_sent("Put", s3_of(stage, victim, key).replace(stage.bucket, "jfs-checkpoints"))
             slow = f"slow request: PUT {key} ({why}, {30 + draw.between(0.01, 0.04):.3f}s) [cached_store.go:613]"
             juicefs_says(stage, moment, 0, "INFO", slow)
             tried = f"Upload {key}: {why} (try {attempt}) [cached_store.go:390]"
