@@ -7,9 +7,11 @@ kernel of a host say is copied into the log of the job by a monitor.
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON
+from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.tenth_training import watched
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX, Draw
+from fixtures.generator.model import Node
 from fixtures.generator.moment import MS, comma_stamp, local
 from fixtures.generator.stage import Stage
 
@@ -75,6 +77,28 @@ def block(draw: Draw) -> tuple[int, str]:
     """A slice of a file of JuiceFS, and the key of one of its blocks."""
     number = draw.whole(100_000, 9_900_000)
     return number, f"chunks/{number // 1_000_000}/{number // 1_000}/{number}_{draw.whole(0, 15)}_4194304"
+
+
+def block_is_late(stage: Stage, at: int, rank: int, node: Node, key: str) -> None:
+    """A request for a block, which JuiceFS was sent on to a target with, had no answer for half a minute."""
+    spent = 30 + stage.draw.child("late block", rank, at).between(0.01, 0.04)
+    why = not_sent("Get", f"{node.url(0)}/s3/{stage.bucket}/{key}")
+    juicefs_says(stage, at, rank, "INFO", f"slow request: GET {key} ({why}, {spent:.3f}s) [cached_store.go:740]")
+
+
+def slice_not_read(stage: Stage, at: int, rank: int, number: int, span: str, why: str) -> None:
+    """JuiceFS could not read a part of a slice, and will try again up to ten times."""
+    said = f"fail to read sliceId {number} ({span}): {why} [readSlice@reader.go:830]"
+    juicefs_says(stage, at, rank, "WARNING", said)
+
+
+def file_not_read(stage: Stage, at: int, rank: int, path: str, inode: int) -> None:
+    """A file below JuiceFS cannot be read, and a loader process gets an error of input and output."""
+    said = f"read file {inode}: input/output error [reader.go:212]"
+    juicefs_says(stage, at - 3 * MS, rank, "ERROR", said)
+    stage.job.note(at - 2 * MS, rank, f"{path} is not read", "E", 49, "waves")
+    frames = (sdk.Frame("/workspace/train/waves.py", 47, "__getitem__", 'content = open(path, "rb").read()', True),)
+    in_worker(stage, at, rank, "OSError", "[Errno 5] Input/output error", frames)
 
 
 def kernel_says(stage: Stage, at: int, rank: int, text: str) -> None:
