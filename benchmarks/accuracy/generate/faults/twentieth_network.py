@@ -101,13 +101,13 @@ def next_part_is_fetched_over_a_flapping_link(stage: Stage) -> Scenario:
 def list_of_samples_is_on_a_stalled_machine(stage: Stage) -> Scenario:
     """A virtual machine stands still as it is moved, pandas gets no connection by s3fs (s3fs; KVM, migration).
 
-    To convict: the address in the error is one of a target that wrote no line for a minute and more, which peers cannot
-    connect to and the primary removes meanwhile; other ranks wait for connections to it as well.
+    To convict: the address in the error is one of a target that wrote no line since before, which peers cannot connect
+    to and the primary removes right after; other ranks wait for connections to it as well.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw, over = stage.draw.child("pandas"), stage.at + seconds(56.3)
+    draw, over = stage.draw.child("pandas"), stage.at + seconds(33.4)
     stage.open()
-    reader_note(stage, stage.job.begin + 70 * MS, 0, "lists: s3fs, connect_timeout=10, retries={'max_attempts': 5}")
+    reader_note(stage, stage.job.begin + 70 * MS, 0, "lists: s3fs, connect_timeout=10, retries={'max_attempts': 3}")
     began = stage.mark(at - draw.span(200, 2_000), f"the machine of {victim.name} stands still")
     oncall.cut_off(cluster, [victim], began, over + seconds(30), draw)
 
@@ -115,7 +115,7 @@ def list_of_samples_is_on_a_stalled_machine(stage: Stage) -> Scenario:
         return s3_of(stage, victim, f"lists/fold-{draw.whole(0, 9)}/{draw.whole(0, 511):03d}.csv")
 
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 4)]):
-        then = at + seconds(11.0 + 7.6 * turn) + draw.span(1, 3_000)
+        then = at + seconds(11.0 + 4.6 * turn) + draw.span(1, 3_000)
         stage.job.note(then, other, f"no connection yet: {listed()}", "W", 52, "lists")
     list_not_connected(stage, over, rank, listed())
     leaves(stage, over, rank)
