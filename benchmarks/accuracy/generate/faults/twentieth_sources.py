@@ -42,7 +42,8 @@ def ingress_gives_up_on_cold_reads(stage: Stage) -> Scenario:
     host = f"ais-{stage.draw.child('host').token(4, 'bcdfghjklm')}.storage.example.net"
     stage.open()
     began = stage.mark(at - draw.span(31_000, 38_000), "the next part of the corpus is not in the cluster")
-    rounds.reads_cold(cluster, began, over + seconds(20), 2.4, (29_000, 71_000), (2_000, 5_000), draw)
+    every_s = min(2.4, 10 / len(cluster.targets))
+    rounds.reads_cold(cluster, began, over + seconds(20), every_s, (29_000, 71_000), (2_000, 5_000), draw)
 
     def asked() -> str:
         return f"http://{host}/s3/{stage.bucket}/part-2/{shard(draw)}"
