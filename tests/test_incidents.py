@@ -39,7 +39,7 @@ GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video
 GREETING += "|Sockeye: 3|functional_tensor module is deprecated|NumbaDeprecationWarning"
 GREETING += "|tokens per iteration will be|visible devices:|Initialized distributed training"
 GREETING += "|Done initializing distributed training|Use GPU: "
-GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment: MULTI_GPU"
+GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment: DistributedType.MULTI_GPU"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 

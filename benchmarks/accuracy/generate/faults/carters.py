@@ -7,19 +7,24 @@ kernel of a host say is copied into the log of the job by a monitor.
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON
+from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.tenth_training import watched
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX, Draw
+from fixtures.generator.model import Node
 from fixtures.generator.moment import MS, comma_stamp, local
 from fixtures.generator.stage import Stage
 
 
 def _called(stage: Stage, command: str, code: int, line: str) -> str:
-    """A command of the script's own has ended with a code."""
-    script = stage.job.job.script
+    """A command that a thread of the script had begun has ended with a code, and the script waits for it."""
+    script, futures = stage.job.job.script, f"{PYTHON}/concurrent/futures"
     frames = (
         sdk.Frame(script, 212, "<module>", "main()"),
-        sdk.Frame(script, 184, "main", "stage_next(epoch, part)", True),
+        sdk.Frame(script, 184, "main", "staging.result()", True),
+        sdk.Frame(f"{futures}/_base.py", 456, "result", "return self.__get_result()"),
+        sdk.Frame(f"{futures}/_base.py", 401, "__get_result", "raise self._exception"),
+        sdk.Frame(f"{futures}/thread.py", 58, "run", "result = self.fn(*self.args, **self.kwargs)"),
         sdk.Frame(script, 91, "stage_next", line, True),
         sdk.Frame(f"{PYTHON}/subprocess.py", 571, "run", "raise CalledProcessError(retcode, process.args,"),
     )
@@ -54,17 +59,46 @@ def archive_cut(stage: Stage, at: int, rank: int, url: str, left: int) -> None:
 
 
 def juicefs_says(stage: Stage, at: int, rank: int, level: str, text: str) -> None:
-    """JuiceFS, which has its files in a bucket of AIStore, writes to the journal of the host of a rank."""
+    """JuiceFS, which has its files in a bucket of AIStore, writes to the journal of a host, which is one of lines."""
     node = stage.job.job.node_of(rank)
     pid = stage.job.job.agent_pids[node] - stage.draw.child("juicefs", node).whole(300, 900)
     stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}.{at // 1000 % 1_000_000:06d}"
-    watched(stage, at, node, f"juicefs[{pid}]: {stamp} juicefs[{pid}] <{level}>: {text}")
+    for spoken in f"{stamp} juicefs[{pid}] <{level}>: {text}".splitlines():
+        watched(stage, at, node, f"juicefs[{pid}]: {spoken}")
+
+
+def not_sent(method: str, url: str) -> str:
+    """What the S3 client below JuiceFS says of a request whose answer has not begun after half a minute."""
+    failed = f'{method} "{url}": net/http: timeout awaiting response headers'
+    return f"RequestError: send request failed\ncaused by: {failed}"
 
 
 def block(draw: Draw) -> tuple[int, str]:
     """A slice of a file of JuiceFS, and the key of one of its blocks."""
     number = draw.whole(100_000, 9_900_000)
     return number, f"chunks/{number // 1_000_000}/{number // 1_000}/{number}_{draw.whole(0, 15)}_4194304"
+
+
+def block_is_late(stage: Stage, at: int, rank: int, node: Node, key: str) -> None:
+    """A request for a block, which JuiceFS was sent on to a target with, had no answer for half a minute."""
+    spent = 30 + stage.draw.child("late block", rank, at).between(0.01, 0.04)
+    why = not_sent("Get", f"{node.url(0)}/s3/{stage.bucket}/{key}")
+    juicefs_says(stage, at, rank, "INFO", f"slow request: GET {key} ({why}, {spent:.3f}s) [cached_store.go:740]")
+
+
+def slice_not_read(stage: Stage, at: int, rank: int, number: int, span: str, why: str) -> None:
+    """JuiceFS could not read a part of a slice, and will try again up to ten times."""
+    said = f"fail to read sliceId {number} ({span}): {why} [readSlice@reader.go:830]"
+    juicefs_says(stage, at, rank, "WARNING", said)
+
+
+def file_not_read(stage: Stage, at: int, rank: int, path: str, inode: int) -> None:
+    """A file below JuiceFS cannot be read, and a loader process gets an error of input and output."""
+    said = f"read file {inode}: input/output error [reader.go:212]"
+    juicefs_says(stage, at - 3 * MS, rank, "ERROR", said)
+    stage.job.note(at - 2 * MS, rank, f"{path} is not read", "E", 49, "waves")
+    frames = (sdk.Frame("/workspace/train/waves.py", 47, "__getitem__", 'content = open(path, "rb").read()', True),)
+    in_worker(stage, at, rank, "OSError", "[Errno 5] Input/output error", frames)
 
 
 def kernel_says(stage: Stage, at: int, rank: int, text: str) -> None:

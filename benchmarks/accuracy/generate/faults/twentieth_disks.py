@@ -114,13 +114,17 @@ def tokens_time_out_at_no_address(stage: Stage) -> Scenario:
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, over = stage.draw.child("tokens"), stage.at + seconds(60.1)
+
+    def tokens() -> str:
+        return f"tokens/web-{draw.whole(0, 255):03d}_text_document.bin"
+
     stage.open()
     reader_note(stage, stage.job.begin + 70 * MS, 0, "bin_reader: boto3, read_timeout=60, retries of a body: none")
     began = stage.mark(at - draw.span(19_000, 31_000), f"a controller of {victim.name} is reset again and again")
     passages.controller_resets(cluster, victim, began, over + seconds(20), draw.whole(0, len(victim.disks) - 1), draw)
-    key = f"tokens/web-{draw.whole(0, 255):03d}_text_document.bin"
+    key = tokens()
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 4)]):
-        then, own = at + seconds(5.0 + 9.7 * turn) + draw.span(1, 4_000), f"tokens/web-{draw.whole(0, 255):03d}.bin"
+        then, own = at + seconds(5.0 + 9.7 * turn) + draw.span(1, 4_000), tokens()
         said = f"range after {late(draw, (21, 33), began, then)} from {s3_of(stage, victim, own)}"
         stage.job.note(then, other, said, "W", 533, "indexed_dataset")
     stage.job.note(at + 20 * SEC, rank, f"still no range from {s3_of(stage, victim, key)}", "W", 533, "indexed_dataset")

@@ -32,7 +32,7 @@ def answer_is_no_picture(stage: Stage) -> Scenario:
     def failed(then: int) -> tuple[str, str]:
         name = f"images/{draw.token(2, LOWER)}/{draw.whole(0, 9_999_999):07d}.webp"
         text = lapses.not_opened(cluster, victim, then, name, "input/output error", disk)
-        return name, f'b\'{{"message":"{text}","method":"GET\''
+        return name, f'b\'{{"tcode":"ErrFailedTo","message":"{text}","method":"GET\''
 
     stage.open()
     began = stage.mark(at - draw.span(2_000, 8_000), f"files of a mountpath of {victim.name} cannot be opened")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.carters import block, juicefs_says, uploads_failed
+from benchmarks.accuracy.generate.faults.carters import block, juicefs_says, not_sent, uploads_failed
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.eighth_stacks import py_spy
 from benchmarks.accuracy.generate.faults.guests import leaves
@@ -24,7 +24,7 @@ kind = kinds_of("storage", "twentieth")
 PARTS = "htrun.go:1636 <- tgts3mpt.go:118 <- tgts3.go:88"
 
 
-@kind(culprit=0, hangs=False, lead_s=60.0, without=DISKS)
+@kind(culprit=0, hangs=False, lead_s=60.0, min_timeout_s=60, without=DISKS)
 def artifacts_of_a_run_are_not_taken(stage: Stage) -> Scenario:
     """A file system of a target fails as MLflow logs a checkpoint in parts (mlflow#4872; docs/fshc).
 
@@ -37,18 +37,19 @@ def artifacts_of_a_run_are_not_taken(stage: Stage) -> Scenario:
     place = f"step-{stage.step:07d}/optimizer.pt"
     key = f"mlflow/3/{run}/artifacts/{place}"
     said = f"mlflow: log_artifacts of {draw.whole(9, 60)} GiB to s3://checkpoints/mlflow/3/{run}/artifacts"
-    stage.job.note(at - draw.span(14_000, 26_000), 0, said, line=127)
-    stage.mark(at - seconds(7.4), f"a file system of {victim.name} fails")
+    stage.job.note(at, 0, said, line=127)
+    over = at + draw.span(14_000, 26_000)
+    stage.mark(over - seconds(7.4), f"a file system of {victim.name} fails")
     for after in (7.4, 6.5, 5.1, 2.6, 0.01):
-        then = at - seconds(after)
+        then = over - seconds(after)
         text = f"open {victim.mountpaths[0]}/@ais/checkpoints/%wk/{key}.part.{draw.token(9)}: input/output error"
         cluster.count(victim, then, err_put_n=1, err_io_put_n=1)
         cluster.say(victim, then, ev.http_error(victim, text, f"PUT /s3/checkpoints/{key}", PARTS))
         if after == 2.6:
             troubles.examined(cluster, victim, then + 3 * MS, text, False, draw)
     told = f"An error occurred (InternalError) when calling the UploadPart operation (reached max retries: 4): {text}"
-    uploads_failed(stage, at, 0, run, place, told)
-    leaves(stage, at, 0)
+    uploads_failed(stage, over, 0, run, place, told)
+    leaves(stage, over, 0)
     return stage.close(
         "Its journal could not be written, and the kernel has shut it down.",
         (stage.guilty("storage_io", victim, also=("infrastructure", "data")),),
@@ -110,8 +111,7 @@ def file_of_juicefs_is_not_flushed(stage: Stage) -> Scenario:
     while then < over - SEC:
         for spoken, key in enumerate(keys):
             moment = then + spoken * 70 * MS
-            why = f'Put "{s3_of(stage, victim, key).replace(stage.bucket, "jfs-checkpoints")}"'
-            why += ": net/http: timeout awaiting response headers"
+            why = not_sent("Put", s3_of(stage, victim, key).replace(stage.bucket, "jfs-checkpoints"))
             slow = f"slow request: PUT {key} ({why}, {30 + draw.between(0.01, 0.04):.3f}s) [cached_store.go:613]"
             juicefs_says(stage, moment, 0, "INFO", slow)
             tried = f"Upload {key}: {why} (try {attempt}) [cached_store.go:390]"

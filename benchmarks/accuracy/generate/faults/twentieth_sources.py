@@ -31,20 +31,22 @@ COLD = ("data_loading_stall", "storage_io", "network", "infrastructure")
 
 @kind(reads=True, hangs=False, min_timeout_s=90, lead_s=75.0)
 def ingress_gives_up_on_cold_reads(stage: Stage) -> Scenario:
-    """Shards of a new corpus come from the cloud as a whole, an ingress waits a minute (nginx, proxy_read_timeout).
+    """Shards of a new corpus come from the cloud, an ingress waits a minute (nginx; aistore, S3-Reverse-Proxy).
 
-    To convict: the answer is 504 after sixty seconds, from the ingress before the cluster; other ranks say how long
-    their first reads take, and all targets count reads of the store behind of the same length since the corpus is new.
+    To convict: the answer is 504 after sixty seconds, from the ingress before the cluster, whose proxies pass S3's
+    requests on; other ranks say how long their first reads take, and all targets count reads of the store behind of
+    the same length since the corpus is new.
     """
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, over = stage.draw.child("ingress"), stage.at + seconds(60.05)
     host = f"ais-{stage.draw.child('host').token(4, 'bcdfghjklm')}.storage.example.net"
     stage.open()
     began = stage.mark(at - draw.span(31_000, 38_000), "the next part of the corpus is not in the cluster")
-    rounds.reads_cold(cluster, began, over + seconds(20), 2.4, (29_000, 71_000), (2_000, 5_000), draw)
+    every_s = min(2.4, 10 / len(cluster.targets))
+    rounds.reads_cold(cluster, began, over + seconds(20), every_s, (29_000, 71_000), (2_000, 5_000), draw)
 
     def asked() -> str:
-        return f"http://{host}/v1/objects/{stage.bucket}/part-2/{shard(draw)}"
+        return f"http://{host}/s3/{stage.bucket}/part-2/{shard(draw)}"
 
     reader_note(stage, began - 200 * MS, 0, f"epoch goes on with part-2 by http://{host}, not read before")
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 5)]):

@@ -74,8 +74,8 @@ def axis_does_not_divide(stage: Stage) -> Scenario:
 def copy_inside_a_captured_graph(stage: Stage) -> Scenario:
     """A thread asks something of a device whose stream is captured (pytorch#87794, lmdeploy#2544; CUDA docs, graphs).
 
-    To acquit: the rank says that it captures a graph for a new length, and CUDA forbids what came in between; the batch
-    had come.
+    To acquit: the rank says that it captures a graph for a new length, and CUDA could not end it after what came in
+    between; the batch had come.
     """
     stage.open()
     beside(stage, former_unrest.disk_lost_in_window)
@@ -101,7 +101,8 @@ def copy_inside_a_captured_graph(stage: Stage) -> Scenario:
         sdk.Frame(graphs, 186, "__exit__", "self.cuda_graph.capture_end()"),
         sdk.Frame(graphs, 84, "capture_end", "super().capture_end()"),
     )
-    said = cuda_error(order, "operation not permitted when stream is capturing", "cudaErrorStreamCaptureUnsupported")
+    what = "operation failed due to a previous error during capture"
+    said = cuda_error(order, what, "cudaErrorStreamCaptureInvalidated")
     name = "torch.AcceleratorError" if order >= 208 else "RuntimeError"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, f"{name}: {said}")))
     exits(stage, at, rank)
