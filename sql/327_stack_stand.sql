@@ -3,7 +3,7 @@
 -- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread, stuck_pool
 -- stored: yes
 -- empty without: stack_frame
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A thread that py-spy saw at work on a processor, in calls that tell nothing, computes. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength
@@ -18,7 +18,7 @@ frame as (
         contains(s.text, '"name"') as is_json, s.source_file is null or regexp_matches(s.source_file, '\.py$|^<') as is_python,
         contains(file, 'torch/utils/data/_utils/worker') as is_loop, min(case when is_loop then s.frame_no end) over (partition by s.file_id, s.dump_no) as loop_no,
         min(case when is_python and not regexp_matches(file, (select file from frame_rule where strength = 'passage')) then s.frame_no end) over (partition by s.file_id, s.dump_no) as own_no,
-        (r.strength = 'telling' or (r.strength = 'inner' and s.frame_no = min(case when is_python then s.frame_no end) over (partition by s.file_id, s.dump_no))) and (loop_no is null or s.frame_no < loop_no) and (r.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no) as is_telling, s.owns_gil, r.strength = 'faint' and loop_no is null as is_faint
+        (r.strength = 'telling' or (r.strength = 'inner' and s.frame_no = min(case when is_python then s.frame_no end) over (partition by s.file_id, s.dump_no))) and (loop_no is null or s.frame_no < loop_no) and (r.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no) as is_telling, s.owns_gil, s.is_active, r.strength = 'faint' and loop_no is null as is_faint
     from stack_frame as s join worker_file as w on w.file_id = s.file_id
     left join rule as r on r.function = s.function and r.source_file is not distinct from s.source_file
     left join clock as k on k.file_id = s.file_id and s.local_ns is not null
@@ -42,9 +42,10 @@ process as (
             when inner_activity = 'data_loading' and bool_or(owns_gil) then 'batch_preparation'
             when inner_activity = 'batch_preparation' and (min(frame_no) filter (where activity = 'lock') < min(frame_no) filter (where is_telling) or regexp_matches(arg_min(file, frame_no) filter (where is_python), '(^|/)(socket|ssl|selectors)\.py$')) then 'data_loading'
             when coalesce(inner_activity, 'compute') = 'compute' and bool_or(activity = 'evaluation') then 'evaluation'
+            when inner_activity is null and bool_or(is_active) and bool_or(is_python) then 'compute'
             else inner_activity
         end as activity,
-        case when bool_or(is_telling) then 0.95 else 0.55 end as certainty,
+        case when bool_or(is_telling) then 0.95 when inner_activity is null and bool_or(is_active) and bool_or(is_python) then 0.7 else 0.55 end as certainty,
         case
             when bool_or(is_loop) then 'worker'
             when bool_or(regexp_matches(file, 'torch/distributed/(run|launch)\.py|torch/distributed/launcher/api|distributed/elastic/agent/|deepspeed/launcher/|accelerate/commands/') or (contains(file, 'torch/multiprocessing/spawn') and regexp_matches(function, 'join$'))) and not bool_or(regexp_matches(function, '(^|\.)_wrap$')) then 'launcher'
