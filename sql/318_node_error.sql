@@ -2,8 +2,8 @@
 -- grain: one row a line, or the first or last of a job's
 -- reads: node_witness, ais_event, node, node_fault, threshold
 -- stored: yes
--- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space') or contains(text, '/v1/txn/')
--- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody, the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that its target does not know any more is the cluster's doing where a node went or came back while it may have been open (upload_life_s). words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
+-- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space') or contains(text, '/v1/txn/') or contains(text, ' does not exist: GET /')
+-- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody, the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that its target does not know any more is the cluster's doing where a node went or came back while it may have been open (upload_life_s). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
 create or replace view node_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -44,6 +44,14 @@ said as (
     join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'target'
     where e.severity = 'E' and contains(e.text, ': POST /v1/txn/') and contains(e.text, '/begin/')
     qualify count(distinct e.node_id) over (partition by e.cluster, regexp_extract(e.text, 'POST (/v1/txn/\S+)', 1)) * 2 <= (select count(*) from node as m where m.cluster = e.cluster and m.role = 'target' and m.has_log)
+    union all
+    select e.cluster, n.node_id, null as peer_id, n.fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
+    from ais_event as e
+    join threshold as p on p.name = 'named_fault_s'
+    join node_fault as n on n.cluster = e.cluster and case when n.node_id = e.node_id then n.fault_kind = 'disk_fault' and e.utc_ns between n.started_ns and n.started_ns + p.value * 1e9 else n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') and e.utc_ns between n.started_ns and n.ended_ns end
+    join node as t on t.cluster = n.cluster and t.node_id = n.node_id and t.role = 'target'
+    where e.severity = 'E' and regexp_matches(e.text, '\w://\S+ does not exist: GET /')
+    qualify count(distinct n.node_id) over (partition by e.file_id, e.line_no) = 1
 )
 select cluster, node_id, peer_id, fault_kind, utc_ns, file_id, line_no, text, regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
     try_cast(regexp_extract(text, '/__(\d+)_\d+\.distcp\s', 1) || regexp_extract(text, '/zero_pp_rank_(\d+)_mp_rank_00_\w+\.pt\s', 1) || regexp_extract(text, '/(?:[^/\s]*[_.-])?rank[_-]?(\d+)\.\w+\s', 1) as integer) as part_rank

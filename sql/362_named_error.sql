@@ -1,19 +1,29 @@
 -- An error of an AIStore node that names the very request, object or peer that the error of a rank names.
 -- grain: one row a failure, rank and node
--- reads: failure_case, rank_request, node_error, node_fault, threshold
+-- reads: failure_case, job_cluster, rank_crash, rank_request, node_error, node_fault, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_error
--- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request. A file of a mount is an object by its own name. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
+-- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
 create or replace view named_error as
-with met as (
+with asked as (
+    select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text
+    from rank_request
+    union all by name
+    select f.failure_id, c.cluster, x.rank, 'error' as outcome, true as is_of_data, x.utc_ns as from_ns, x.latest_ns as to_ns, x.file_id, x.line_no, x.text
+    from rank_crash as x
+    join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
+    join job_cluster as c on c.job_id = x.job_id and c.attempt = x.attempt
+    where x.pattern in ('python_exception', 'file_missing')
+),
+met as (
     select
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
         coalesce(r.outcome = 'error' and w.part_rank = r.rank, false) and coalesce(r.object, r.wid, r.xid) is null as is_part,
-        coalesce(r.object, case when r.outcome = 'error' and r.tier = 'data_io' then regexp_extract(r.text, '[/''"]([\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1) end) as thing,
+        coalesce(r.object, case when r.outcome = 'error' and r.is_of_data then coalesce(nullif(regexp_extract(r.text, '[/''"]([\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1), ''), regexp_extract(r.text, '(?:^|[\s''"])((?:[\w.-]+/){2,}[\w.-]*\d[\w.-]*)', 1)) end) as thing,
         case when (length(thing) > 5 and contains(w.text, thing)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
         coalesce(said_node_id, case when is_part then w.node_id end) as node_id
-    from rank_request as r
+    from asked as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as p on p.name = 'stall_reach_s'
     join threshold as b on b.name = 'felt_before_s'

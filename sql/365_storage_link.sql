@@ -40,7 +40,7 @@ every as (
     select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
     from link_by_fault
     union all
-    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and (starts_with(u.crash_pattern, 'fs_') or u.crash_class = 'data') then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and (starts_with(u.crash_pattern, 'fs_') or u.crash_class = 'data' or u.crash_pattern in ('python_exception', 'file_missing')) then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
     from unexplained as q
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank

@@ -3,7 +3,7 @@
 -- reads: failure_lead, soft_broken_chain, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's.
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's.
 create or replace view finding_storage_error as
 select
     f.failure_id,
@@ -15,7 +15,7 @@ select
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'disk_fault', 'disk_stuck', 'maintenance')
             and (f.link_kind <> 'fault_time' or (regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and (f.fault_kind not in ('disk_fault', 'disk_stuck') or coalesce(f.crash_node_id = f.link_node_id, true)))) then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'data' and f.link_kind = 'error_line' and (f.fault_kind = 'backend' or regexp_matches(f.crash_pattern, 'missing|not_found')) then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.link_kind = 'error_line' and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found')) or ((f.crash_class = 'data' or f.crash_pattern in ('python_exception', 'file_missing')) and f.fault_kind in ('backend', 'disk_errors', 'files_exhausted', 'corrupt', 'restore_failed', 'upload_lost'))) then 'fired'
         else 'quiet'
     end as state,
     'storage_io' as failure_class,
