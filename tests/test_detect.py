@@ -54,3 +54,16 @@ def test_lines_of_one_name_are_no_settings() -> None:
     assert detect(f"Use GPU: 0 for training\n{steps}".encode()).kind == "worker_log"
     tables = "".join(f"[[case]]\nname: {number}\n" for number in range(9))
     assert detect(tables.encode()).kind == "unknown"
+
+
+def test_tables_that_a_program_prints_are_no_document() -> None:
+    """Loggers print rows between rules too; a table of Markdown has a line below its head."""
+    table = "---------------\n| loss | {0:.3g} |\n| step | {0}     |\n---------------\n"
+    log = (
+        "training...\n"
+        + "".join(table.format(step) for step in range(30))
+        + "[rank3]: Traceback (most recent call last):\n"
+    )
+    assert detect(log.encode()).kind == "worker_log"
+    assert detect(("| node | change |\n|---|---|\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
+    assert detect(("# Findings\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
