@@ -10,12 +10,11 @@ with thread as (
         file_id, dump_no, thread_name, regexp_extract(thread_name, '^(.*)_\d+$', 1) as pool,
         bool_or(contains(source_file, 'concurrent/futures/thread')) as is_pool,
         min(frame_no) filter (where function = 'result' and contains(source_file, 'concurrent/futures/_base')) as result_no,
-        min(frame_no) filter (where not regexp_matches(coalesce(source_file, '<'), '(^|/)(threading|queue)\.py$|concurrent/futures/|^<')) as own_no,
-        arg_min(line_no, frame_no) filter (where not regexp_matches(coalesce(source_file, '<'), '(^|/)(threading|queue)\.py$|concurrent/futures/|^<')) as line_no,
-        arg_min(function || coalesce(' (' || source_file || ':' || source_line::varchar || ')', ''), frame_no) filter (where not regexp_matches(coalesce(source_file, '<'), '(^|/)(threading|queue)\.py$|concurrent/futures/|^<')) as text,
+        min(frame_no) filter (where is_own) as own_no,
+        arg_min(line_no, frame_no) filter (where is_own) as line_no,
+        arg_min(function || coalesce(' (' || source_file || ':' || source_line::varchar || ')', ''), frame_no) filter (where is_own) as text,
         coalesce(bool_or(regexp_matches(source_file, '(^|/)(asyncio/|(selectors|socket|ssl)\.py)') or regexp_matches(source_file, (select file from frame_rule where activity = 'storage_wait' and strength = 'telling'))), false) as is_outside
-    from stack_frame
-    where not is_main
+    from (select *, not regexp_matches(coalesce(source_file, '<'), '(^|/)(threading|queue)\.py$|concurrent/futures/|^<') as is_own from stack_frame where not is_main)
     group by file_id, dump_no, thread_name
 ),
 pool as (
