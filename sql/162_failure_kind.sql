@@ -55,7 +55,7 @@ from (
         ('silent', 'One rank had not entered the collective, and nothing tells what it did.', 'its stack: py-spy dump --pid'),
         ('world_size', 'The job went on with another number of ranks than its checkpoint or data expects.', 'how the job was launched'),
         ('data_wait', 'Steps had become slow before the failure, and most of that was waiting for data.', 'aiscorr query @steps'),
-        ('error_not_at_hand', 'A rank ended first, and its error is in no log at hand.', 'the whole log of that rank'),
+        ('error_not_at_hand', 'A rank ended first, and its error, or that of the process which broke it, is in no log at hand.', 'the whole log of that rank'),
         ('host_staging', 'A host was still fetching its data when the others gave up waiting for its processes.', 'why the reads of that host came late: the disks of the targets, the network of the host'),
         ('silent_rank', 'One rank kept the others waiting, and nothing tells why.', 'its stack, next time'),
         ('rank_dump_missing', 'The Flight Recorder dumps at hand leave open which rank was missing.', 'the dumps of the other ranks'),
