@@ -51,3 +51,19 @@ def test_a_line_behind_an_exception_is_not_its_cause() -> None:
     known = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB:\n" + lost
     found = read_worker(labelled(TRACEBACK + known, "[rank3]: "), "/logs/j/n.log")
     assert len(told(found, "pattern")) == 1
+
+
+def test_the_reason_of_an_abort_is_no_part_of_what_it_falls_into() -> None:
+    """What C++ prints of an abort is indented like a frame or a row of torchrun's table, and is read inside of both."""
+    reason = (
+        "  what():  [PG ID 0 PG GUID 0(default_pg) Rank 6] Process group watchdog thread terminated with exception: x\n"
+    )
+    frame = '  File "/w/train.py", line 7, in main\n'
+    found = events(read_worker(f"Traceback (most recent call last):\n{frame}{reason}{frame}KeyError: 'a'\n"))
+    assert [row["pattern"] for row in found] == ["nccl_watchdog_thread_terminated", "python_exception"]
+    table = (
+        "{0}\ntrain.py FAILED\nFailures:\n[1]:\n  time      : 2026-09-14_10:22:40\n{1}  exitcode  : -6 (pid: 7)\n{0}\n"
+    )
+    rows = events(read_worker(table.format("=" * 60, reason)))
+    assert "nccl_watchdog_thread_terminated" in [row["pattern"] for row in rows]
+    assert [row["exit_code"] for row in rows if row["pattern"] == "torchrun_failure_entry"] == [-6]

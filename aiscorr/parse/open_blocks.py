@@ -17,6 +17,8 @@ from aiscorr.parse.worker_rows import WorkerRows
 
 #: Lines of others after which a block is over.
 _STALE = 1000
+#: What C++ prints of an abort: indented, and never part of a table or of a traceback of Python that it falls into.
+_ABORT_REASON = b"  what():"
 #: Whose words may stand behind the first line of an exception's message.
 _MESSAGE_TIERS = ("data_io", "gpu", "network")
 
@@ -69,7 +71,8 @@ class OpenBlocks:
         """Gives the line to the blocks of its key; True where it belongs to one and is nothing else."""
         self._close_stale(line.segment.line_no)
         key = self._note_fed(line)
-        table = self._tables.get(key)
+        is_abort = line.body.startswith(_ABORT_REASON)
+        table = None if is_abort else self._tables.get(key)
         if table is not None and table.is_foreign(line.message, self._patterns.find(line)):
             del self._tables[key]
         elif table is not None:
@@ -87,7 +90,7 @@ class OpenBlocks:
         if self._threads.feed(key, line):
             return True
         block = self._tracebacks.get(key)
-        return block is not None and self._feed_traceback(block, line, key)
+        return block is not None and not is_abort and self._feed_traceback(block, line, key)
 
     def close(self) -> None:
         """The end of the file."""
