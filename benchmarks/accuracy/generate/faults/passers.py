@@ -43,7 +43,7 @@ def rows_not_taken(stage: Stage, at: int, rank: int, url: str, spent: int) -> No
         ),
     )
     tried = "after 10 retries, max_retries: 10, retry_timeout: 180s  - HTTP error: error sending request"
-    place = "/home/runner/work/lance/lance/rust/lance-io/src/scheduler.rs:214:27"
+    place = "rust/lance-io/src/scheduler.rs:214:27"
     text = f"LanceError(IO): Generic S3 error: Error performing GET {url} in {go_duration(spent)}, {tried}, {place}"
     in_worker(stage, at, rank, "OSError", text, frames)
 
