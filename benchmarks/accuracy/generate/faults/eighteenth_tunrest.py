@@ -10,8 +10,10 @@ from dataclasses import replace
 from benchmarks.accuracy.generate.noise import kill_after
 from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator import aisdaily, aisdisk
+from fixtures.generator.draw import Draw
 from fixtures.generator.moment import MS, SEC, comma_stamp, seconds
 from fixtures.generator.stage import Stage
+from fixtures.generator.trainend import JobRun
 
 GIB = 1 << 30
 
@@ -22,16 +24,22 @@ def killed_in_the_hang(stage: Stage) -> None:
         stage.around.last.append(kill_after)
 
 
-def neighbour_reads_slowly(scene: Scene) -> None:
-    """Another job finds that large objects of its own bucket come slowly from a busy target, and ends well."""
-    draw, node, cluster = scene.draw.child("neighbour reads"), scene.bystander(), scene.cluster
+def neighbour(scene: Scene, draw: Draw, name: str, late_ms: tuple[int, int], buckets: tuple[str, ...]) -> JobRun:
+    """Another job of four ranks that begins so much later, reads one of these buckets, and ends well."""
     params = replace(scene.params, ranks=4, ranks_per_node=4, layout="slurm", culprit=0)
-    other = scene.new_job("slow neighbour", params, scene.job.begin + draw.span(3_000, 9_000))
-    other.job = replace(other.job, bucket=draw.pick(("ocr-pages", "video-clips", "weblake")))
+    other = scene.new_job(name, params, scene.job.begin + draw.span(*late_ms))
+    other.job = replace(other.job, bucket=draw.pick(buckets))
     last = int((scene.params.lead_s + min(scene.params.timeout_s, 120)) / params.step_s) + 25
     other.start()
     other.train(0, last, save_every=10_000)
     other.finish(last)
+    return other
+
+
+def neighbour_reads_slowly(scene: Scene) -> None:
+    """Another job finds that large objects of its own bucket come slowly from a busy target, and ends well."""
+    draw, node, cluster = scene.draw.child("neighbour reads"), scene.bystander(), scene.cluster
+    other = neighbour(scene, draw, "slow neighbour", (3_000, 9_000), ("ocr-pages", "video-clips", "weblake"))
     began, until = max(scene.at - seconds(34), other.begin + seconds(4)), scene.at + draw.span(4_000, 30_000)
     aisdisk.disk_pressure(cluster, node, began, until, draw)
     then = began + draw.span(6_000, 11_000)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 from benchmarks.accuracy.generate.faults.clients import fetch_frames
 from benchmarks.accuracy.generate.faults.loaders import in_worker
+from benchmarks.accuracy.generate.faults.lodgers import asked_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aistraffic, sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
 from fixtures.generator.moment import SEC, go_duration, seconds
-from fixtures.generator.stage import Stage
+from fixtures.generator.stage import Stage, utterance
 
 #: What Rust's object_store says of a request that has no answer, and of a certificate that is over.
 NOT_SENT = "error sending request for url ({url})"
@@ -44,6 +45,26 @@ def crawls_in_turns(stage: Stage, steps: int, span_s: tuple[float, float]) -> tu
         return draw.pick(late[step])
 
     return over, whose
+
+
+def tells_what_is_late(
+    stage: Stage,
+    draw: Draw,
+    whose: Callable[[int], int],
+    over: int,
+    waits_s: tuple[float, float],
+    since: int,
+    apart_ms: tuple[int, int],
+) -> None:
+    """Who waits says since when (`since`), and two times of three for what and where; so much apart, until `over`."""
+    then, turn = stage.at + draw.span(4_000, 9_000), 0
+    while then < over:
+        waited = late(draw, waits_s, since, then)
+        said = f"no batch for {waited}"
+        if turn % 3 < 2:
+            said = f"{waited} for {asked_of(stage, stage.victim, utterance(draw))}"
+        stage.job.note(then, whose(then), said, "W", 91, "loader")
+        then, turn = then + draw.span(*apart_ms), turn + 1
 
 
 def table(draw: Draw) -> str:

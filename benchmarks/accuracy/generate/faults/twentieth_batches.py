@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.lodgers import asked_of
-from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late
+from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, tells_what_is_late
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -13,7 +12,7 @@ from fixtures.generator import aisfaults as faults
 from fixtures.generator import aisnights as nights
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import seconds
-from fixtures.generator.stage import Stage, utterance
+from fixtures.generator.stage import Stage
 
 kind = kinds_of("storage", "twentieth")
 
@@ -34,12 +33,7 @@ def target_comes_back_in_another_hall(stage: Stage) -> Scenario:
     cluster.start_batches(joined + seconds(2.6), stage.other_target(victim))
     over, whose = crawls_in_turns(stage, draw.whole(9, 14), (5.0, 12.0))
     nights.serves_late(cluster, victim, joined, over + seconds(15), (5_000, 14_000), (300, 900), draw)
-    then, turn = at + draw.span(4_000, 9_000), 0
-    while then < over:
-        waited = late(draw, (4.5, 11.5), joined, then)
-        said = f"{waited} for {asked_of(stage, victim, utterance(draw))}" if turn % 3 < 2 else f"no batch for {waited}"
-        stage.job.note(then, whose(then), said, "W", 91, "loader")
-        then, turn = then + draw.span(10_000, 25_000), turn + 1
+    tells_what_is_late(stage, draw, whose, over, (4.5, 11.5), joined, (10_000, 25_000))
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "network"))
     return stage.close(

@@ -11,7 +11,7 @@ from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.lodgers import asked_of, shard
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.passers import address_refused
-from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late
+from benchmarks.accuracy.generate.faults.travellers import crawls_in_turns, late, tells_what_is_late
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.faults.visitors import cancelled_by_hand
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -23,7 +23,7 @@ from fixtures.generator.aisbehind import cold_failed
 from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
-from fixtures.generator.stage import Stage, utterance
+from fixtures.generator.stage import Stage
 
 kind = kinds_of("storage", "twentieth")
 COLD = ("data_loading_stall", "storage_io", "network", "infrastructure")
@@ -149,12 +149,7 @@ def miner_takes_the_processors_of_a_target(stage: Stage) -> Scenario:
     over, whose = crawls_in_turns(stage, draw.whole(9, 15), (4.0, 11.0))
     aisobjects.no_processor(cluster, victim, began, over + seconds(15), draw)
     nights.serves_late(cluster, victim, began, over + seconds(15), (4_000, 10_000), (16, 60), draw)
-    then, turn = at + draw.span(4_000, 9_000), 0
-    while then < over:
-        waited = late(draw, (4, 10.5), began, then)
-        said = f"{waited} for {asked_of(stage, victim, utterance(draw))}" if turn % 3 < 2 else f"no batch for {waited}"
-        stage.job.note(then, whose(then), said, "W", 91, "loader")
-        then, turn = then + draw.span(9_000, 24_000), turn + 1
+    tells_what_is_late(stage, draw, whose, over, (4, 10.5), began, (9_000, 24_000))
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     made = stage.guilty("data_loading_stall", victim, also=("storage_io", "infrastructure", "network"))
     return stage.close(

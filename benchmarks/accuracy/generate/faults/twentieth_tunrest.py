@@ -5,8 +5,7 @@ Each is a noise (faults.beside) around the moment of the fault.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from benchmarks.accuracy.generate.faults.eighteenth_tunrest import neighbour
 from benchmarks.accuracy.generate.scene import Scene, readers
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
@@ -62,13 +61,8 @@ def turned_away_in_window(scene: Scene) -> None:
 def neighbour_reads_cold(scene: Scene) -> None:
     """Another job reads for the first time what lies in a cloud: its reads take long, and it ends well."""
     draw, cluster = scene.draw.child("neighbour reads cold"), scene.cluster
-    params = replace(scene.params, ranks=4, ranks_per_node=4, layout="slurm", culprit=0)
-    other = scene.new_job("cold neighbour", params, scene.job.begin + draw.span(2_000, 8_000))
-    other.job = replace(other.job, bucket=draw.pick(("web-archive", "broadcast-raw", "patents-pdf")))
-    last = int((scene.params.lead_s + min(scene.params.timeout_s, 120)) / params.step_s) + 25
-    other.start()
-    other.train(0, last, save_every=10_000)
-    other.finish(last)
+    buckets = ("web-archive", "broadcast-raw", "patents-pdf")
+    other = neighbour(scene, draw, "cold neighbour", (2_000, 8_000), buckets)
     began, until = max(scene.at - seconds(36), other.begin + seconds(4)), scene.at + draw.span(9_000, 30_000)
     aisstrain.whole_first(cluster, began, until, draw.between(2.0, 4.0), draw.child("cold"))
     then = began + draw.span(8_000, 13_000)
