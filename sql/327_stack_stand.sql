@@ -36,16 +36,17 @@ process as (
         coalesce(arg_min(activity, frame_no) filter (where is_telling), arg_min(activity, frame_no) filter (where is_faint)) as inner_activity,
         coalesce(arg_min(line_no, frame_no) filter (where is_telling), arg_min(line_no, frame_no) filter (where is_faint), arg_min(line_no, frame_no)) as line_no,
         coalesce(arg_min(text, frame_no) filter (where is_telling), arg_min(text, frame_no) filter (where is_faint), arg_min(text, frame_no)) as text,
+        inner_activity is null and bool_or(is_active) and bool_or(is_python) as is_at_work,
         case
             when inner_activity = 'storage_wait' and not bool_or(contains(file, 'aistore/')) then coalesce(arg_min(activity, frame_no) filter (where activity in ('log_upload', 'hub_wait')), inner_activity)
             when inner_activity = 'checkpoint' and bool_or(activity = 'data_loading') then 'data_loading'
             when inner_activity = 'data_loading' and bool_or(owns_gil) then 'batch_preparation'
             when inner_activity = 'batch_preparation' and (min(frame_no) filter (where activity = 'lock') < min(frame_no) filter (where is_telling) or regexp_matches(arg_min(file, frame_no) filter (where is_python), '(^|/)(socket|ssl|selectors)\.py$')) then 'data_loading'
             when coalesce(inner_activity, 'compute') = 'compute' and bool_or(activity = 'evaluation') then 'evaluation'
-            when inner_activity is null and bool_or(is_active) and bool_or(is_python) then 'compute'
+            when is_at_work then 'compute'
             else inner_activity
         end as activity,
-        case when bool_or(is_telling) then 0.95 when inner_activity is null and bool_or(is_active) and bool_or(is_python) then 0.7 else 0.55 end as certainty,
+        case when bool_or(is_telling) then 0.95 when is_at_work then 0.7 else 0.55 end as certainty,
         case
             when bool_or(is_loop) then 'worker'
             when bool_or(regexp_matches(file, 'torch/distributed/(run|launch)\.py|torch/distributed/launcher/api|distributed/elastic/agent/|deepspeed/launcher/|accelerate/commands/') or (contains(file, 'torch/multiprocessing/spawn') and regexp_matches(function, 'join$'))) and not bool_or(regexp_matches(function, '(^|\.)_wrap$')) then 'launcher'

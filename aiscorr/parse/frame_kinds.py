@@ -55,11 +55,11 @@ _FETCHES = re.compile(
     r"fetch|(?:^|_)(?:next|get|load|read|download|pop|take|iter)_(?:batch|sample|shard|item|data|example|chunk)"
     r"|(?:batches|samples|shards)$|^(?:read|load|download|__next__|__iter__|__getitem__)$"
 )
-#: Kinds of stacks that are after something else than samples.
-_NO_READERS = ("collective", "checkpoint", "log_upload", "hub_wait", "another_service")
-#: Functions of a program that put something away, and kinds of stacks that do so for another service.
+#: Functions of a program that put something away.
 _SAVES = re.compile(r"(?:^|_)(?:save|upload|store|persist|write|dump|export)(?:_|$)|checkpoint", re.I)
+#: Kinds of stacks that put nothing away for the job, and those that are after something else than samples.
 _NO_WRITERS = ("collective", "log_upload", "hub_wait", "another_service")
+_NO_READERS = (*_NO_WRITERS, "checkpoint")
 #: Where operations on tensors and arrays stand; what loads data is beside them.
 _OPERATIONS = re.compile(
     r"/(?:site|dist)-packages/(?:torch/(?!utils/data/|serialization|hub|storage)|torchvision/transforms|numpy/(?!lib/)"
