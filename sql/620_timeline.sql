@@ -26,6 +26,7 @@ back as (
     join node_fault as n on n.cluster = u.cluster and n.weight >= 0.8 and n.ended_ns between u.started_ns - 300000000000 and u.ended_ns + 60000000000
         and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance')
     join node_witness as o on o.cluster = n.cluster and o.node_id = n.node_id and o.effect in ('ready', 'back') and abs(o.utc_ns - n.ended_ns) < 1000000
+    qualify row_number() over (partition by u.failure_id, n.node_id, n.ended_ns order by abs(o.utc_ns - n.ended_ns), o.file_id, o.line_no) = 1
 ),
 step as (
     select c.failure_id, s.utc_ns, true as is_exact, 'ais' as source, s.node_id, null::integer as rank, case when c.is_verdict and s.step <> 'cleanup' and s.utc_ns <= f.stall_ns + 30000000000 then 1 else 2 end as weight,
