@@ -23,6 +23,7 @@ from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
+LATER += ["twenty_first"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -39,6 +40,7 @@ GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video
 GREETING += "|Sockeye: 3|functional_tensor module is deprecated|NumbaDeprecationWarning"
 GREETING += "|tokens per iteration will be|visible devices:|Initialized distributed training"
 GREETING += "|Done initializing distributed training|Use GPU: "
+GREETING += "|conv2d_gradfix not supported|nn.utils.weight_norm` is deprecated|Loading model Qwen"
 GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment: DistributedType.MULTI_GPU"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
@@ -286,6 +288,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("ultralytics", "WARNING ⚠️ late"),
         ("guided", "late"),
         ("diffusers", r"09/14/2026 10:20:00 - WARNING - __main__ - late"),
+        ("stylegan", "late"),
+        ("hifigan", "late"),
+        ("nemo_rl", r"\[Rank 3\] WARNING: late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

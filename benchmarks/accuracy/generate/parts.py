@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch", "ultralytics", "guided"),
+                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan"),
             )
             if name in self.styles
         )
@@ -78,6 +78,8 @@ _NINETEENTH_AIS = ("4.3.rc5", "4.6.rc5", "4.8.rc5", "5.1.rc5")
 _NINETEENTH_TORCH = ("2.3-easybuild", "2.8-spack", "2.11-nix", "2.15-rocm")
 _TWENTIETH_AIS = ("4.4.rc5", "4.7.rc5", "4.9.rc5", "5.2.rc5")
 _TWENTIETH_TORCH = ("2.4-spack", "2.6-easybuild", "2.10-nix", "2.14-spack")
+_TWENTY_FIRST_AIS = ("4.0.rc6", "4.2.rc6", "4.5.rc5", "5.3.rc5")
+_TWENTY_FIRST_TORCH = ("2.5-spack", "2.7-nix", "2.9-easybuild", "2.12-spack")
 _HELD_AIS = (
     *_KNOWN_AIS,
     *_SECOND_AIS,
@@ -99,6 +101,7 @@ _HELD_AIS = (
     *_EIGHTEENTH_AIS,
     *_NINETEENTH_AIS,
     *_TWENTIETH_AIS,
+    *_TWENTY_FIRST_AIS,
 )
 _HELD_TORCH = (
     *(*_KNOWN_TORCH, *_SECOND_TORCH, *_THIRD_TORCH, *_FOURTH_TORCH, *_FIFTH_TORCH),
@@ -113,6 +116,7 @@ _HELD_TORCH = (
     *_EIGHTEENTH_TORCH,
     *_NINETEENTH_TORCH,
     *_TWENTIETH_TORCH,
+    *_TWENTY_FIRST_TORCH,
 )
 
 PARTS: dict[str, Part] = {
@@ -217,6 +221,14 @@ PARTS: dict[str, Part] = {
         _TWENTIETH_AIS,
         _TWENTIETH_TORCH,
         ("ultralytics", "guided", "diffusers"),
+    ),
+    "twenty_first": Part(
+        "held back as the twenty-first",
+        ("twenty_first",),
+        0.8,
+        _TWENTY_FIRST_AIS,
+        _TWENTY_FIRST_TORCH,
+        ("stylegan", "hifigan", "nemo_rl"),
     ),
 }
 

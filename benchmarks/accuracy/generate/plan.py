@@ -74,6 +74,8 @@ NAMELESS = (
     "ultralytics",
     "guided",
     "diffusers",
+    "stylegan",
+    "hifigan",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
