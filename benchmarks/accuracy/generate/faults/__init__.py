@@ -160,6 +160,8 @@ from benchmarks.accuracy.generate.faults import (
     twentieth_tloaders,
     twentieth_tprograms,
     twentieth_tsaves,
+    twenty_first_disks,
+    twenty_first_restarts,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -324,4 +326,6 @@ __all__ = [
     "twentieth_tloaders",
     "twentieth_tprograms",
     "twentieth_tsaves",
+    "twenty_first_disks",
+    "twenty_first_restarts",
 ]
