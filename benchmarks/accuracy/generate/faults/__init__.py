@@ -161,7 +161,10 @@ from benchmarks.accuracy.generate.faults import (
     twentieth_tprograms,
     twentieth_tsaves,
     twenty_first_disks,
+    twenty_first_network,
     twenty_first_restarts,
+    twenty_first_settings,
+    twenty_first_sources,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -327,5 +330,8 @@ __all__ = [
     "twentieth_tprograms",
     "twentieth_tsaves",
     "twenty_first_disks",
+    "twenty_first_network",
     "twenty_first_restarts",
+    "twenty_first_settings",
+    "twenty_first_sources",
 ]

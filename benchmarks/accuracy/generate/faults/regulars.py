@@ -32,12 +32,13 @@ def curl_tells(stage: Stage, at: int, rank: int, url: str, code: int, words: str
     pipe_ended(stage, at + 4 * MS, rank, f"curl -fsSL {url}", code, handle)
 
 
-def shard_left_out(stage: Stage, at: int, rank: int, url: str, code: int) -> None:
+def shard_left_out(stage: Stage, at: int, rank: int, url: str, code: int, words: str) -> None:
     """WebDataset with warn_and_continue goes on with the next shard."""
     handle = stage.draw.child("left out", rank, at).token(10, HEX)
-    told = f"((('curl -fsSL {url}',), {{'shell': True, 'bufsize': 8192}})): exit {code} (read) {{}}"
-    text = f"UserWarning: OSError('{told}', <webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:curl -fsSL {url}')"
+    told = f"(('curl -fsSL {url}',), {{'shell': True, 'bufsize': 8192}}): exit {code} (read) {{}}"
+    text = f"UserWarning: OSError(\"{told}\", <webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:curl -fsSL {url}')"
     site = stage.job.job.build["site"]
+    stage.job.say(at - 3 * MS, rank, f"curl: ({code}) {words}")
     stage.job.say(at, rank, f"{site}/webdataset/handlers.py:34: {text}\n  warnings.warn(repr(exn))")
 
 
@@ -49,13 +50,17 @@ def background_failed(stage: Stage, at: int, rank: int, error: str, text: str, i
         sdk.Frame(f"{PYTHON}/concurrent/futures/thread.py", 58, "run", "result = self.fn(*self.args, **self.kwargs)"),
         sdk.Frame(f"{place}/dataset.py", 1466, "_prepare_thread", "self.prepare_shard(shard_id, False)"),
         sdk.Frame(f"{place}/dataset.py", 1241, "prepare_shard", "delta = stream.prepare_shard(shard)"),
-        sdk.Frame(f"{place}/stream.py", 299, "_download_file", "self._downloader.download(remote, local, self.download_"),
+        sdk.Frame(
+            f"{place}/stream.py", 299, "_download_file", "self._downloader.download(remote, local, self.download_"
+        ),
         *inner,
     )
     head = f"exception calling callback <Future at 0x7f{draw.token(10, HEX)} state=finished raised {name}>"
     stage.job.say(at, rank, head + "\n" + sdk.traceback(sdk.Raised(frames, f"{error}: {text}")))
     caller = (
-        sdk.Frame(f"{place}/dataset.py", 1588, "__iter__", "yield from map(self.__getitem__, self._each_sample_id(it))"),
+        sdk.Frame(
+            f"{place}/dataset.py", 1588, "__iter__", "yield from map(self.__getitem__, self._each_sample_id(it))"
+        ),
         sdk.Frame(f"{place}/dataset.py", 1541, "_each_sample_id", "raise RuntimeError('Background thread failed. '"),
     )
     then = at + draw.span(40, 300)
@@ -66,9 +71,15 @@ def head_unavailable(stage: Stage, at: int, rank: int) -> None:
     """Streaming's boto3 has asked five times for the size of a shard, and was told 503; HEAD has no text."""
     site = stage.job.job.build["site"]
     frames = (
-        sdk.Frame(f"{site}/streaming/base/storage/download.py", 226, "_download_file_impl", "s3.download_file(obj.netloc,"),
-        sdk.Frame(f"{site}/s3transfer/tasks.py", 269, "_main", "self._submit(transfer_future=transfer_future, **kwargs)"),
-        sdk.Frame(f"{site}/botocore/client.py", 1023, "_make_api_call", "raise error_class(parsed_response, operation_name)"),
+        sdk.Frame(
+            f"{site}/streaming/base/storage/download.py", 226, "_download_file_impl", "s3.download_file(obj.netloc,"
+        ),
+        sdk.Frame(
+            f"{site}/s3transfer/tasks.py", 269, "_main", "self._submit(transfer_future=transfer_future, **kwargs)"
+        ),
+        sdk.Frame(
+            f"{site}/botocore/client.py", 1023, "_make_api_call", "raise error_class(parsed_response, operation_name)"
+        ),
     )
     text = "An error occurred (503) when calling the HeadObject operation (reached max retries: 4): Service Unavailable"
     background_failed(stage, at, rank, "botocore.exceptions.ClientError", text, frames)
@@ -109,7 +120,9 @@ def connector_told(stage: Stage, at: int, rank: int, status: int, body: str) -> 
     site = stage.job.job.build["site"]
     frames = (
         sdk.Frame("/workspace/train/s3set.py", 38, "decode", "return key, numpy.load(io.BytesIO(reader.read()))", True),
-        sdk.Frame(f"{site}/s3torchconnector/s3reader/sequential.py", 83, "read", "self._buffer.write(next(self._stream))"),
+        sdk.Frame(
+            f"{site}/s3torchconnector/s3reader/sequential.py", 83, "read", "self._buffer.write(next(self._stream))"
+        ),
     )
     why = 'Error(14343, "aws-c-s3: AWS_ERROR_S3_INVALID_RESPONSE_STATUS, Invalid response status from request")'
     quoted = body.replace('"', '\\"')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.outlets import shards_not_saved
 from benchmarks.accuracy.generate.faults.regulars import (
@@ -120,7 +122,7 @@ def shards_of_a_checkpoint_find_no_room(stage: Stage) -> Scenario:
     shards_not_saved(stage, over, failed)
     return stage.close(
         "Its neighbours have half as much again to give, since the hosts were not bought in one year.",
-        (stage.guilty("storage_io", victim, also=("infrastructure",)),),
+        (replace(stage.guilty("storage_io", victim, also=("infrastructure",)), culprit_ranks=tuple(failed)),),
         until=begun + seconds(45),
     )
 

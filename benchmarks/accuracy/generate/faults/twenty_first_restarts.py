@@ -29,6 +29,9 @@ from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "twenty_first")
 STILL = (*RESTARTS, "kalive_hiccup")
+#: How the pauses of a client grow that is to come through a minute with seven tries.
+BACK_OFF_S = (1.28, 2.04, 3.71, 6.4, 9.1, 11.6)
+NOT_FOUND = "The requested URL returned error: 404"
 
 
 @kind(reads=True, hangs=False, min_timeout_s=60, lead_s=75.0, without=STILL)
@@ -56,10 +59,11 @@ def target_killed_at_its_memory_limit(stage: Stage) -> Scenario:
         stage.job.sdk_warning(then, other, sdk.retrying(again, "ConnectionError", refused(other, utterance(draw))))
     falls_back(stage, at, rank, "('Connection broken: IncompleteRead(0 bytes read)', IncompleteRead(0 bytes read))")
     name, then = utterance(draw), at + 80 * MS
-    while then < removed:
-        wait = round(draw.between(1.0, 9.5), 2)
+    stretch = (removed + draw.span(40, 2_000) - then) / SEC / sum(BACK_OFF_S)
+    for share in BACK_OFF_S:
+        wait = round(share * stretch, 2)
         stage.job.sdk_warning(then, rank, sdk.retrying(wait, "ConnectionError", refused(rank, name)))
-        then += seconds(wait) + 12 * MS
+        then += seconds(wait) + 9 * MS
     owner = stage.other_target(victim, draw.whole(0, 9))
     told = missing_text(stage, then, rank, owner, name, aisobjects.not_there(cluster, owner, then - 3 * MS, name))
     sequential_failed(stage, then, rank, name, told)
@@ -104,9 +108,9 @@ def rollout_goes_on_while_shards_are_read(stage: Stage) -> Scenario:
     joined = _restarted(stage, victim, down, (9_000, 14_000), first)
     for turn, other in enumerate(readers(stage)[: draw.whole(1, 3)]):
         then = down + int((at - down) * (0.3 + 0.2 * turn))
-        shard_left_out(stage, then, other, asked(other, tar_of(draw), then), 22)
+        shard_left_out(stage, then, other, asked(other, tar_of(draw), then), 22, NOT_FOUND)
     url = asked(rank, tar_of(draw), at)
-    curl_tells(stage, at, rank, url, 22, "The requested URL returned error: 404")
+    curl_tells(stage, at, rank, url, 22, NOT_FOUND)
     leaves(stage, at, rank)
     return stage.close(
         "The rollout of a new image waits for each pod to be ready, and for nothing else.",
@@ -138,7 +142,10 @@ def rebooted_host_brings_its_target_back_in_vain(stage: Stage) -> Scenario:
         return text
 
     for other in readers(stage)[: draw.whole(1, 4)]:
-        then, name = down + int((at - down) * draw.between(0.2, 0.95)), f"parquet/part-{draw.whole(0, 4_095):05d}.parquet"
+        then, name = (
+            down + int((at - down) * draw.between(0.2, 0.95)),
+            f"parquet/part-{draw.whole(0, 4_095):05d}.parquet",
+        )
         stage.job.note(then, other, f"{name} left out: {nothing(then - 5 * MS, name)}", "W", 49, "parquet")
     name = f"parquet/part-{draw.whole(0, 4_095):05d}.parquet"
     stage.job.note(at - 3 * MS, rank, f"{name}: too many files of this epoch are left out", "E", 51, "parquet")
