@@ -1,4 +1,4 @@
-"""What the loaders print that most jobs have, when their reads fail: WebDataset, Streaming, Energon, s3fs, s3torchconnector.
+"""What the usual loaders print when their reads fail: WebDataset, Streaming, Energon, s3fs, s3torchconnector.
 
 The wordings follow their sources and reports of users; none of them was seen in a run of ours.
 """

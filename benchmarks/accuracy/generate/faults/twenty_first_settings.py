@@ -72,7 +72,8 @@ def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
         stage, stage.job.begin + 30 * MS, 0, f"AIS_AUTHN_TOKEN of svc-{job.task.split('_')[0]}, expires {until}"
     )
     for proxy in cluster.proxies:
-        cluster.count(proxy, at - seconds(11), auth_total_n=draw.whole(300, 900), auth_success_n=draw.whole(200, 300))
+        taken = draw.whole(90, 400)
+        cluster.count(proxy, at - seconds(11), auth_total_n=taken, auth_success_n=taken)
     changed = stage.mark(at - draw.span(1_500, 6_000), "the key that tokens are signed with is changed")
     troubles.reconfigured(cluster, changed, draw)
     for other in readers(stage)[: draw.whole(2, 5)]:
@@ -95,7 +96,7 @@ def watermark_was_set_below_what_is_in_use(stage: Stage) -> Scenario:
     """Somebody lowers the high watermark, targets evict what a job reads (aistore docs/storage_svcs, LRU).
 
     To convict: steps got slow right after a new configuration, upon which all targets began to evict; ranks say that
-    shards they had read an hour ago are cold again, and targets count reads of the cloud since then.
+    shards that were in the cluster when they began are cold now, and targets count reads of the cloud since then.
     """
     cluster, at = stage.cluster, stage.at
     draw = stage.draw.child("watermark")
@@ -104,12 +105,12 @@ def watermark_was_set_below_what_is_in_use(stage: Stage) -> Scenario:
     troubles.reconfigured(cluster, changed, draw)
     over, whose = crawls_in_turns(stage, draw.whole(9, 14), (5.0, 12.0))
     for node in cluster.up(changed):
-        aisobjects.evict(cluster, node, changed + draw.span(900, 5_000), over + seconds(25), draw)
+        aisobjects.evict(cluster, node, changed + draw.span(900, 5_000), over + seconds(18) + draw.span(1, 9_000), draw)
     rounds.reads_cold(cluster, changed + seconds(7), over + seconds(10), 0.7, (3_000, 9_500), (60, 240), draw)
     then = at + draw.span(6_000, 10_000)
     while then < over:
         said = f"{tar_of(draw)} took {draw.between(4.2, min(11.0, (then - changed) / 1e9)):.1f} s, present=False"
-        stage.job.note(then, whose(then), f"{said} (it was True in epoch 0)", "W", 91, "shards")
+        stage.job.note(then, whose(then), f"{said} (True when the job began)", "W", 91, "shards")
         then += draw.span(7_000, 19_000)
     cancelled_by_hand(stage, over + draw.span(900, 7_000))
     made = of_all(stage.guilty("data_loading_stall", stage.victim, also=("storage_io", "infrastructure", "network")))
