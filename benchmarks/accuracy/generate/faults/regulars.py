@@ -140,7 +140,9 @@ def status_moments(stage: Stage) -> tuple[list[int], int]:
 def status_to_the_end(stage: Stage, rank: int, node: Node, name: str, status: int) -> tuple[list[int], int]:
     """The SDK's pool repeats a status without a word: when it has asked, and when it raises."""
     asked, over = status_moments(stage)
-    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, name), sdk.too_many(status))
+    path = object_path(stage, rank, name)
+    path = path.split("&pid=")[0] if node.role == "proxy" else path
+    text = sdk.pool_error(node.address, node.ports[0], path, sdk.too_many(status))
     caller = fetch_frames(stage, "payload = self.bucket.object(name).get_reader().read_all()")
     stage.job.raise_on(over, rank, sdk.exhausted(stage.job.job, caller, "RetryError", text))
     return asked, over

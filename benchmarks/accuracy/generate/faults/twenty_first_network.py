@@ -37,7 +37,7 @@ def port_of_a_target_runs_at_a_gigabit(stage: Stage) -> Scenario:
     tickets.shards_served(cluster, [victim], stage.job.begin, slow, draw)
     for other in [rank, *readers(stage)[:3]]:
         then = stage.job.begin + draw.span(6_000, 14_000)
-        while then < at + seconds(own.timeout_s * 0.6):
+        while then < at + seconds(min(50, own.timeout_s * 0.6)):
             late = then > slow + seconds(34) and draw.chance(0.4)
             if other == rank and then > at:
                 break

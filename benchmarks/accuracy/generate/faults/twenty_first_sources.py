@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.accuracy.generate.faults.callers import loader_timed_out
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.regulars import connector_told, mds_of, status_to_the_end, tar_of, waited
+from benchmarks.accuracy.generate.faults.regulars import connector_told, status_to_the_end, tar_of, waited
 from benchmarks.accuracy.generate.faults.requests import refused_get
 from benchmarks.accuracy.generate.faults.turns import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -133,13 +133,17 @@ def cluster_behind_the_cluster_is_shut_down(stage: Stage) -> Scenario:
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw = stage.draw.child("behind")
     far = f"10.{draw.whole(96, 120)}.{draw.whole(2, 30)}.{draw.whole(10, 200)}:51080"
+
+    def features() -> str:
+        return f"features/{draw.token(3, LOWER)}/{draw.whole(0, 99_999):05d}.npy"
+
     stage.open()
     shut = stage.mark(at - draw.span(3_000, 14_000), f"the cluster at {far} is shut down")
     for other in readers(stage)[: draw.whole(2, 5)]:
-        then, node, key = shut + int((at - shut) * draw.between(0.05, 0.95)), draw.pick(cluster.targets), mds_of(draw)
+        then, node, key = shut + int((at - shut) * draw.between(0.05, 0.95)), draw.pick(cluster.targets), features()
         tickets.far_cluster_refuses(cluster, node, then - 5 * MS, key, far, True)
         stage.job.note(then, other, f"s3://{stage.bucket}/{key}: 500, will be asked for again", "W", 64, "s3set")
-    node, key = stage.victim, f"features/{draw.token(3, LOWER)}/{draw.whole(0, 99_999):05d}.npy"
+    node, key = stage.victim, features()
     text = ""
     for after in (5.2, 4.9, 4.1, 2.6, 0.02):
         if at - seconds(after) > shut:
