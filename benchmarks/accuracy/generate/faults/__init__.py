@@ -160,6 +160,11 @@ from benchmarks.accuracy.generate.faults import (
     twentieth_tloaders,
     twentieth_tprograms,
     twentieth_tsaves,
+    twenty_first_disks,
+    twenty_first_network,
+    twenty_first_restarts,
+    twenty_first_settings,
+    twenty_first_sources,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -324,4 +329,9 @@ __all__ = [
     "twentieth_tloaders",
     "twentieth_tprograms",
     "twentieth_tsaves",
+    "twenty_first_disks",
+    "twenty_first_network",
+    "twenty_first_restarts",
+    "twenty_first_settings",
+    "twenty_first_sources",
 ]
