@@ -160,6 +160,11 @@ from benchmarks.accuracy.generate.faults import (
     twentieth_tloaders,
     twentieth_tprograms,
     twentieth_tsaves,
+    twenty_first_thosts,
+    twenty_first_tloaders,
+    twenty_first_tprograms,
+    twenty_first_tsamples,
+    twenty_first_tservices,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -324,4 +329,9 @@ __all__ = [
     "twentieth_tloaders",
     "twentieth_tprograms",
     "twentieth_tsaves",
+    "twenty_first_thosts",
+    "twenty_first_tloaders",
+    "twenty_first_tprograms",
+    "twenty_first_tsamples",
+    "twenty_first_tservices",
 ]
