@@ -44,7 +44,7 @@ def table_of_connections_is_full(stage: Stage) -> Scenario:
     own, draw, cluster = stage.job.job, stage.draw.child("conntrack"), stage.cluster
     node = own.node_of(stage.culprit)
     began = stage.mark(stage.at - draw.span(1_500, 6_000), f"{own.hosts[node]} tracks too many connections")
-    wheres, over = [*cluster.proxies, *cluster.targets], stage.at + seconds(min(own.timeout_s - 12, 40))
+    wheres, over = [*cluster.proxies, *cluster.targets], stage.at + seconds(min(own.timeout_s - 12, 30))
 
     def asked(rank: int) -> str:
         where = draw.pick(wheres)
@@ -84,7 +84,7 @@ def pod_is_evicted_for_its_scratch(stage: Stage) -> Scenario:
     stage.mark(at, f"pod {name}-worker-{node} is evicted")
     then, first = job.begin + draw.span(2_000, 5_000), own.ranks_of(node)[0]
     while then < at - SEC:
-        size = limit - 2 - (at - then) / SEC * 0.9
+        size = limit + 1 - (at - then) / SEC * 0.9
         reader_note(stage, then, first, f"cache: {size:.1f} GiB of shards in /tmp/shard-cache, none is removed")
         then += seconds(20)
     head = f"k8s-events: ml-train Pod/{name}-worker-{node}"
@@ -184,12 +184,13 @@ def hours_of_a_job_are_over(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (past_unrest.turned_away_in_window, own_unrest.listings_of_a_tenant_fail))
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("hours")
     stage.mark(at, "the limit of time of the job is reached")
-    hours = draw.pick((4, 8, 24, 48))
-    reader_note(
-        stage, job.begin - 700 * MS, 0, f"resumed for the {draw.whole(3, 29)}th time, {hours} h in partition gpu"
-    )
+    hours, began = draw.pick((4, 8, 24, 48)), job.begin - 700 * MS
+    used = hours * 3_600 - (at - began) // SEC
+    clock = f"{used // 3_600}:{used // 60 % 60:02d}:{used % 60:02d} of {hours}:00:00"
+    reader_note(stage, began, 0, f"attempt {draw.whole(2, 9)} in this allocation, {clock} used")
     job.slurm(at, 0, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.")
-    job.slurm(at + 20 * MS, 0, torchrun.step_cancelled(own, at + 20 * MS, "TIME LIMIT"))
+    said = torchrun.step_cancelled(own, at + 20 * MS, "TIME LIMIT")
+    job.slurm(at + 20 * MS, 0, said.replace(f"STEP {own.job_id}.0", f"JOB {own.job_id}"))
     for node in range(len(own.hosts)):
         job.agent_signalled(at + draw.span(50, 200), node)
     job.ended_at = at + seconds(2.5)

@@ -13,7 +13,8 @@ from benchmarks.accuracy.generate.faults import twentieth_tunrest as past_unrest
 from benchmarks.accuracy.generate.faults import twenty_first_tunrest as own_unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
-from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
+from benchmarks.accuracy.generate.faults.eighth_stacks import main_thread, py_spy
+from benchmarks.accuracy.generate.faults.forked import py_spy_forked
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.tenth_training import exits, standing_in, watched
 from benchmarks.accuracy.generate.faults.turns import RESTARTS
@@ -101,10 +102,11 @@ def ranks_have_unequal_shares(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (disk_unrest.disk_lost_in_window, unrest.entries_missing, own_unrest.neighbour_is_reset))
     own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("shares")
     shards, site = draw.whole(9, 40), own.build["site"]
-    total = own.world * shards - draw.whole(1, max(1, own.world // 8))
-    for one in (rank, *readers(stage)[:6]):
+    others = readers(stage)
+    total = (len(others) + 1) * shards - 1
+    for one in (rank, *others[:6]):
         mine = shards - (one == rank)
-        said = f"split_by_node: {total} shards over {own.world} ranks, {mine} for rank {one}"
+        said = f"shard list: {total} shards over {len(others) + 1} readers, by size; {mine} for this one"
         reader_note(stage, stage.job.begin - draw.span(50, 400), one, said)
     stage.mark(at, f"rank {rank} is through with its epoch")
     samples = draw.whole(200, 900) * (shards - 1)
@@ -149,14 +151,21 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
         ("_try_get_data", f"{own.build['site']}/torch/utils/data/dataloader.py", 1251),
         ("fetch", own.script, 88),
     )
+    loader = f"{own.build['site']}/torch/utils/data"
     stands = (
         ("resize", f"{folder}/augment.py", 44),
         ("__getitem__", f"{folder}/scans.py", 71),
-        ("_worker_loop", f"{own.build['site']}/torch/utils/data/_utils/worker.py", 349),
+        ("fetch", f"{loader}/_utils/fetch.py", 52),
+        ("_worker_loop", f"{loader}/_utils/worker.py", 349),
+        ("run", f"{PYTHON}/multiprocessing/process.py", 108),
+        ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
+        ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
+        ("start", f"{PYTHON}/multiprocessing/process.py", 121),
+        ("__init__", f"{loader}/dataloader.py", 1182),
     )
     after = min(draw.between(26, 44), own.timeout_s - 15)
     py_spy(stage, after, (queue,))
-    py_spy(stage, after + 1.3, (Thread("MainThread", stands),), pid)
+    py_spy_forked(stage, after + 1.3, main_thread(stage, *stands), pid)
     stage.hang(at + 60 * MS, rank)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("software", rank, also=("rank_hang", "data_loading_stall"))

@@ -93,8 +93,8 @@ def weights_only_is_the_default_now(stage: Stage) -> Scenario:
 def state_is_gathered_on_one_rank_only(stage: Stage) -> Scenario:
     """Rank 0 alone asks FSDP for the whole state, which all ranks have to give (accelerate docs, fsdp; pytorch#98823).
 
-    To acquit: rank 0 waits in an all-gather, all others in the all-reduce of the same number; its stack stands in the
-    state dict, before anything is written. The target that is full is so for another tenant.
+    To acquit: rank 0 waits in an all-gather, all others in the all-reduce of the same number; it had said what it
+    asks for, and nothing is written yet. The target that is full is so for another tenant.
     """
     stage.open()
     beside(stage, disk_unrest.tenant_full_in_window)
@@ -138,7 +138,12 @@ def dev_set_is_asked_of_localhost(stage: Stage) -> Scenario:
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("localhost")
     bucket = draw.pick(("dev-clean", "dev-mixed", "heldout-v2"))
     stage.mark(at, "the dev set is asked of localhost")
-    reader_note(stage, at - 5 * MS, 0, f"step {stage.step}: evaluation on ais://{bucket}, AIS_ENDPOINT is not set")
+    reader_note(
+        stage,
+        at - 5 * MS,
+        0,
+        f"step {stage.step}: evaluation on ais://{bucket}, no AIS_ENDPOINT, http://localhost:8080",
+    )
     cause = sdk.refused(draw.whole(*HANDLES) // 16 * 16)
     path = f"/v1/buckets/{bucket}?provider=ais"
     text, then = sdk.pool_error("localhost", 8080, path, cause), at + 3 * MS

@@ -19,7 +19,8 @@ def neighbour_is_reset(scene: Scene) -> None:
     draw, cluster, node = scene.draw.child("neighbour is reset"), scene.cluster, scene.bystander()
     other = neighbour(scene, draw, "reset neighbour", (2_000, 7_000), ("radio-archive", "ocr-v3", "sat-tiles"))
     release = scene.params.ais_release
-    xact = ev.Xact(cluster.new_xid(), other.job.bucket, release.short_names, release.quotes_wid)
+    xid = f"{'gbt-' if release.gbt_prefix else ''}{draw.token(9)}"
+    xact = ev.Xact(xid, other.job.bucket, release.short_names, release.quotes_wid)
     for turn in range(draw.whole(3, 7)):
         then, rank = scene.at - draw.span(-5_000, 24_000), turn % other.job.world
         if then < other.begin + seconds(2) or then > other.ended_at - seconds(5):
