@@ -142,7 +142,6 @@ def link_of_a_host_flaps(stage: Stage) -> Scenario:
     """
     stage.open()
     beside(stage, tenth_unrest.peer_reconnects)
-    beside(stage, disk_unrest.disk_lost_in_window)
     unrest.unsettled(stage, (own_unrest.neighbour_is_reset, past_unrest.turned_away_in_window))
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("flap")
     node, local = own.node_of(rank), own.local_rank(rank)
@@ -160,7 +159,8 @@ def link_of_a_host_flaps(stage: Stage) -> Scenario:
         gids = [f"::ffff:10.16.{own.node_of(who) % 250}.{11 + own.local_rank(who)}" for who in (one, other)]
         where = f"10.9.{own.node_of(other) % 250}.{draw.whole(2, 250)}<{draw.whole(32_800, 60_900)}>"
         last = f"NET/IB : Got completion from peer {where} with status=12 opcode=0 len=0 vendor err 129 ({way}) "
-        last += f"localGid {gids[0]} remoteGids{gids[1]} hca mlx5_{own.local_rank(one)}"
+        last += f"localGid {gids[0]} remoteGids{gids[1]}"
+        last += f" hca mlx5_{own.local_rank(one)}" if own.torch.order >= 207 else ""
         place = f"transport/net_ib.cc:{torchrun.since(COMPLETION, own.torch.order)}"
         nccl_warned(stage, over, one, place, last)
         remote_error(stage, over + 150 * MS, one, last)

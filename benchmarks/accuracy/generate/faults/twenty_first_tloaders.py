@@ -13,7 +13,7 @@ from benchmarks.accuracy.generate.faults import twentieth_tunrest as past_unrest
 from benchmarks.accuracy.generate.faults import twenty_first_tunrest as own_unrest
 from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
-from benchmarks.accuracy.generate.faults.eighth_stacks import main_thread, py_spy
+from benchmarks.accuracy.generate.faults.eighth_stacks import Thread, main_thread, py_spy
 from benchmarks.accuracy.generate.faults.forked import py_spy_forked
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.tenth_training import exits, standing_in, watched
@@ -126,6 +126,20 @@ def ranks_have_unequal_shares(stage: Stage) -> Scenario:
     return stage.close("Some shards were removed from the list after an inspection.", (made,))
 
 
+def _in_the_queue(stage: Stage) -> Thread:
+    """The main thread of a rank that waits for its loaders."""
+    own = stage.job.job
+    return main_thread(
+        stage,
+        ("poll", f"{PYTHON}/selectors.py", 415),
+        ("wait", f"{PYTHON}/multiprocessing/connection.py", 948),
+        ("_poll", f"{PYTHON}/multiprocessing/connection.py", 440),
+        ("get", f"{PYTHON}/multiprocessing/queues.py", 113),
+        ("_try_get_data", f"{own.build['site']}/torch/utils/data/dataloader.py", 1251),
+        ("fetch", own.script, 88),
+    )
+
+
 @kind(reads=True, lead_s=60.0)
 def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
     """A forked loader resizes a large picture with threads that it does not have (opencv#5150, pytorch#1355, #45198).
@@ -142,15 +156,6 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
     stage.mark(at, f"a loader of rank {rank} waits for threads that it does not have")
     name = f"scans/{draw.whole(0, 9_999_999):07d}.tif"
     reader_note(stage, at - 90 * MS, rank, f"pid {pid}: {name} is here, {size} MiB, decoded {wide}x{high}, resizing")
-    queue = main_thread(
-        stage,
-        ("poll", f"{PYTHON}/selectors.py", 415),
-        ("wait", f"{PYTHON}/multiprocessing/connection.py", 948),
-        ("_poll", f"{PYTHON}/multiprocessing/connection.py", 440),
-        ("get", f"{PYTHON}/multiprocessing/queues.py", 113),
-        ("_try_get_data", f"{own.build['site']}/torch/utils/data/dataloader.py", 1251),
-        ("fetch", own.script, 88),
-    )
     loader = f"{own.build['site']}/torch/utils/data"
     stands = (
         ("resize", f"{folder}/augment.py", 44),
@@ -164,7 +169,7 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
         ("__init__", f"{loader}/dataloader.py", 1182),
     )
     after = min(draw.between(26, 44), own.timeout_s - 15)
-    py_spy(stage, after, (queue,))
+    py_spy(stage, after, (_in_the_queue(stage),))
     py_spy_forked(stage, after + 1.3, main_thread(stage, *stands), pid)
     stage.hang(at + 60 * MS, rank)
     loud.killed_in_the_hang(stage)

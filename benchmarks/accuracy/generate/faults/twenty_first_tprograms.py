@@ -36,6 +36,24 @@ def _begin_frames(stage: Stage, line: int, code: str, *inner: sdk.Frame) -> tupl
     return (sdk.Frame(script, 212, "<module>", "main()"), sdk.Frame(script, line, "main", code, True), *inner)
 
 
+def _not_loaded(refused: str) -> str:
+    """What torch.load says of a class that it does not know to be safe."""
+    text = "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two "
+    text += (
+        "options, do those steps only if you trust the source of the checkpoint. \n\t(1) In PyTorch 2.6, we changed "
+    )
+    text += "the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+    text += "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+    text += "execution. Do it only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+    text += (
+        "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler "
+    )
+    text += f"error: Unsupported global: GLOBAL {refused} was not an allowed global by default. Please use "
+    text += f"`torch.serialization.add_safe_globals([{refused.rsplit('.', 1)[-1]}])` or the "
+    text += f"`torch.serialization.safe_globals([{refused.rsplit('.', 1)[-1]}])` context manager to allowlist this "
+    return f"{text}global if you trust this class/function."
+
+
 @kind(hangs=False, trains=False, torch_order=206)
 def weights_only_is_the_default_now(stage: Stage) -> Scenario:
     """A checkpoint holds its settings as objects, which torch.load refuses since 2.6 (PyTorch 2.6 notes; fairseq#5590).
@@ -59,20 +77,7 @@ def weights_only_is_the_default_now(stage: Stage) -> Scenario:
             "pathlib.PosixPath",
         )
     )
-    text = "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two "
-    text += (
-        "options, do those steps only if you trust the source of the checkpoint. \n\t(1) In PyTorch 2.6, we changed "
-    )
-    text += "the default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
-    text += "`torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
-    text += "execution. Do it only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
-    text += (
-        "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler "
-    )
-    text += f"error: Unsupported global: GLOBAL {refused} was not an allowed global by default. Please use "
-    text += f"`torch.serialization.add_safe_globals([{refused.rsplit('.', 1)[-1]}])` or the "
-    text += f"`torch.serialization.safe_globals([{refused.rsplit('.', 1)[-1]}])` context manager to allowlist this "
-    text += "global if you trust this class/function."
+    text = _not_loaded(refused)
     frames = _begin_frames(
         stage,
         174,

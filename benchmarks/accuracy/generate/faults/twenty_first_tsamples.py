@@ -109,8 +109,7 @@ def token_beyond_the_embedding(stage: Stage) -> Scenario:
     To acquit: kernels print an assertion about an index of an embedding before CUDA's error comes up in the loss.
     """
     stage.open()
-    beside(stage, tenth_unrest.disk_found_well)
-    unrest.unsettled(stage, (unrest.entries_missing, own_unrest.neighbour_is_reset))
+    unrest.unsettled(stage, (unrest.entries_missing, tenth_unrest.disk_found_well))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("token")
     rows = draw.pick((32_000, 50_257, 51_865))
     stage.mark(at, f"rank {rank} has a token that its model does not know")
@@ -138,7 +137,6 @@ def one_long_cut_fills_a_card(stage: Stage) -> Scenario:
     To acquit: the batch is here, and how long its longest cut is; CUDA is out of memory in the loss.
     """
     stage.open()
-    beside(stage, past_unrest.turned_away_in_window)
     unrest.unsettled(stage, (disk_unrest.disk_lost_in_window, commotion.throttled_in_window))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("long cut")
     stage.mark(at, f"a batch of rank {rank} does not fit")

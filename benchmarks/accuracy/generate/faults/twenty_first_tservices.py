@@ -98,31 +98,9 @@ def tracker_keeps_rank_zero(stage: Stage) -> Scenario:
     return stage.close("The tracker had an outage, as its status page says.", (made,))
 
 
-@kind(culprit=0, hangs=False, lead_s=75.0)
-def credentials_of_a_cloud_expire(stage: Stage) -> Scenario:
-    """Checkpoints go to S3 itself, with a token for hours that has run out (boto3 docs, credentials; s3fs#504).
-
-    To acquit: the address is one of amazonaws.com, and S3 says what is wrong with the token; the full target and the
-    429 of AIStore are about other writes and other batches.
-    """
-    stage.open()
-    beside(stage, disk_unrest.tenant_full_in_window)
-    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.tenant_backend_fails, unrest.entries_missing))
-    job, own, at, draw, site = (
-        stage.job,
-        stage.job.job,
-        stage.at,
-        stage.draw.child("expire"),
-        stage.job.job.build["site"],
-    )
-    region, bucket = (
-        draw.pick(("us-west-2", "eu-central-1", "us-east-2")),
-        draw.pick(("acme-asr-ckpt", "lab-runs-prod")),
-    )
-    key = f"{own.task}/step-{stage.step:07d}.pt"
-    stage.mark(at, "a token for S3 has run out")
-    where = f"https://{bucket}.s3.{region}.amazonaws.com/{key}"
-    reader_note(stage, at - draw.span(900, 2_500), 0, f"uploading {draw.between(2, 40):.1f} GiB to {where}")
+def _upload_refused(stage: Stage, at: int, bucket: str, key: str) -> None:
+    """boto3 gives up on rank 0, before a part is sent."""
+    job, own, site = stage.job, stage.job.job, stage.job.job.build["site"]
     cause = "An error occurred (ExpiredToken) when calling the CreateMultipartUpload operation: The provided token has "
     cause += "expired."
     client = sdk.Frame(
@@ -147,38 +125,37 @@ def credentials_of_a_cloud_expire(stage: Stage) -> Scenario:
         f"boto3.exceptions.S3UploadFailedError: Failed to upload /dev/shm/step-{stage.step:07d}.pt to {bucket}/{key}: "
     )
     job.raise_on(at, 0, sdk.traceback(first, sdk.Raised(frames, text + cause)))
+
+
+@kind(culprit=0, hangs=False, lead_s=75.0)
+def credentials_of_a_cloud_expire(stage: Stage) -> Scenario:
+    """Checkpoints go to S3 itself, with a token for hours that has run out (boto3 docs, credentials; s3fs#504).
+
+    To acquit: the address is one of amazonaws.com, and S3 says what is wrong with the token; the full target and the
+    429 of AIStore are about other writes and other batches.
+    """
+    stage.open()
+    beside(stage, disk_unrest.tenant_full_in_window)
+    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.tenant_backend_fails, unrest.entries_missing))
+    own, at, draw = stage.job.job, stage.at, stage.draw.child("expire")
+    region, bucket = (
+        draw.pick(("us-west-2", "eu-central-1", "us-east-2")),
+        draw.pick(("acme-asr-ckpt", "lab-runs-prod")),
+    )
+    key = f"{own.task}/step-{stage.step:07d}.pt"
+    stage.mark(at, "a token for S3 has run out")
+    where = f"https://{bucket}.s3.{region}.amazonaws.com/{key}"
+    reader_note(stage, at - draw.span(900, 2_500), 0, f"uploading {draw.between(2, 40):.1f} GiB to {where}")
+    _upload_refused(stage, at, bucket, key)
     exits(stage, at, 0)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", 0, also=("infrastructure",))
     return stage.close("The role of the job is assumed once, at its beginning.", (made,))
 
 
-@kind(hangs=False, lead_s=60.0)
-def home_is_over_its_quota(stage: Stage) -> Scenario:
-    """Triton compiles for a new shape and cannot write to ~/.triton (mamba#164; triton docs, TRITON_CACHE_DIR).
-
-    To acquit: the errno is of a quota, the path one below /home; nothing of AIStore is in the stack.
-    """
-    stage.open()
-    unrest.unsettled(
-        stage, (own_unrest.listings_of_a_tenant_fail, disk_unrest.tenant_full_in_window, tenth_unrest.disk_found_well)
-    )
-    job, rank, at, draw, site = (
-        stage.job,
-        stage.culprit,
-        stage.at,
-        stage.draw.child("quota"),
-        stage.job.job.build["site"],
-    )
-    user = draw.pick(("mweber", "s.rao", "u10644", "lchen"))
-    stage.mark(at, f"the home of {user} is over its quota")
-    node, most = job.job.node_of(rank), draw.pick((20, 50, 100))
-    watched(
-        stage,
-        at - draw.span(4_000, 15_000),
-        node,
-        f"quota: {user} on nfs-home:/home: {most}G of {most}G, grace expired",
-    )
+def _kernel_not_cached(stage: Stage, at: int, user: str) -> None:
+    """Triton cannot write what it has compiled on the culprit."""
+    job, rank, draw, site = stage.job, stage.culprit, stage.draw.child("cached"), stage.job.job.build["site"]
     digest = "".join(draw.pick("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(52))
     pid = job.job.rank_pids[rank]
     serial = "-".join(draw.token(length, HEX) for length in (8, 4, 4, 4, 12))
@@ -195,6 +172,29 @@ def home_is_over_its_quota(stage: Stage) -> Scenario:
         sdk.Frame(f"{site}/triton/runtime/cache.py", 121, "put", "f.write(data)"),
     )
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, f"OSError: [Errno 122] Disk quota exceeded: '{path}'")))
+
+
+@kind(hangs=False, lead_s=60.0)
+def home_is_over_its_quota(stage: Stage) -> Scenario:
+    """Triton compiles for a new shape and cannot write to ~/.triton (mamba#164; triton docs, TRITON_CACHE_DIR).
+
+    To acquit: the errno is of a quota, the path one below /home; nothing of AIStore is in the stack.
+    """
+    stage.open()
+    unrest.unsettled(
+        stage, (own_unrest.listings_of_a_tenant_fail, disk_unrest.tenant_full_in_window, tenth_unrest.disk_found_well)
+    )
+    job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("quota")
+    user = draw.pick(("mweber", "s.rao", "u10644", "lchen"))
+    stage.mark(at, f"the home of {user} is over its quota")
+    node, most = job.job.node_of(rank), draw.pick((20, 50, 100))
+    watched(
+        stage,
+        at - draw.span(4_000, 15_000),
+        node,
+        f"quota: {user} on nfs-home:/home: {most}G of {most}G, grace expired",
+    )
+    _kernel_not_cached(stage, at, user)
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("infrastructure", rank, also=("software",))
@@ -208,7 +208,6 @@ def lustre_keeps_a_checkpoint(stage: Stage) -> Scenario:
     To acquit: the path is below /lustre, and the kernel's LustreError names the target of that file system.
     """
     stage.open()
-    beside(stage, own_unrest.neighbour_is_reset)
     unrest.unsettled(stage, (past_unrest.turned_away_in_window, disk_unrest.disk_lost_in_window))
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("lustre")
     name = f"{draw.pick(('scratch', 'lfs2', 'work'))}-OST{draw.whole(0, 63):04x}"
