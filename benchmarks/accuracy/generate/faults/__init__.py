@@ -165,6 +165,11 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_restarts,
     twenty_first_settings,
     twenty_first_sources,
+    twenty_first_thosts,
+    twenty_first_tloaders,
+    twenty_first_tprograms,
+    twenty_first_tsamples,
+    twenty_first_tservices,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -334,4 +339,9 @@ __all__ = [
     "twenty_first_restarts",
     "twenty_first_settings",
     "twenty_first_sources",
+    "twenty_first_thosts",
+    "twenty_first_tloaders",
+    "twenty_first_tprograms",
+    "twenty_first_tsamples",
+    "twenty_first_tservices",
 ]
