@@ -1,21 +1,11 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, finding_batch_emptied, rank_request, unanswered_node, ais_event, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, sudden_fault, threshold
+-- reads: failure_lead, finding_batch_emptied, sudden_refusal, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, sudden_fault, threshold
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null or alike_pattern is not null
--- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore begins to demand tokens of all, or to find all signatures invalid, in the middle of a job, somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time.
+-- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully, and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time.
 create or replace view finding_exception as
-with refused as (select cluster, utc_ns, file_id, line_no, text, nullif(regexp_extract(text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1), '') as bucket from ais_event where severity = 'E' and regexp_matches(text, 'token required|token signature is invalid')),
-turned as (
-    select f.failure_id, any_value(k.kind) as kind, any_value(k.says) as says, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
-    from failure_lead as f
-    join (values ('token required', 'tokens_demanded', 'since the job began AIStore demands tokens, of others too'), ('token signature is invalid', 'tokens_refused', 'since the job began AIStore finds the signatures of others'' tokens invalid too')) as k(words, kind, says) on contains(coalesce(f.crash_message, f.alike_message), k.words)
-    join refused as e on e.cluster = f.cluster and e.utc_ns <= coalesce(f.crash_latest_ns, f.stall_ns) + 60000000000 and contains(e.text, k.words)
-    left join (select failure_id, string_agg(concat_ws(' ', bucket, url, text), ' ') as words from rank_request group by failure_id) as r on r.failure_id = f.failure_id
-    group by f.failure_id, f.started_ns, f.progress_ns
-    having count(distinct e.bucket) > 1 and bool_or(not contains(coalesce(r.words, ''), e.bucket)) and min(e.utc_ns) > f.started_ns + case when f.progress_ns is null then 60000000000 else 0 end
-),
-named as (
+with named as (
     select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
     from failure_lead as f
     join node_endpoint as e on e.cluster = f.cluster and contains(f.crash_message, e.endpoint)
@@ -35,7 +25,7 @@ told as (
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
-    left join turned as t on t.failure_id = f.failure_id
+    left join sudden_refusal as t on t.failure_id = f.failure_id
     left join named as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software'
 )
 select

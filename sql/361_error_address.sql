@@ -1,0 +1,55 @@
+-- What address the error of a culprit speaks of, and whether it is another service's than AIStore's.
+-- grain: one row a failure and rank whose words tell of a culprit (rank null: an error whose lines name no rank)
+-- reads: culprit_cause, failure_case, job_cluster, node_endpoint
+-- stored: yes
+-- empty without: culprit_cause
+-- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend. An error is another service's where it names a host outside the networks of the cluster's daemons (not every daemon's address need be in the logs), or a well-known service, or was raised by a client of such a service, of a model hub, or of Google's or Azure's store; but an answer of AIStore is its own, whatever backend it names. is_any_mount: a mount's daemon names no store, or one that shows no sign of AIStore.
+create or replace view error_address as
+with asked as (
+    select
+        *,
+        case
+            when request_pattern = 'fetch_broken' and not regexp_matches(request_text, '\b(aws|gcp|azure|oci)-error\[')
+                then coalesce(nullif(regexp_extract(request_text, 'https?://[^\s"'']+'), ''), request_text)
+            else ''
+        end as asked_of,
+        request_pattern = 'fetch_broken' and request_node_id is null
+            and regexp_matches(request_text, 'ReadFileHandle|vfs cache')
+            and not regexp_matches(request_text, '://[^/\s"'']+/(s3|v1/objects)/|:5108\d\b|\b(aws|gcp|azure|oci)-error\[|/@ais/|/%ob/') as is_any_mount
+    from culprit_cause
+    qualify row_number() over (partition by failure_id, witness_rank order by rank) = 1
+),
+named as (
+    select
+        failure_id, witness_rank, asked_of, is_any_mount, frame_kind, crash_pattern, crash_text,
+        crash_text || ' ' || coalesce(crash_message, '') || ' ' || asked_of as words,
+        coalesce(nullif(regexp_extract(coalesce(endpoint, ''), '^(.*):', 1), ''), regexp_extract(asked_of, '://([^/:?]+)', 1)) as host,
+        crash_pattern is null or crash_pattern in ('s3_ais_failed', 'sdk_backend_failed', 'sdk_download_failed')
+            or (starts_with(crash_pattern, 'sdk_') and contains(crash_text, 'STATUS:')) as is_own_answer
+    from asked
+),
+network as (
+    select f.failure_id, list(distinct regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.')) as networks
+    from failure_case as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join node_endpoint as e on e.cluster = c.cluster
+    group by f.failure_id
+)
+select
+    n.failure_id,
+    n.witness_rank as rank,
+    n.host,
+    n.asked_of,
+    coalesce(n.is_any_mount, false) as is_any_mount,
+    not n.is_own_answer and coalesce(
+        (coalesce(n.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') and not contains(n.words, '/v1/'))
+        or n.crash_pattern in ('cloud_store_failed', 'tf_request_failed')
+        or starts_with(n.crash_pattern, 'hf_')
+        or regexp_matches(n.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error')
+        or (starts_with(n.crash_pattern, 'tensorstore_') and contains(n.crash_text, 'gs://'))
+        or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai|arn:aws:')
+        or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and not list_contains(w.networks, regexp_extract(n.host, '^[0-9]+\.[0-9]+\.'))),
+        false
+    ) as is_foreign
+from named as n
+left join network as w on w.failure_id = n.failure_id
