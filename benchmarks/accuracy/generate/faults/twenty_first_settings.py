@@ -23,6 +23,17 @@ from fixtures.generator.moment import HOUR, MS, comma_stamp, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "twenty_first")
+#: How full targets are that evict: by the watermark of old they need not.
+ROOM = (
+    (
+        "used 3.3TiB, avail 334.4GiB [min=91%, avg=91%, max=91%]",
+        "used 2.8TiB, avail 846.4GiB [min=77%, avg=77%, max=77%]",
+    ),
+    (
+        "used 3.0TiB, avail 641.9GiB [min=83%, avg=83%, max=83%]",
+        "used 2.5TiB, avail 1.1TiB [min=69%, avg=69%, max=69%]",
+    ),
+)
 #: What a limit of requests is not drawn with: pressure of another kind, and a job that the limit would meet as well.
 UNHURRIED = ("tenant_rejected", "tenant_out_of_space", "second_job")
 
@@ -72,7 +83,7 @@ def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
     reader_note(
         stage, stage.job.begin + 30 * MS, 0, f"AIS_AUTHN_TOKEN of svc-{job.task.split('_')[0]}, expires {until}"
     )
-    tickets.configured(cluster, "authentication: false", "authentication: true")
+    tickets.reworded(cluster, "authentication: false", "authentication: true")
     changed = stage.mark(at - draw.span(1_500, 6_000), "the key that tokens are signed with is changed")
     troubles.reconfigured(cluster, changed, draw)
     for proxy in cluster.proxies:
@@ -94,18 +105,21 @@ def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
 def watermark_was_set_below_what_is_in_use(stage: Stage) -> Scenario:
     """Somebody lowers the high watermark, targets evict what a job reads (aistore docs/storage_svcs, LRU).
 
-    To convict: steps got slow right after a new configuration, upon which all targets began to evict; ranks say that
-    shards that were in the cluster when they began are cold now, and targets count reads of the cloud since then.
+    To convict: steps got slow right after a new configuration, upon which all targets began to evict, with a fifth of
+    their space to spare; ranks say that shards that were in the cluster when they began are cold now, and targets count
+    reads of the cloud since then.
     """
     cluster, at = stage.cluster, stage.at
     draw = stage.draw.child("watermark")
     stage.open()
     changed = stage.mark(at - draw.span(11_000, 21_000), "the high watermark is set below what is in use")
-    tickets.configured(cluster, "backends: []", "backends: [aws]")
+    tickets.reworded(cluster, "backends: []", "backends: [aws]")
     troubles.reconfigured(cluster, changed, draw)
     over, whose = crawls_in_turns(stage, draw.whole(9, 14), (5.0, 12.0))
     for node in cluster.up(changed):
         aisobjects.evict(cluster, node, changed + draw.span(900, 5_000), over + seconds(18) + draw.span(1, 9_000), draw)
+    for old, new in ROOM:
+        tickets.reworded(cluster, old, new)
     rounds.reads_cold(cluster, changed + seconds(7), over + seconds(10), 0.7, (3_000, 9_500), (60, 240), draw)
     then = at + draw.span(6_000, 10_000)
     while then < over:
