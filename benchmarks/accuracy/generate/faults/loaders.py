@@ -38,11 +38,19 @@ def over_tls(stage: Stage, made: Scenario) -> Scenario:
 
 
 def in_worker(
-    stage: Stage, at: int, rank: int, error: str, text: str, inner: tuple[sdk.Frame, ...], again: str = ""
+    stage: Stage,
+    at: int,
+    rank: int,
+    error: str,
+    text: str,
+    inner: tuple[sdk.Frame, ...],
+    again: str = "",
+    first: tuple[sdk.Raised, ...] = (),
 ) -> None:
     """An exception in a loader process, raised once more in the rank; `error` is its type with its module.
 
     One that takes more than a text cannot be made again: it becomes a RuntimeError, which `again` may say.
+    `first` was being handled when it was raised.
     """
     job, worker = stage.job, stage.draw.child("loader process", rank).whole(0, 3)
     site = job.job.build["site"]
@@ -52,7 +60,7 @@ def in_worker(
         sdk.Frame(f"{site}/torch/utils/data/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))"),
         *inner,
     )
-    original = sdk.traceback(sdk.Raised(frames, f"{error}: {text}"))
+    original = sdk.traceback(*first, sdk.Raised(frames, f"{error}: {text}"))
     caller = sdk.main_frames(
         job.job,
         stage.step,

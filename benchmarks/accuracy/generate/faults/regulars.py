@@ -50,9 +50,7 @@ def background_failed(stage: Stage, at: int, rank: int, error: str, text: str, i
         sdk.Frame(f"{PYTHON}/concurrent/futures/thread.py", 58, "run", "result = self.fn(*self.args, **self.kwargs)"),
         sdk.Frame(f"{place}/dataset.py", 1466, "_prepare_thread", "self.prepare_shard(shard_id, False)"),
         sdk.Frame(f"{place}/dataset.py", 1241, "prepare_shard", "delta = stream.prepare_shard(shard)"),
-        sdk.Frame(
-            f"{place}/stream.py", 299, "_download_file", "self._downloader.download(remote, local, self.download_"
-        ),
+        sdk.Frame(f"{place}/stream.py", 299, "_download_file", "self._downloader.download(remote, local, timeout)"),
         *inner,
     )
     head = f"exception calling callback <Future at 0x7f{draw.token(10, HEX)} state=finished raised {name}>"
@@ -86,37 +84,44 @@ def head_unavailable(stage: Stage, at: int, rank: int) -> None:
 
 
 def energon_skips(stage: Stage, at: int, rank: int, key: str, why: str) -> None:
-    """Energon's handler prints a sample that it could not cook and goes on."""
+    """The handler that the script gave to Energon prints a sample that could not be cooked, and goes on."""
     stage.job.say(at, rank, f"[energon] skipping sample {key}: {why}")
 
 
-def energon_gives_up(stage: Stage, at: int, rank: int, many: int, why: str) -> None:
-    """Energon has met as many errors in a row as it may."""
+def energon_gives_up(stage: Stage, at: int, rank: int, many: int, key: str, why: str) -> None:
+    """Energon has met as many errors in a row as it may, while it handles the last of them."""
     site = stage.job.job.build["site"]
-    place = f"{site}/megatron/energon"
-    frames = (
-        sdk.Frame(f"{place}/wrappers/map_dataset.py", 112, "__iter__", "yield from self._map(sample)"),
-        sdk.Frame(f"{place}/errors.py", 184, "handle_errors", "raise FatalSampleError.from_sample("),
+    place = f"{site}/megatron/energon/wrappers/map_dataset.py"
+    last = sdk.Raised(
+        (
+            sdk.Frame(place, 149, "__iter__", "mapped_sample = self.map_fn(sample)", True),
+            sdk.Frame("/workspace/train/cook.py", 33, "cook_audio", "raw = shard.get_reader(archive).read_all()", True),
+        ),
+        f"aistore.sdk.errors.ErrObjNotFound: {why}",
+        sdk.DURING,
     )
+    frames = (sdk.Frame(place, 197, "__iter__", "raise FatalSampleError.from_sample("),)
     said = f"MapDataset <function cook_audio at 0x7f{stage.draw.child('cook', rank).token(10, HEX)}>"
-    text = f"{said} failed {many} times in a row. Check your function or your dataset. Last error: {why}"
-    in_worker(stage, at, rank, "megatron.energon.errors.FatalSampleError", text, frames)
+    told = f"{said} failed {many} times in a row. Likely your code or dataset are broken."
+    text = f"Sample CutSample(__key__='{key}', __restore_key__=()) failed: {told}"
+    in_worker(stage, at, rank, "megatron.energon.errors.FatalSampleError", text, frames, first=(last,))
 
 
 def s3fs_finds_nothing(stage: Stage, at: int, rank: int, told: str) -> None:
-    """s3fs makes a FileNotFoundError of NoSuchKey, with the message that came with it."""
+    """s3fs knows none of AIStore's own codes of errors: it makes an I/O error of botocore's whole text."""
     site = stage.job.job.build["site"]
     frames = (
         sdk.Frame("/workspace/train/parquet.py", 52, "__getitem__", "raw = self.fs.cat_file(path)", True),
         sdk.Frame(f"{site}/fsspec/asyn.py", 118, "wrapper", "return sync(self.loop, func, *args, **kwargs)"),
-        sdk.Frame(f"{site}/s3fs/core.py", 1153, "_cat_file", "return await _error_wrapper(_call_and_read, retries="),
+        sdk.Frame(f"{site}/s3fs/core.py", 1153, "_cat_file", "return await _error_wrapper(_call_and_read)"),
         sdk.Frame(f"{site}/s3fs/core.py", 146, "_error_wrapper", "raise err"),
     )
-    in_worker(stage, at, rank, "FileNotFoundError", told, frames)
+    text = f"[Errno 5] An error occurred (ErrNotFound) when calling the GetObject operation: {told}"
+    in_worker(stage, at, rank, "OSError", text, frames)
 
 
-def connector_told(stage: Stage, at: int, rank: int, status: int, body: str) -> None:
-    """s3torchconnector gives up; its runtime has kept the answer of the last attempt."""
+def connector_told(stage: Stage, at: int, rank: int, status: int, code: str, told: str) -> None:
+    """s3torchconnector gives up; its runtime has kept the answer of the last attempt, as Go has written its XML."""
     site = stage.job.job.build["site"]
     frames = (
         sdk.Frame("/workspace/train/s3set.py", 38, "decode", "return key, numpy.load(io.BytesIO(reader.read()))", True),
@@ -125,7 +130,9 @@ def connector_told(stage: Stage, at: int, rank: int, status: int, body: str) -> 
         ),
     )
     why = 'Error(14343, "aws-c-s3: AWS_ERROR_S3_INVALID_RESPONSE_STATUS, Invalid response status from request")'
-    quoted = body.replace('"', '\\"')
+    escaped = told.replace("&", "&amp;").replace('"', "&#34;")
+    body = f"<Error><Code>{code}</Code><Message>{escaped}</Message><Resource></Resource><RequestId></RequestId></Error>"
+    quoted = f'<?xml version=\\"1.0\\" encoding=\\"UTF-8\\"?>\\n{body}'
     result = f'response_status: {status}, crt_error: {why}, error_response_body: Some("{quoted}")'
     text = f"Client error: Unknown response error: MetaRequestResult {{ {result} }}"
     in_worker(stage, at, rank, "s3torchconnectorclient._mountpoint_s3_client.S3Exception", text, frames)
@@ -172,6 +179,18 @@ def put_not_taken(stage: Stage, at: int, rank: int, node: Node, path: str, statu
         sdk.Frame(f"{job.build['site']}/aistore/sdk/obj/object_writer.py", 74, "put_file", "return self._obj_client("),
     )
     stage.job.raise_on(at, rank, sdk.exhausted(job, caller, "RetryError", text))
+
+
+def asks_in_vain(
+    stage: Stage, at: int, over: int, rank: int, kind: str, tries_ms: float, text: str, draw: Draw
+) -> None:
+    """A rank repeats a request that never comes through, six times with ever longer pauses, until its job is over."""
+    then, turn = at, 0
+    while then < over:
+        wait, left = round(draw.between(1.0, min(30.0, 1.5 * 2**turn)), 2), round((over - then) / SEC + 2, 2)
+        wait, turn = max(wait, left) if turn == 5 else wait, turn + 1
+        stage.job.sdk_warning(then, rank, sdk.retrying(wait, kind, text))
+        then += seconds(wait) + draw.span(tries_ms, tries_ms + 25)
 
 
 def waited(since: int, then: int) -> str:

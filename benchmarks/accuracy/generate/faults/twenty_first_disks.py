@@ -11,6 +11,7 @@ from benchmarks.accuracy.generate.faults.regulars import (
     energon_skips,
     put_not_taken,
     status_moments,
+    tar_of,
     waited,
 )
 from benchmarks.accuracy.generate.faults.turns import over_at
@@ -31,10 +32,10 @@ SAVING = (*DISKS, "low_space", "tenant_out_of_space")
 
 @kind(reads=True, hangs=False, lead_s=65.0, without=DISKS)
 def failed_drive_held_the_only_copies(stage: Stage) -> Scenario:
-    """A drive fails in a bucket without copies, Energon meets one 404 after the other (aistore docs/fshc; Energon).
+    """A drive fails in a bucket without copies, Energon finds nothing of a shard (aistore docs/fshc; Energon).
 
-    To convict: the last error of Energon is a 404 of a target that has given up one of its mountpaths some seconds
-    before; all objects that ranks skip since then are of that target, and it says so of each.
+    To convict: what Energon handled last is a 404 of a target that has given up one of its mountpaths some seconds
+    before; all shards whose samples ranks skip since then are of that target, and it says so of each.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("only copies")
@@ -42,22 +43,25 @@ def failed_drive_held_the_only_copies(stage: Stage) -> Scenario:
     disabled = stage.mark(at - draw.span(13_000, 24_000), f"{victim.name} disables {victim.mountpaths[-1]}")
     disk.lose_mountpath(cluster, victim, disabled, victim.mountpaths[-1], victim.disks[-1], draw.between(90, 160))
 
-    def missing(then: int, who: int) -> tuple[str, str]:
-        key = f"cooked/{draw.whole(0, 999):03d}/{draw.whole(0, 99_999):05d}.wav"
-        text = aisobjects.not_there(cluster, victim, then - 6 * MS, key)
-        path = f"/v1/objects/{stage.bucket}/{key}"
+    def missing(then: int, who: int, shard: str, sample: int) -> tuple[str, str]:
+        text = aisobjects.not_there(cluster, victim, then - 6 * MS, shard)
+        path, inside = f"/v1/objects/{stage.bucket}/{shard}", f"?provider=ais&archpath={sample:06d}.wav"
         body = sdk.answer(victim, 404, text, "GET", path, stage.client(who))
-        return key, sdk.request_error(404, body, victim.url(0) + path + sdk.query(stage.proxy_of(who), then), " ")
+        url = victim.url(0) + path + sdk.query(stage.proxy_of(who), then).replace("?provider=ais", inside)
+        return f"{shard}/{sample:06d}", sdk.request_error(404, body, url, " ")
 
     for other in readers(stage)[: draw.whole(2, 5)]:
-        then = disabled + int((at - disabled) * draw.between(0.08, 0.95))
-        energon_skips(stage, then, other, *missing(then, other))
-    many, then = draw.whole(5, 8), disabled + seconds(1.1)
-    for turn in range(many - 1):
-        then = disabled + int((at - disabled) * (turn + 1) / many)
-        energon_skips(stage, then, rank, *missing(then, rank))
-    _, why = missing(at, rank)
-    energon_gives_up(stage, at, rank, many, f"ErrObjNotFound: {why}")
+        then, shard, last = disabled + int((at - disabled) * draw.between(0.08, 0.95)), tar_of(draw), draw.whole(3, 900)
+        for sample in range(last - draw.whole(0, 2), last + 1):
+            energon_skips(stage, then, other, *missing(then, other, shard, sample))
+            then += draw.span(14, 60)
+    many, first, shard = draw.whole(5, 8), draw.whole(0, 400), tar_of(draw)
+    moments = [at - turn * 40 * MS - draw.span(1, 19) for turn in range(many - 1, 0, -1)]
+    for turn, then in enumerate(moments):
+        energon_skips(stage, then, rank, *missing(then, rank, shard, first + turn))
+    key, why = missing(at, rank, shard, first + many - 1)
+    energon_skips(stage, at - MS, rank, key, why)
+    energon_gives_up(stage, at, rank, many, key, why)
     leaves(stage, at, rank)
     return stage.close(
         "The bucket has no copies and no slices: that was to be a cache, when it was made.",
@@ -96,8 +100,9 @@ def file_system_turned_read_only_before_a_save(stage: Stage) -> Scenario:
 def shards_of_a_checkpoint_find_no_room(stage: Stage) -> Scenario:
     """One target is full as a checkpoint of shards is written over S3 (torch DCP; aistore docs/storage_svcs, OOS).
 
-    To convict: torch's error names the ranks whose shards were not taken, with the capacity of a target as the reason;
-    that target turned these shards down at that moment and says that it is out of space, cleaning up in vain.
+    To convict: torch's error names the ranks whose shards were not taken, with the capacity of a target as the reason
+    (botocore does not ask again after a 507); that target turned these very shards down at that moment and says that
+    it is out of space, cleaning up in vain.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw = stage.draw.child("no room")
@@ -113,11 +118,10 @@ def shards_of_a_checkpoint_find_no_room(stage: Stage) -> Scenario:
     last = begun
     for who in writers_to(stage, draw):
         key = f"{folder}/__{who}_0.distcp"
-        for after in (0.0, 0.7, 2.1):
-            last = max(last, begun + seconds(after) + draw.span(2, 600))
-            rounds.part_rejected(cluster, victim, begun + seconds(after) + draw.span(2, 600), key, space)
-        told = "An error occurred (507) when calling the UploadPart operation (reached max retries: 4)"
-        failed[who] = f"{told}: {space.error}"
+        refused = begun + draw.span(2, 2_600)
+        rounds.part_rejected(cluster, victim, refused, key, space)
+        last = max(last, refused)
+        failed[who] = f"An error occurred (ErrCapExceeded) when calling the UploadPart operation: {space.error}"
     over = last + draw.span(700, 2_400)
     shards_not_saved(stage, over, failed)
     return stage.close(

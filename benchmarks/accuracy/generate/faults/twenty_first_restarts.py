@@ -7,6 +7,7 @@ from benchmarks.accuracy.generate.faults.fetchers import falls_back, sequential_
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.outlets import reader_note
 from benchmarks.accuracy.generate.faults.regulars import (
+    asks_in_vain,
     curl_tells,
     s3fs_finds_nothing,
     shard_left_out,
@@ -55,8 +56,8 @@ def target_killed_at_its_memory_limit(stage: Stage) -> Scenario:
         return sdk.pool_error(victim.address, victim.ports[0], object_path(stage, who, name), cause)
 
     for other in readers(stage)[: draw.whole(1, 4)]:
-        then, again = at + draw.span(200, 9_000), round(draw.between(1.0, 1.5), 2)
-        stage.job.sdk_warning(then, other, sdk.retrying(again, "ConnectionError", refused(other, utterance(draw))))
+        then, text = at + draw.span(200, 9_000), refused(other, utterance(draw))
+        asks_in_vain(stage, then, removed - 200 * MS, other, "ConnectionError", 5, text, draw)
     falls_back(stage, at, rank, "('Connection broken: IncompleteRead(0 bytes read)', IncompleteRead(0 bytes read))")
     name, then = utterance(draw), at + 80 * MS
     stretch = (removed + draw.span(40, 2_000) - then) / SEC / sum(BACK_OFF_S)
@@ -121,7 +122,7 @@ def rollout_goes_on_while_shards_are_read(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=90.0, without=STILL)
 def rebooted_host_brings_its_target_back_in_vain(stage: Stage) -> Scenario:
-    """A host is patched and rebooted, its target ends itself at each start (aistore#93, #110; s3fs, FileNotFoundError).
+    """A host is patched and rebooted, its target ends itself at each start (aistore#93, #110; s3fs, errors.py).
 
     To convict: the object in s3fs's error is one of which another target says that it does not exist; a target was
     stopped shortly before, and each of its later logs ends with a fatal error.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.fetchers import falls_back
 from benchmarks.accuracy.generate.faults.gateways import batch_error, batch_refused
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.outlets import reader_note
@@ -24,9 +23,22 @@ from fixtures.generator.moment import HOUR, MS, comma_stamp, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "twenty_first")
+#: How full targets are that evict: by the watermark of old they need not.
+ROOM = (
+    (
+        "used 3.3TiB, avail 334.4GiB [min=91%, avg=91%, max=91%]",
+        "used 2.8TiB, avail 846.4GiB [min=77%, avg=77%, max=77%]",
+    ),
+    (
+        "used 3.0TiB, avail 641.9GiB [min=83%, avg=83%, max=83%]",
+        "used 2.5TiB, avail 1.1TiB [min=69%, avg=69%, max=69%]",
+    ),
+)
+#: What a limit of requests is not drawn with: pressure of another kind, and a job that the limit would meet as well.
+UNHURRIED = ("tenant_rejected", "tenant_out_of_space", "second_job")
 
 
-@kind(reads=True, hangs=False, lead_s=60.0)
+@kind(reads=True, hangs=False, lead_s=60.0, without=("second_job",))
 def retention_removes_the_bucket_in_use(stage: Stage) -> Scenario:
     """A nightly job of the storage team destroys old buckets (aistore docs/cli/bucket, ais bucket rm).
 
@@ -56,7 +68,7 @@ def retention_removes_the_bucket_in_use(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, hangs=False, lead_s=60.0, ais_order=420)
+@kind(reads=True, hangs=False, lead_s=60.0, ais_order=420, without=("second_job", "restart_before", "kill_after"))
 def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
     """The key of tokens is changed in the cluster's configuration, tokens are not (aistore docs/authn).
 
@@ -71,17 +83,15 @@ def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
     reader_note(
         stage, stage.job.begin + 30 * MS, 0, f"AIS_AUTHN_TOKEN of svc-{job.task.split('_')[0]}, expires {until}"
     )
-    for proxy in cluster.proxies:
-        taken = draw.whole(90, 400)
-        cluster.count(proxy, at - seconds(11), auth_total_n=taken, auth_success_n=taken)
+    tickets.reworded(cluster, "authentication: false", "authentication: true")
     changed = stage.mark(at - draw.span(1_500, 6_000), "the key that tokens are signed with is changed")
     troubles.reconfigured(cluster, changed, draw)
+    for proxy in cluster.proxies:
+        tickets.tokens_taken(cluster, proxy, changed, draw)
     for other in readers(stage)[: draw.whole(2, 5)]:
         then = changed + int((at - changed) * draw.between(0.1, 0.95))
         text = tickets.signature_refused(cluster, stage.proxy_of(other), then, request)
-        falls_back(stage, then + 4 * MS, other, batch_error(stage, other, status, text))
-        proxy, name = stage.proxy_of(other), utterance(draw)
-        tickets.signature_refused(cluster, proxy, then + 9 * MS, f"GET /v1/objects/{stage.bucket}/{name}")
+        stage.job.note(then + 4 * MS, other, f"batch put off: {batch_error(stage, other, status, text)}", "W", 96)
     text = tickets.signature_refused(cluster, stage.proxy_of(rank), at - 5 * MS, request)
     stage.job.raise_on(at, rank, batch_refused(stage, rank, status, text))
     leaves(stage, at, rank)
@@ -95,17 +105,21 @@ def signing_key_changed_under_a_running_job(stage: Stage) -> Scenario:
 def watermark_was_set_below_what_is_in_use(stage: Stage) -> Scenario:
     """Somebody lowers the high watermark, targets evict what a job reads (aistore docs/storage_svcs, LRU).
 
-    To convict: steps got slow right after a new configuration, upon which all targets began to evict; ranks say that
-    shards that were in the cluster when they began are cold now, and targets count reads of the cloud since then.
+    To convict: steps got slow right after a new configuration, upon which all targets began to evict, with a fifth of
+    their space to spare; ranks say that shards that were in the cluster when they began are cold now, and targets count
+    reads of the cloud since then.
     """
     cluster, at = stage.cluster, stage.at
     draw = stage.draw.child("watermark")
     stage.open()
     changed = stage.mark(at - draw.span(11_000, 21_000), "the high watermark is set below what is in use")
+    tickets.reworded(cluster, "backends: []", "backends: [aws]")
     troubles.reconfigured(cluster, changed, draw)
     over, whose = crawls_in_turns(stage, draw.whole(9, 14), (5.0, 12.0))
     for node in cluster.up(changed):
         aisobjects.evict(cluster, node, changed + draw.span(900, 5_000), over + seconds(18) + draw.span(1, 9_000), draw)
+    for old, new in ROOM:
+        tickets.reworded(cluster, old, new)
     rounds.reads_cold(cluster, changed + seconds(7), over + seconds(10), 0.7, (3_000, 9_500), (60, 240), draw)
     then = at + draw.span(6_000, 10_000)
     while then < over:
@@ -120,7 +134,7 @@ def watermark_was_set_below_what_is_in_use(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, hangs=False, min_timeout_s=120, lead_s=60.0, without=("tenant_rejected",))
+@kind(reads=True, hangs=False, min_timeout_s=120, lead_s=60.0, without=UNHURRIED)
 def requests_of_the_bucket_are_limited(stage: Stage) -> Scenario:
     """A limit is set on reads of a bucket, proxies answer 429 without a line (aistore docs/rate_limit, frontend).
 

@@ -34,6 +34,7 @@ def session_of_the_cluster_has_run_out(stage: Stage) -> Scenario:
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw = stage.draw.child("session")
     stage.open()
+    tickets.reworded(cluster, "backends: []", "backends: [aws]")
     ended = stage.mark(at - draw.span(4_000, 19_000), "the session token of all targets has run out")
     rounds.reads_cold(cluster, stage.job.begin + seconds(2), ended - seconds(2), 0.8, (90, 420), (1, 9), draw)
     for other in readers(stage)[: draw.whole(2, 5)]:
@@ -64,6 +65,7 @@ def cloud_asks_all_targets_to_slow_down(stage: Stage) -> Scenario:
     cluster, node, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, name = stage.draw.child("slow down"), tar_of(stage.draw.child("own shard"))
     stage.open()
+    tickets.reworded(cluster, "backends: []", "backends: [aws]")
     began = stage.mark(at - draw.span(500, 9_000), "the cloud asks all targets to reduce their rate")
     reader_note(
         stage, stage.job.begin + 90 * MS, 0, f"bucket ais://{stage.bucket} is backed by s3://, prefix wds/ is new"
@@ -102,6 +104,7 @@ def first_epoch_comes_straight_from_the_cloud(stage: Stage) -> Scenario:
     reader_note(
         stage, begun, 0, f"epoch 0 of s3://{stage.bucket}: {draw.whole(900, 6_000)} shards, {draw.whole(2, 9)} % cached"
     )
+    tickets.reworded(cluster, "backends: []", "backends: [aws]")
     slow = stage.mark(at - draw.span(3_000, 12_000), "the link to the cloud is full")
     rounds.reads_cold(cluster, begun, slow - seconds(2), 1.1, (700, 1_900), (250, 420), draw)
     every_s = min(4.0, 16 / len(cluster.targets))
@@ -148,9 +151,7 @@ def cluster_behind_the_cluster_is_shut_down(stage: Stage) -> Scenario:
     for after in (5.2, 4.9, 4.1, 2.6, 0.02):
         if at - seconds(after) > shut:
             text = tickets.far_cluster_refuses(cluster, node, at - seconds(after), key, far, True)
-    code, own = "<Code>InternalError</Code>", f"<Resource>/{stage.bucket}/{key}</Resource>"
-    body = f"<Error>{code}<Message>{text.replace('&', '&amp;')}</Message>{own}</Error>"
-    connector_told(stage, at, rank, 500, body)
+    connector_told(stage, at, rank, 500, "Error", text)
     leaves(stage, at, rank)
     return stage.close(
         "It was to be moved to another hall, and its list of users had one name in it.",
