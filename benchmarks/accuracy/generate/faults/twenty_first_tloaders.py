@@ -129,14 +129,19 @@ def ranks_have_unequal_shares(stage: Stage) -> Scenario:
 def _in_the_queue(stage: Stage) -> Thread:
     """The main thread of a rank that waits for its loaders."""
     own = stage.job.job
+    loader = f"{own.build['site']}/torch/utils/data"
     return main_thread(
         stage,
         ("poll", f"{PYTHON}/selectors.py", 415),
         ("wait", f"{PYTHON}/multiprocessing/connection.py", 948),
         ("_poll", f"{PYTHON}/multiprocessing/connection.py", 440),
         ("get", f"{PYTHON}/multiprocessing/queues.py", 113),
-        ("_try_get_data", f"{own.build['site']}/torch/utils/data/dataloader.py", 1251),
+        ("_try_get_data", f"{loader}/dataloader.py", 1251),
+        ("_get_data", f"{loader}/dataloader.py", 1291),
+        ("_next_data", f"{loader}/dataloader.py", 1332),
+        ("__next__", f"{loader}/dataloader.py", 708),
         ("fetch", own.script, 88),
+        ("next_batch", own.script, 94),
     )
 
 
@@ -165,8 +170,15 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
         ("run", f"{PYTHON}/multiprocessing/process.py", 108),
         ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
         ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
+        ("__init__", f"{PYTHON}/multiprocessing/popen_fork.py", 19),
+        ("_Popen", f"{PYTHON}/multiprocessing/context.py", 281),
+        ("_Popen", f"{PYTHON}/multiprocessing/context.py", 224),
         ("start", f"{PYTHON}/multiprocessing/process.py", 121),
         ("__init__", f"{loader}/dataloader.py", 1182),
+        ("_get_iterator", f"{loader}/dataloader.py", 424),
+        ("__iter__", f"{loader}/dataloader.py", 493),
+        ("fetch", own.script, 86),
+        ("next_batch", own.script, 94),
     )
     after = min(draw.between(26, 44), own.timeout_s - 15)
     py_spy(stage, after, (_in_the_queue(stage),))
@@ -197,8 +209,9 @@ def copies_of_a_list_fill_a_host(stage: Stage) -> Scenario:
         then += seconds(15)
     rss = int((room - 40) / workers * (1 << 20) * draw.between(1.0, 1.05))
     said = f"Out of memory: Killed process {pid} (python3) total-vm:{rss + 21_044_112}kB, anon-rss:{rss}kB, "
+    tail = f"pgtables:{rss // 510 + 2_100}kB oom_score_adj:0"
     stage.mark(at - 400 * MS, f"a loader of rank {rank} is killed for the memory of its host")
-    watched(stage, at - 400 * MS, node, f"kernel: {said}file-rss:3120kB, shmem-rss:71168kB, UID:10422")
+    watched(stage, at - 400 * MS, node, f"kernel: {said}file-rss:3120kB, shmem-rss:71168kB, UID:10422 {tail}")
     _loader_died(stage, at, rank, pid, "Killed. ")
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
