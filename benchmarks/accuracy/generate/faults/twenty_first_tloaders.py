@@ -145,24 +145,13 @@ def _in_the_queue(stage: Stage) -> Thread:
     )
 
 
-@kind(reads=True, lead_s=60.0)
-def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
-    """A forked loader resizes a large picture with threads that it does not have (opencv#5150, pytorch#1355, #45198).
-
-    To acquit: the loader's stack stands in cv2's resize, with its picture read and decoded; the rank
-    waits in the queue of its loader; the target was killed long after the hang had begun.
-    """
-    stage.open()
-    beside(stage, own_unrest.neighbour_is_reset)
-    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.throttled_in_window, unrest.entries_missing))
-    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("opencv")
-    folder, pid = own.script.rsplit("/", 1)[0], own.rank_pids[rank] + draw.whole(30, 120)
-    wide, high, size = draw.whole(6_000, 14_000), draw.whole(4_000, 9_000), draw.whole(9, 60)
-    stage.mark(at, f"a loader of rank {rank} waits for threads that it does not have")
-    name = f"scans/{draw.whole(0, 9_999_999):07d}.tif"
-    reader_note(stage, at - 90 * MS, rank, f"pid {pid}: {name} is here, {size} MiB, decoded {wide}x{high}, resizing")
+def _in_resize(stage: Stage) -> Thread:
+    """The main thread of a loader that resizes a picture; below it stand the frames of the rank that forked it."""
+    own = stage.job.job
+    folder = own.script.rsplit("/", 1)[0]
     loader = f"{own.build['site']}/torch/utils/data"
-    stands = (
+    return main_thread(
+        stage,
         ("resize", f"{folder}/augment.py", 44),
         ("__getitem__", f"{folder}/scans.py", 71),
         ("fetch", f"{loader}/_utils/fetch.py", 52),
@@ -180,9 +169,27 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
         ("fetch", own.script, 86),
         ("next_batch", own.script, 94),
     )
+
+
+@kind(reads=True, lead_s=60.0)
+def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
+    """A forked loader resizes a large picture with threads that it does not have (opencv#5150, pytorch#1355, #45198).
+
+    To acquit: the loader's stack stands in a resize, no read, with its picture here and decoded; the rank
+    waits in the queue of its loader; the target was killed long after the hang had begun.
+    """
+    stage.open()
+    beside(stage, own_unrest.neighbour_is_reset)
+    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.throttled_in_window, unrest.entries_missing))
+    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("opencv")
+    pid = own.rank_pids[rank] + draw.whole(30, 120)
+    wide, high, size = draw.whole(6_000, 14_000), draw.whole(4_000, 9_000), draw.whole(9, 60)
+    stage.mark(at, f"a loader of rank {rank} waits for threads that it does not have")
+    name = f"scans/{draw.whole(0, 9_999_999):07d}.tif"
+    reader_note(stage, at - 90 * MS, rank, f"pid {pid}: {name} is here, {size} MiB, decoded {wide}x{high}, resizing")
     after = min(draw.between(26, 44), own.timeout_s - 15)
     py_spy(stage, after, (_in_the_queue(stage),))
-    py_spy_forked(stage, after + 1.3, main_thread(stage, *stands), pid)
+    py_spy_forked(stage, after + 1.3, _in_resize(stage), pid)
     stage.hang(at + 60 * MS, rank)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("software", rank, also=("rank_hang", "data_loading_stall"))
