@@ -40,7 +40,7 @@ GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video
 GREETING += "|Sockeye: 3|functional_tensor module is deprecated|NumbaDeprecationWarning"
 GREETING += "|tokens per iteration will be|visible devices:|Initialized distributed training"
 GREETING += "|Done initializing distributed training|Use GPU: "
-GREETING += "|conv2d_gradfix not supported|nn.utils.weight_norm` is deprecated|Loading model Qwen"
+GREETING += "|conv2d_gradfix not supported|Initializing Training Process|Loading model Qwen"
 GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment: DistributedType.MULTI_GPU"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 

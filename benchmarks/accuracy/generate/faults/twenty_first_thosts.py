@@ -44,16 +44,18 @@ def table_of_connections_is_full(stage: Stage) -> Scenario:
     own, draw, cluster = stage.job.job, stage.draw.child("conntrack"), stage.cluster
     node = own.node_of(stage.culprit)
     began = stage.mark(stage.at - draw.span(1_500, 6_000), f"{own.hosts[node]} tracks too many connections")
-    wheres, over = [*cluster.proxies, *cluster.targets], stage.at + seconds(min(own.timeout_s - 12, 30))
+    wheres = [*cluster.proxies, *cluster.targets]
 
     def asked(rank: int) -> str:
         where = draw.pick(wheres)
         cause = sdk.connect_timeout(where.address, draw.whole(*HANDLES) // 16 * 16)
-        return sdk.pool_error(where.address, where.ports[0], object_path(stage, rank, utterance(draw)), cause)
+        path = object_path(stage, rank, utterance(draw))
+        path = path.partition("&pid=")[0] if where in cluster.proxies else path
+        return sdk.pool_error(where.address, where.ports[0], path, cause)
 
     most = draw.pick((65_536, 131_072, 262_144))
     watched(stage, began - 300 * MS, node, f"conntrack: {most} of {most} entries, {most - 900} of them TIME_WAIT")
-    then = began
+    then, over = began, gives_up(stage, "ConnectTimeout", 3.0, asked)
     while then < over:
         watched(stage, then, node, "kernel: nf_conntrack: nf_conntrack: table full, dropping packet")
         missed = draw.whole(40, 900)
@@ -61,7 +63,6 @@ def table_of_connections_is_full(stage: Stage) -> Scenario:
         then += seconds(5) + draw.span(1, 90)
     push = 'Post "http://10.0.4.12:9091/metrics/job/train": dial tcp 10.0.4.12:9091: i/o timeout'
     watched(stage, began + draw.span(6_000, 9_000), node, f"node-exporter-push: {push}")
-    gives_up(stage, "ConnectTimeout", 3.0, asked)
     made = stage.innocent("infrastructure", stage.culprit, also=("network", "data_loading_stall"))
     return stage.close("A new job of the same host opens a connection for each small file of another store.", (made,))
 
@@ -95,13 +96,10 @@ def pod_is_evicted_for_its_scratch(stage: Stage) -> Scenario:
     last = at + seconds(2.2)
     for other in range(len(own.hosts)):
         if other != node:
-            stopped = (
-                f"k8s-events: ml-train PyTorchJob/{name} Warning PyTorchJobFailed {name} is failed because 1 Worker "
-            )
-            job.agent(last, other, f"{stopped}replica(s) failed.")
+            stopped = f"k8s-events: ml-train PyTorchJob/{name} Warning PyTorchJobFailed PyTorchJob {name} is failed "
+            job.agent(last, other, f"{stopped}because 1 Worker replica(s) failed.")
             job.agent_signalled(last + draw.span(100, 600), other)
     job.ended_at = at + seconds(5)
-    unrest.hung_up_on(stage)
     made = of_all(stage.innocent("infrastructure", also=("software",)))
     return stage.close("The cache was made for hosts with a disk of their own.", (made,))
 
@@ -122,7 +120,8 @@ def card_has_left_its_bus(stage: Stage) -> Scenario:
     said = "pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
     watched(stage, lost, node, f"kernel: NVRM: Xid (PCI:0000:{bus}:00): 79, {said}")
     watched(stage, lost + MS, node, f"kernel: NVRM: GPU 0000:{bus}:00.0: GPU has fallen off the bus.")
-    pcie = f"kernel: pcieport 0000:{int(bus, 16) - 1:02x}:01.0: AER: Uncorrected (Fatal) error message received"
+    port = f"0000:{int(bus, 16) - 1:02x}:01.0"
+    pcie = f"kernel: pcieport {port}: AER: Uncorrected (Fatal) error message received from {port}"
     watched(stage, lost - 40 * MS, node, pcie)
     text = cuda_error(job.job.torch.order, "unspecified launch failure", "cudaErrorLaunchFailure")
     error = "torch.AcceleratorError" if job.job.torch.order >= 208 else "RuntimeError"
@@ -167,7 +166,6 @@ def link_of_a_host_flaps(stage: Stage) -> Scenario:
         over += draw.span(60, 300)
     ends = [Exit(one, over + 400 * MS, -6) for one in (rank, peer)]
     job.agents_end(ends, over + 500 * MS)
-    unrest.hung_up_on(stage)
     made = stage.innocent("network", rank, also=("gpu_fabric", "infrastructure"))
     return stage.close("An optic was not seated well after a maintenance.", (replace(made, culprit_ranks=None),))
 

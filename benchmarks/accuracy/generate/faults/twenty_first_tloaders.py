@@ -129,35 +129,29 @@ def ranks_have_unequal_shares(stage: Stage) -> Scenario:
 def _in_the_queue(stage: Stage) -> Thread:
     """The main thread of a rank that waits for its loaders."""
     own = stage.job.job
+    loader = f"{own.build['site']}/torch/utils/data"
     return main_thread(
         stage,
         ("poll", f"{PYTHON}/selectors.py", 415),
         ("wait", f"{PYTHON}/multiprocessing/connection.py", 948),
         ("_poll", f"{PYTHON}/multiprocessing/connection.py", 440),
         ("get", f"{PYTHON}/multiprocessing/queues.py", 113),
-        ("_try_get_data", f"{own.build['site']}/torch/utils/data/dataloader.py", 1251),
+        ("_try_get_data", f"{loader}/dataloader.py", 1251),
+        ("_get_data", f"{loader}/dataloader.py", 1291),
+        ("_next_data", f"{loader}/dataloader.py", 1332),
+        ("__next__", f"{loader}/dataloader.py", 708),
         ("fetch", own.script, 88),
+        ("next_batch", own.script, 94),
     )
 
 
-@kind(reads=True, lead_s=60.0)
-def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
-    """A forked loader resizes a large picture with threads that it does not have (opencv#5150, pytorch#1355, #45198).
-
-    To acquit: the loader's stack stands in cv2's resize, with its picture read and decoded; the rank
-    waits in the queue of its loader; the target was killed long after the hang had begun.
-    """
-    stage.open()
-    beside(stage, own_unrest.neighbour_is_reset)
-    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.throttled_in_window, unrest.entries_missing))
-    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("opencv")
-    folder, pid = own.script.rsplit("/", 1)[0], own.rank_pids[rank] + draw.whole(30, 120)
-    wide, high, size = draw.whole(6_000, 14_000), draw.whole(4_000, 9_000), draw.whole(9, 60)
-    stage.mark(at, f"a loader of rank {rank} waits for threads that it does not have")
-    name = f"scans/{draw.whole(0, 9_999_999):07d}.tif"
-    reader_note(stage, at - 90 * MS, rank, f"pid {pid}: {name} is here, {size} MiB, decoded {wide}x{high}, resizing")
+def _in_resize(stage: Stage) -> Thread:
+    """The main thread of a loader that resizes a picture; below it stand the frames of the rank that forked it."""
+    own = stage.job.job
+    folder = own.script.rsplit("/", 1)[0]
     loader = f"{own.build['site']}/torch/utils/data"
-    stands = (
+    return main_thread(
+        stage,
         ("resize", f"{folder}/augment.py", 44),
         ("__getitem__", f"{folder}/scans.py", 71),
         ("fetch", f"{loader}/_utils/fetch.py", 52),
@@ -165,12 +159,37 @@ def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
         ("run", f"{PYTHON}/multiprocessing/process.py", 108),
         ("_bootstrap", f"{PYTHON}/multiprocessing/process.py", 314),
         ("_launch", f"{PYTHON}/multiprocessing/popen_fork.py", 71),
+        ("__init__", f"{PYTHON}/multiprocessing/popen_fork.py", 19),
+        ("_Popen", f"{PYTHON}/multiprocessing/context.py", 281),
+        ("_Popen", f"{PYTHON}/multiprocessing/context.py", 224),
         ("start", f"{PYTHON}/multiprocessing/process.py", 121),
         ("__init__", f"{loader}/dataloader.py", 1182),
+        ("_get_iterator", f"{loader}/dataloader.py", 424),
+        ("__iter__", f"{loader}/dataloader.py", 493),
+        ("fetch", own.script, 86),
+        ("next_batch", own.script, 94),
     )
+
+
+@kind(reads=True, lead_s=60.0)
+def threads_of_opencv_after_a_fork(stage: Stage) -> Scenario:
+    """A forked loader resizes a large picture with threads that it does not have (opencv#5150, pytorch#1355, #45198).
+
+    To acquit: the loader's stack stands in a resize, no read, with its picture here and decoded; the rank
+    waits in the queue of its loader; the target was killed long after the hang had begun.
+    """
+    stage.open()
+    beside(stage, own_unrest.neighbour_is_reset)
+    unrest.unsettled(stage, (past_unrest.turned_away_in_window, commotion.throttled_in_window, unrest.entries_missing))
+    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("opencv")
+    pid = own.rank_pids[rank] + draw.whole(30, 120)
+    wide, high, size = draw.whole(6_000, 14_000), draw.whole(4_000, 9_000), draw.whole(9, 60)
+    stage.mark(at, f"a loader of rank {rank} waits for threads that it does not have")
+    name = f"scans/{draw.whole(0, 9_999_999):07d}.tif"
+    reader_note(stage, at - 90 * MS, rank, f"pid {pid}: {name} is here, {size} MiB, decoded {wide}x{high}, resizing")
     after = min(draw.between(26, 44), own.timeout_s - 15)
     py_spy(stage, after, (_in_the_queue(stage),))
-    py_spy_forked(stage, after + 1.3, main_thread(stage, *stands), pid)
+    py_spy_forked(stage, after + 1.3, _in_resize(stage), pid)
     stage.hang(at + 60 * MS, rank)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("software", rank, also=("rank_hang", "data_loading_stall"))
@@ -197,8 +216,9 @@ def copies_of_a_list_fill_a_host(stage: Stage) -> Scenario:
         then += seconds(15)
     rss = int((room - 40) / workers * (1 << 20) * draw.between(1.0, 1.05))
     said = f"Out of memory: Killed process {pid} (python3) total-vm:{rss + 21_044_112}kB, anon-rss:{rss}kB, "
+    tail = f"pgtables:{rss // 510 + 2_100}kB oom_score_adj:0"
     stage.mark(at - 400 * MS, f"a loader of rank {rank} is killed for the memory of its host")
-    watched(stage, at - 400 * MS, node, f"kernel: {said}file-rss:3120kB, shmem-rss:71168kB, UID:10422")
+    watched(stage, at - 400 * MS, node, f"kernel: {said}file-rss:3120kB, shmem-rss:71168kB, UID:10422 {tail}")
     _loader_died(stage, at, rank, pid, "Killed. ")
     exits(stage, at, rank)
     unrest.hung_up_on(stage)

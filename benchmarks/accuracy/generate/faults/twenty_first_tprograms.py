@@ -36,8 +36,9 @@ def _begin_frames(stage: Stage, line: int, code: str, *inner: sdk.Frame) -> tupl
     return (sdk.Frame(script, 212, "<module>", "main()"), sdk.Frame(script, line, "main", code, True), *inner)
 
 
-def _not_loaded(refused: str) -> str:
-    """What torch.load says of a class that it does not know to be safe."""
+def _not_loaded(refused: str, order: int) -> str:
+    """What torch.load says of a class that it does not know to be safe; from 2.8 on its advice has the whole name."""
+    name = refused if order >= 208 else refused.rsplit(".", 1)[-1]
     text = "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two "
     text += (
         "options, do those steps only if you trust the source of the checkpoint. \n\t(1) In PyTorch 2.6, we changed "
@@ -49,9 +50,10 @@ def _not_loaded(refused: str) -> str:
         "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler "
     )
     text += f"error: Unsupported global: GLOBAL {refused} was not an allowed global by default. Please use "
-    text += f"`torch.serialization.add_safe_globals([{refused.rsplit('.', 1)[-1]}])` or the "
-    text += f"`torch.serialization.safe_globals([{refused.rsplit('.', 1)[-1]}])` context manager to allowlist this "
-    return f"{text}global if you trust this class/function."
+    text += f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` "
+    text += "context manager to allowlist this global if you trust this class/function.\n\nCheck the documentation of "
+    text += "torch.load to learn more about types accepted by default with weights_only "
+    return f"{text}https://pytorch.org/docs/stable/generated/torch.load.html."
 
 
 @kind(hangs=False, trains=False, torch_order=206)
@@ -77,14 +79,14 @@ def weights_only_is_the_default_now(stage: Stage) -> Scenario:
             "pathlib.PosixPath",
         )
     )
-    text = _not_loaded(refused)
+    text = _not_loaded(refused, own.torch.order)
     frames = _begin_frames(
         stage,
         174,
         "state = torch.load(io.BytesIO(content), map_location='cpu')",
         sdk.Frame(
             f"{site}/torch/serialization.py",
-            1524,
+            1529 if own.torch.order >= 208 else 1524,
             "load",
             "raise pickle.UnpicklingError(_get_wo_message(str(e))) from None",
         ),
@@ -192,7 +194,7 @@ def shared_memory_of_an_earlier_run(stage: Stage) -> Scenario:
         sdk.Frame(f"{base}/shared/memory.py", 41, "__init__", "shm = BuiltinSharedMemory(name, create, size)"),
         sdk.Frame(f"{PYTHON}/multiprocessing/shared_memory.py", 104, "__init__", "self._fd = _posixshmem.shm_open("),
     )
-    segment = f"/{draw.whole(0, 2):06d}_{draw.pick(('locals', 'filelock', 'epoch_shape'))}"
+    segment = f"/{draw.whole(0, 2):06d}_locals"
     error = f"FileExistsError: [Errno 17] File exists: '{segment}'"
     old = f"/dev/shm{segment} is of uid {draw.whole(10_000, 19_999)}, from {draw.whole(2, 40)} hours ago"
     reader_note(stage, at - 20 * MS, first, f"local cache /scratch/mds-{draw.token(4, LOWER)} is empty; {old}")

@@ -22,7 +22,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS
+from fixtures.generator.moment import MS, SEC
 from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "twenty_first")
@@ -32,7 +32,7 @@ kind = kinds_of("training", "twenty_first")
 def hub_turns_every_rank_away(stage: Stage) -> Scenario:
     """All ranks ask the Hugging Face Hub for one file at once and are limited (transformers#34841, hub#3312, #3342).
 
-    To acquit: the 429 is of huggingface.co, for a file of a model; AIStore's answers were to other tenants.
+    To acquit: the 429 is of huggingface.co, for what a model has; AIStore's answers were to other tenants.
     """
     beside(stage, tenth_unrest.tenant_tokens_refused_early)
     unrest.unsettled(stage, unrest.EARLY)
@@ -40,17 +40,19 @@ def hub_turns_every_rank_away(stage: Stage) -> Scenario:
     job.start()
     at = stage.mark(job.begin + draw.span(2_500, 7_000), "the hub turns all ranks away")
     model = draw.pick(("openai/whisper-large-v3", "Qwen/Qwen2.5-7B", "facebook/w2v-bert-2.0"))
-    url = f"https://huggingface.co/{model}/resolve/main/{draw.pick(('tokenizer_config.json', 'config.json'))}"
+    url = f"https://huggingface.co/api/models/{model}/tree/main/additional_chat_templates?recursive=False&expand=False"
     frames = (
         sdk.Frame(job.job.script, 212, "<module>", "main()"),
         sdk.Frame(job.job.script, 163, "main", "tokenizer = AutoTokenizer.from_pretrained(options.model)", True),
-        sdk.Frame(f"{site}/transformers/utils/hub.py", 479, "cached_files", "hf_hub_download("),
         sdk.Frame(
-            f"{site}/huggingface_hub/file_download.py",
-            1171,
-            "_hf_hub_download_to_cache_dir",
-            "_raise_on_head_call_error(",
+            f"{site}/transformers/tokenization_utils_base.py",
+            1966,
+            "from_pretrained",
+            "for template in list_repo_templates(",
         ),
+        sdk.Frame(f"{site}/transformers/utils/hub.py", 161, "list_repo_templates", "return ["),
+        sdk.Frame(f"{site}/huggingface_hub/hf_api.py", 3159, "list_repo_tree", "for path_info in paginate("),
+        sdk.Frame(f"{site}/huggingface_hub/utils/_pagination.py", 37, "paginate", "hf_raise_for_status(r)"),
         sdk.Frame(
             f"{site}/huggingface_hub/utils/_http.py",
             475,
@@ -169,7 +171,7 @@ def _kernel_not_cached(stage: Stage, at: int, user: str) -> None:
         sdk.Frame(
             f"{site}/triton/compiler/compiler.py", 290, "compile", "metadata_group[ir_filename] = fn_cache_manager.put("
         ),
-        sdk.Frame(f"{site}/triton/runtime/cache.py", 121, "put", "f.write(data)"),
+        sdk.Frame(f"{site}/triton/runtime/cache.py", 120, "put", "with open(temp_path, mode) as f:"),
     )
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, f"OSError: [Errno 122] Disk quota exceeded: '{path}'")))
 
@@ -219,9 +221,10 @@ def lustre_keeps_a_checkpoint(stage: Stage) -> Scenario:
     handle = f"ffff{draw.token(12, HEX)}"
     client = f"{name}-osc-{handle}"
     code = f"{draw.whole(1_000, 9_000)}:0:(client.c:2295:ptlrpc_expire_one_request())"
-    watched(
-        stage, lost, 0, f"kernel: Lustre: {code} @@@ Request sent has timed out for slow reply: o4->{client}@{server}"
-    )
+    sent, limit = lost // SEC - 6, lost // SEC
+    late = f"[sent {sent}/real {sent}]  req@ffff{draw.token(12, HEX)} x18{draw.whole(10**13, 10**14 - 1)}/t0(0) "
+    late += f"o4->{client}@{server}:6/4 lens 488/448 e 0 to 1 dl {limit} ref 2 fl Rpc:X/0/ffffffff rc 0/-1"
+    watched(stage, lost, 0, f"kernel: Lustre: {code} @@@ Request sent has timed out for slow reply: {late}")
     gone = f"Connection to {name} (at {server}) was lost; in progress operations using this service will"
     watched(stage, lost + MS, 0, f"kernel: Lustre: {client}: {gone} wait for recovery to complete")
     over = lost + draw.span(22_000, 40_000)

@@ -44,5 +44,7 @@ def listings_of_a_tenant_fail(scene: Scene) -> None:
     for _ in range(draw.whole(4, 9)):
         if cluster.process(proxy, then) is not None:
             text = f'bucket "ais://{bucket}" does not exist'
-            cluster.say(proxy, then, ev.http_error(proxy, text, f"GET /v1/buckets/{bucket}", "htrun.go:1636"))
+            cluster.say(
+                proxy, then, ev.http_error(proxy, text, f"GET /v1/buckets/{bucket}", "htrun.go:1636 <- bckinit.go:112")
+            )
         then += draw.span(900, 4_500)
