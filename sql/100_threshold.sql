@@ -24,6 +24,7 @@ from (
         ('kalive_detect_s', 20.0, 'the primary notices a silent node 12 to 17 s after it stopped'),
         ('chain_gap_s', 60.0, 'steps of one x-get-batch chain without a common cause lie closer than this'),
         ('chain_adjacent_s', 2.0, 'lines of one work item on one node are written within milliseconds'),
+        ('disk_tick_s', 10.0, 'AIStore prints the disks that are at their limit every 10 s, so that one may have been there for so long before its first line'),
         ('fault_slack_s', 5.0, 'clock error and flush order between two nodes'),
         ('soft_errors_least', 6.0, 'max_soft_errs of a batch is 8, or 6 in 4.1: more missing entries than that break it'),
         ('stale_effect_s', 900.0, 'streams opened under an old cluster map stay broken until the xaction ends'),

@@ -4,11 +4,12 @@
 -- stored: yes
 -- empty without: node_fault
 -- empty without: failure_case
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped (or before what it was to load broke off: fetch_broken) do not count, nor those that began after it, or after its error where its moment is known; a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped (or before what it was to load broke off: fetch_broken) do not count, nor those that began after it, or after its error where its moment is known (a busy disk of the node that a request still waits for may have been so since its last tick, disk_tick_s); a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
         max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as slack_ns,
+        max(value::bigint * 1000000000) filter (where name = 'disk_tick_s') as tick_ns,
         max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
         max(value) filter (where name = 'fault_bite_s') as bite_s,
         max(value::bigint * 1000000000) filter (where name = 'fault_before_job_s') as before_ns,
@@ -25,9 +26,6 @@ asked as (
 ),
 retried as (
     select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object
-),
-asking as (
-    select distinct failure_id, rank from asked where is_pending
 ),
 faulty as (
     select
@@ -52,7 +50,7 @@ faulty as (
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join reach as p
     join node_fault as n on n.cluster = c.cluster
-        and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns
+        and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns + if(n.fault_kind in ('pressure', 'disk_stuck'), p.tick_ns, 0)
         and n.ended_ns >= least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end) - p.slack_ns
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
@@ -60,10 +58,11 @@ faulty as (
     left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
-    left join asking as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
+    left join (select distinct failure_id, rank from asked where is_pending) as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
+        and (q.is_pending or n.started_ns <= greatest(f.stall_ns, if(u.crash_latest_ns <= u.crash_ns + 1000000000, u.crash_ns, null)) + p.slack_ns)
 )
 select
     failure_id, rank, node_id,
