@@ -1,9 +1,9 @@
 -- What there is to judge a rank's error of storage by where no fault of a node explains it: the server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
--- reads: failure_lead, rank_request, cut_answer, batch_left_open, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
+-- reads: failure_lead, error_address, rank_request, cut_answer, batch_left_open, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names; neither do they where a client's own error is not understood, or its answer was not readable or not whole; nor do they where AIStore answered with an error, whatever it says. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, that its backend, its disk or its slices failed it, or how full its mountpaths are, or that an entry of a batch never came from another target, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names; neither do they where a client's own error is not understood, or its answer was not readable or not whole; nor do they where AIStore answered with an error, whatever it says. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, that its backend, its disk or its slices failed it, or how full its mountpaths are, or that an entry of a batch never came from another target, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's, nor is one of a client that asked its own host for AIStore, where none of its daemons is.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -14,7 +14,7 @@ judged as (
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no,
         u.cut_count, u.file_id as cut_file_id, u.line_no as cut_line_no, k.broke_words,
         q.failure_id is not null as is_unanswered, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
-        coalesce(r.is_foreign, false) as is_foreign,
+        coalesce(r.is_foreign, false) as is_foreign, coalesce(a.is_own_host, false) as is_own_host,
         f.crash_pattern like 'fs\_%' escape '\' and y.rank is null and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
@@ -27,6 +27,7 @@ judged as (
             and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
+    left join error_address as a on a.failure_id = f.failure_id and a.rank is not distinct from f.culprit_rank
     left join (select distinct failure_id, rank from rank_request where pattern in ('fetch_broken', 'mountpoint_s3_failed')) as y on y.failure_id = f.failure_id and y.rank = f.culprit_rank
     left join storage_remark as m on m.failure_id = f.failure_id
     left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
@@ -50,6 +51,7 @@ select
     failure_id,
     case
         when is_foreign then 'foreign_service'
+        when is_own_host then 'own_host'
         when is_file_system then 'file_system'
         when is_gone then 'node_gone'
         when is_unanswered and is_storage_seen then 'target_unanswered'

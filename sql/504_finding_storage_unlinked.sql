@@ -9,14 +9,15 @@ create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
     case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and u.is_unanswered)) and coalesce(e.state, '') <> 'fired' and b.failure_id is null then 'fired' else 'quiet' end as state,
-    case when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' else 'storage_io' end as failure_class,
+    case when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
-    case when u.kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when u.kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
-    case u.kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
+    case u.kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
+        when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there; the job reads its data through another address'
         when 'file_system' then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || f.request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'

@@ -16,7 +16,7 @@ with named as (
 ),
 told as (
     select
-        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no,
+        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no, t.config_file_id, t.config_line_no,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
@@ -55,7 +55,7 @@ select
         else 0.85
     end as score,
     culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
-        || ' failed by ' || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
+        || ' failed by ' || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
             when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end end
         || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; ' || turned_says when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name when sudden_node_id is not null and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' when is_of_store and not is_foreign then '; what it says of AIStore no log confirms or denies' else '' end as statement,
@@ -63,7 +63,8 @@ select
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')},
         {'file_id': named_file_id, 'line_no': named_line_no, 'why': 'how AIStore node ' || named_node_id || ' fared before'}, {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': case when not is_foreign then sudden_file_id end, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'},
-        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': 'the first request that AIStore refused for want of a token'}
+        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': case turned_kind when 'tokens_demanded' then 'the first request that AIStore refused for want of a token' else 'the first request whose token AIStore refused' end},
+        {'file_id': config_file_id, 'line_no': config_line_no, 'why': 'the new configuration of the node that refused it'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
 from told
