@@ -27,7 +27,8 @@ since as (
     select
         f.failure_id, any_value(k.kind) as kind, any_value(k.says) as says, any_value(f.cluster) as cluster,
         count(distinct e.bucket) > 1 and bool_or(not contains(coalesce(r.words, ''), e.bucket)) as is_of_others,
-        arg_min((e.node_id, e.utc_ns, e.file_id, e.line_no), (e.utc_ns, e.file_id, e.line_no)) as place
+        arg_min(e.node_id, (e.utc_ns, e.file_id, e.line_no)) as node_id, min(e.utc_ns) as utc_ns,
+        arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
     from failure_lead as f
     join kind as k on contains(coalesce(f.crash_message, f.alike_message), k.words)
     join refused as e on e.cluster = f.cluster and e.utc_ns <= coalesce(f.crash_latest_ns, f.stall_ns) + 60000000000 and contains(e.text, k.words)
@@ -37,12 +38,12 @@ since as (
 )
 select
     s.failure_id, s.kind,
-    case when s.is_of_others then 'since the job began AIStore ' || s.says || ', of others too' else 'AIStore ' || s.says || ' since it got a new configuration' || case when s.place[2] - c.utc_ns < 5000000000 then ', right before the first was refused' else ', ' || round((s.place[2] - c.utc_ns) / 1e9)::integer::varchar || ' s before the first was refused' end end as says,
-    s.place[3] as file_id,
-    s.place[4] as line_no,
+    case when s.is_of_others then 'since the job began AIStore ' || s.says || ', of others too' else 'AIStore ' || s.says || ' since it got a new configuration' || case when s.utc_ns - c.utc_ns < 5000000000 then ', right before the first was refused' else ', ' || round((s.utc_ns - c.utc_ns) / 1e9)::integer::varchar || ' s before the first was refused' end end as says,
+    s.file_id,
+    s.line_no,
     c.file_id as config_file_id,
     c.line_no as config_line_no
 from since as s
-left join ais_event as c on c.cluster = s.cluster and c.node_id = s.place[1] and c.pattern = 'ais_config_changed' and c.utc_ns between s.place[2] - 60000000000 and s.place[2]
+left join ais_event as c on c.cluster = s.cluster and c.node_id = s.node_id and c.pattern = 'ais_config_changed' and c.utc_ns between s.utc_ns - 60000000000 and s.utc_ns
 where s.is_of_others or c.file_id is not null
 qualify row_number() over (partition by s.failure_id order by c.utc_ns desc, c.line_no desc) = 1
