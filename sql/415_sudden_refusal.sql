@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity = 'E' and regexp_matches(text, 'token required|token signature is invalid')
--- note: Somebody has changed its settings then. Requests for more than one bucket must have been refused so, one of them for a bucket that the rank did not ask for; or the node that refused first had got a new configuration within a minute before (config_line_no). None was refused before the job had begun (a minute before, where it printed no progress).
+-- note: Somebody has changed its settings then. Requests for more than one bucket must have been refused so, one of them for a bucket that the rank did not ask for; or the node that refused first had got, or as the primary sent, a new configuration within a minute before (config_line_no). None was refused before the job had begun (a minute before, where it printed no progress).
 create or replace view sudden_refusal as
 with refused as (
     select cluster, node_id, utc_ns, file_id, line_no, text, nullif(regexp_extract(text, '/v1/(?:objects|buckets|ml/moss)/([^/?\s]+)', 1), '') as bucket
@@ -44,6 +44,6 @@ select
     c.file_id as config_file_id,
     c.line_no as config_line_no
 from since as s
-left join ais_event as c on c.cluster = s.cluster and c.node_id = s.node_id and c.pattern = 'ais_config_changed' and c.utc_ns between s.utc_ns - 60000000000 and s.utc_ns
+left join ais_event as c on c.cluster = s.cluster and (c.node_id = s.node_id or contains(c.text, '<-- p[' || s.node_id || ']')) and c.pattern = 'ais_config_changed' and c.utc_ns between s.utc_ns - 60000000000 and s.utc_ns
 where s.is_of_others or c.file_id is not null
 qualify row_number() over (partition by s.failure_id order by c.utc_ns desc, c.line_no desc) = 1
