@@ -6,6 +6,7 @@ Everything comes from the files that define it, so it cannot differ from what th
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -57,6 +58,8 @@ _LABELS = {
     "is_refusing": "also: who asks the node is refused at once",
     "is_loud": "also: whoever it hits gets an error at once",
 }
+#: What stands before the words of a record of AIStore: level, time, place in the source.
+_RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
 _UNSAID = ("stalled_words",)
 
 
@@ -81,7 +84,10 @@ def own_meanings(view: str) -> dict[str, str]:
 
 
 def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:
-    """A paragraph for each thing of that name. Raises UsageError, with near names, where there is none."""
+    """A paragraph for each thing of that name, else for the pattern that a pasted line of a log matches.
+
+    Raises UsageError where there is neither, with names that are near, or of patterns whose lines hold the word.
+    """
     wanted = name.strip().removeprefix("@")
     found: list[str] = []
     folded, known = _folded(wanted), set[str]()
@@ -93,13 +99,35 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
             known.add(key)
             if _folded(key) == folded:
                 found.append(text)
+    found = found or _matching(wanted, pattern_folders)
     if not found:
-        near = difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
+        near = _holding(wanted, pattern_folders) + difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
         near += [key for key in sorted(known) if wanted.lower() in key.lower() and key not in near][:6]
         raise UsageError(
             f"nothing is called {name!r}", where="aiscorr explain", try_this=", ".join(near) or "aiscorr query --list"
         )
     return found
+
+
+def _matching(line: str, folders: tuple[str, ...]) -> list[str]:
+    """What the patterns say that match a line, as an AIStore log and as a worker log has it."""
+    texts = {"ais": _RECORD_HEAD.sub("", line).encode(), "worker": line.encode()}
+    matching = []
+    for kind, data in texts.items() if " " in line else ():
+        first = next((one for one in pattern_set(kind, folders) if one.regex.search(data)), None)
+        matching += [] if first is None else [_pattern_text(first, kind)]
+    return matching
+
+
+def _holding(word: str, folders: tuple[str, ...]) -> list[str]:
+    """The first patterns whose samples or explanations hold a word, or that are of this tier."""
+    wanted, names = word.lower(), dict[str, None]()
+    for kind in ("ais", "worker"):
+        for one in pattern_set(kind, folders):
+            text = " ".join((one.title, one.means, *(sample.line for sample in one.samples)))
+            if wanted in text.lower() or wanted == one.tier:
+                names[one.name] = None
+    return list(names)[:6]
 
 
 def _folded(name: str) -> str:

@@ -2,10 +2,7 @@
 -- grain: one row a threshold
 -- reads: nothing
 create or replace view threshold as
-select
-    name,
-    value,
-    reason
+select name, value, reason
 from (
     values
         ('zone_step_s', 900.0, 'all time zones in use differ by whole quarter hours'),
@@ -69,6 +66,7 @@ from (
         ('unanswered_by_proxy', 3.0, 'a request may go out on a kept connection that is dead, and so may the next one; the third has a new one, which the host of the proxy took'),
         ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault'),
         ('assumed_clock_factor', 0.75, 'a tie by time whose clock is a guess of UTC is worth three quarters'),
+        ('try_gap_s', 180.0, 'clients wait two minutes at most between two tries of one request (back-off of urllib3, tenacity, botocore)'),
         ('unsaid_refusal_factor', 0.7, 'a refused connection is printed at once, so a rank that prints nothing hangs from it in one case of several'),
         ('step_slow_factor', 1.5, 'steps vary by a tenth or two from batch to batch; half as long again is another pace'),
         ('repeated_lines', 3.0, 'a number that grew three times from one line to the next alike counts something'),

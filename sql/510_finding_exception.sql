@@ -20,7 +20,7 @@ told as (
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
-        rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '.') as cause_words,
+        rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f

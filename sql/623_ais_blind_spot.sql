@@ -16,7 +16,7 @@ base as (
         f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns, a.endpoint,
         coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
         greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0) as unnamed_count,
-        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M') || ' UTC'
+        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
             || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
         coalesce(s.is_ais_user, false) as is_ais_user,
         coalesce(s.is_ais_user, false) or f.storage_verdict = 'undetermined' as is_asked
@@ -44,7 +44,7 @@ uncovered as (
 ),
 every as (
     select b.failure_id, 1 as position, case when b.is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
-        case when b.is_ais_user then '' else 'no line of the job names AIStore' || case when n.failure_id is null then ', and ' else '' end end || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words else '' end
+        case when b.is_ais_user then '' else 'no line of the job says that this was AIStore' || case when n.failure_id is null then ', and ' else '' end end || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words else '' end
             || case when not b.is_ais_user then '' when b.storage_verdict = 'guilty' then ', so what went wrong there is not seen' else ', so storage can neither be accused nor cleared' end as why,
         case when b.is_ais_user then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' else 'aiscorr ingest <the logs of that storage>' end as command
     from base as b

@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, ais_blind_spot, clock_blind_spot, fr_blind_spot, stack_blind_spot, aged_blind_spot
@@ -59,6 +59,7 @@ every as (
     from base as b
     join failure_node as n on n.failure_id = b.failure_id
     join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id and not d.is_complete
+    where not exists (from failure_comeback as c where c.failure_id = b.failure_id and c.node_id = n.node_id and c.back_ns is not null)
     union all
     select failure_id, position, what, why, command from clock_blind_spot
     union all

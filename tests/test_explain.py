@@ -238,3 +238,27 @@ def test_every_kind_of_lost_objects_is_explained() -> None:
     assert {"evicted", "disk_lost", "deleted", "joined_empty"} <= losses
     for loss in losses:
         assert any(text.startswith(f"failure kind {loss}\n") for text in explain(loss)), loss
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [
+        (
+            "W 23:04:52.800304 shared_dm:350 t[SEkt8105] shared-dm shared-dm[ddKt8104<=SEkt8105] sbr_proto_hdr:"
+            "[ctx: n=0 err: unexpected EOF]",
+            "ais_stream_broken_receive",
+        ),
+        ("[rank3]: RuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.", "dataloader_worker_killed"),
+    ],
+)
+def test_pasted_line(line: str, pattern: str, run: Command) -> None:
+    """A line of a log is explained as the pattern that matches it."""
+    outcome = run("explain", line)
+    assert outcome.code == 0 and outcome.out.startswith(f"pattern {pattern} ")
+
+
+@pytest.mark.parametrize(("word", "near"), [("ErrSBR", "ais_stream_broken_receive"), ("data_io", "hf_hub_retry")])
+def test_word_of_a_line(word: str, near: str, run: Command) -> None:
+    """A word that stands in lines of patterns, or names their tier, leads to these."""
+    outcome = run("explain", word)
+    assert outcome.code == 2 and near in outcome.err.rpartition("  try: ")[2].strip().split(", ")

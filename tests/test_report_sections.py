@@ -92,7 +92,7 @@ def test_own_request_is_shown(failure: doc.FailureReport) -> None:
     (steps,) = [block for block in chain_section.blocks(noisy(failure), Places([])) if isinstance(block, Steps)]
     heads = [head.partition(" ")[2] for head, _, place in steps.items if place.startswith("/logs/x")]
     assert heads == [
-        "t1 stream break (and 52 more like it at t2, t3, t4 …)",
+        "t1 stream break (and 28 more like it, 24 × reconnect at t2, t3, t4 …)",
         "t3 short batch w1",
         "p1 client error w2",
     ]

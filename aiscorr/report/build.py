@@ -38,6 +38,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         chains=_chains(connection, failure_id),
         timeline=all_of(connection, doc.TimelineItem, _TIMELINE, failure_id),
         root_causes=_root_causes(connection, failure_id),
+        asked_for=all_of(connection, doc.AskedFor, _ASKED_FOR, failure_id),
         ruled_out=all_of(connection, doc.RuledOut, _RULED_OUT, failure_id),
         not_judged=all_of(connection, doc.RuledOut, _NOT_JUDGED, failure_id),
         key_files=all_of(connection, doc.KeyFile, _KEY_FILE, failure_id),
@@ -100,6 +101,10 @@ select failure_id, job_id, failure_class, failure_kind, storage_verdict, confide
     numel_in, numel_out, timeout_ms, ran_for_ms, user_location,
     (select count(*) from reject as r where r.job_id = f.job_id or r.cluster = f.cluster)::integer as reject_count
 from failure as f where failure_id = $id
+"""
+_ASKED_FOR = """
+select rank, bucket, object, url, endpoint, node_id, outcome, retry_count, first_at, path, line_no
+from culprit_request where failure_id = $id order by place limit 20
 """
 _RANK_FLAGS = """
 select
@@ -243,9 +248,11 @@ select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s, mi
     count(*)::integer as file_count,
     arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
     arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
-    arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no
+    arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no,
+    bool_or(n.file_id is not null) as is_untold
 from used as u
 join clock as k on k.file_id = u.file_id
+left join untold_clock as n on n.file_id = k.file_id
 group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
 order by u.who desc, file_count desc, k.method, k.timezone
 """

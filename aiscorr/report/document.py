@@ -100,6 +100,23 @@ class RuledOut:
 
 
 @dataclass(frozen=True)
+class AskedFor:
+    """What a culprit had asked storage for: an object, or an address where no object is known."""
+
+    rank: int
+    bucket: str | None
+    object: str | None
+    url: str | None
+    endpoint: str | None
+    node_id: str | None
+    outcome: str
+    retry_count: int
+    first_at: datetime
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
 class KeyFile:
     """A file to open first."""
 
@@ -109,7 +126,7 @@ class KeyFile:
 
 @dataclass(frozen=True)
 class ClockLine:
-    """How the clocks of a group of files became UTC."""
+    """How the clocks of a group of files became UTC; `is_untold`: matched with logs of which none tells UTC."""
 
     who: str
     method: str
@@ -120,6 +137,7 @@ class ClockLine:
     evidence: str | None
     path: str | None
     line_no: int | None
+    is_untold: bool
 
 
 @dataclass(frozen=True)
@@ -184,6 +202,7 @@ class FailureReport:
     notified_ranks: tuple[int, ...]
     absent_ranks: tuple[int, ...]
     ais_nodes: tuple[ResponsibleNode, ...]
+    asked_for: tuple[AskedFor, ...]
     chains: tuple[Chain, ...]
     timeline: tuple[TimelineItem, ...]
     root_causes: tuple[RootCause, ...]

@@ -40,11 +40,17 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if blind:
         result.append(
             Paragraph(
-                "Could not be judged, because inputs are missing: " + ", ".join(blind) + ". See the blind spots.",
+                "Could not be judged, because inputs are missing: " + ", ".join(blind) + _where_missing(failure),
                 "open",
             )
         )
     return result
+
+
+def _where_missing(failure: FailureReport) -> str:
+    """Where it says what is missing; who acquits storage for what a rank says of its own end needs none of it."""
+    is_told = any("AIStore" in spot.what or "AIStore" in spot.why for spot in failure.blind)
+    return ". See the blind spots." if is_told or failure.storage_verdict != "innocent" else "; the verdict needs none."
 
 
 def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:

@@ -21,7 +21,7 @@ _LONG = 220
 #: Why a killed node is shown by a later line, in the time of its own clock.
 _RESTART = ": it ended without a word, as its next start tells"
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
-_LATE = timedelta(seconds=30)
+_LATE, _SOON = timedelta(seconds=30), timedelta(seconds=1)
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -127,14 +127,27 @@ def _is_late(step: ChainStep, failure: FailureReport) -> bool:
 def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> tuple[str, str, str]:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
-    nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
-    where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
-    repeats = f" (and {sum(item.times for item in more)} more like it{where})" if more else ""
+    repeats = _repeats(step, more)
     moment = clock(step.at, is_exact=step.is_exact)
     restart = _RESTART if step.step == "node_loss" and step.text.startswith("Started up at") else ""
     head = f"{moment} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}{restart}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
     return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
+
+
+def _repeats(step: ChainStep, more: list[ChainStep]) -> str:
+    """What a step stands for: how many like it and of kinds near to it, until when, and where."""
+    counts: dict[str, int] = {}
+    for item in more:
+        counts[item.step] = counts.get(item.step, 0) + item.times
+    like = counts.pop(step.step, 0)
+    words = [f"{like} more like it"] if like else []
+    words += [f"{count} × {kind.replace('_', ' ')}" for kind, count in counts.items()]
+    nodes = list(dict.fromkeys(item.node_id for item in more if item.node_id))
+    where = f" at {', '.join(nodes[:3])}{' …' if len(nodes) > 3 else ''}" if nodes else ""
+    last = max((item.at for item in more if item.at), default=None)
+    until = f", until {clock(last)}" if last and step.at and last - step.at > _SOON else ""
+    return f" (and {', '.join(words)}{where}{until})" if words else ""
 
 
 def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[datetime | None, tuple[str, str, str]]]:

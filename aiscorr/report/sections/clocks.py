@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aiscorr.report.blocks import Block, Places, Table, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
 TITLE = "Clocks"
@@ -13,6 +13,10 @@ EMPTY = "No log has a clock."
 
 #: What stands before the words of a record of AIStore.
 _RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ \S+ ")
+_UNTOLD = (
+    "None of these logs tells UTC: they are matched with each other and taken as UTC. Their order and spans hold; all "
+    "moments may be off by the same hours. If they are: aiscorr ingest --timezone <Area/City> <AIStore's logs>"
+)
 _METHOD = {
     "utc_marker": "prints UTC",
     "header": "date of the header",
@@ -25,20 +29,15 @@ _METHOD = {
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """One row a group of files with the same method and offset."""
+    """One row a group of files with the same method and offset, and whether any of them tells UTC at all."""
     rows = tuple(_row(line, places) for line in failure.clocks)
-    return (
-        [
-            Table(
-                ("logs", "files", "offset", "how it is known", "sure", "by line"),
-                rows,
-                numeric=("files", "sure"),
-                wide=("by line",),
-            )
-        ]
-        if rows
-        else []
-    )
+    if not rows:
+        return []
+    head = ("logs", "files", "offset", "how it is known", "sure", "by line")
+    result: list[Block] = [Table(head, rows, numeric=("files", "sure"), wide=("by line",))]
+    if any(line.is_untold for line in failure.clocks):
+        result.append(Paragraph(_UNTOLD, "dim"))
+    return result
 
 
 def _row(line: ClockLine, places: Places) -> tuple[str, ...]:

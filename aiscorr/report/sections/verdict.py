@@ -63,8 +63,10 @@ def _confidence(failure: FailureReport) -> str:
 
 def _utc(failure: FailureReport) -> str:
     """`UTC`, and that it is only assumed where no line ties the job's logs to it."""
-    is_assumed = any(line.who == "worker logs" and line.method == "assumed" for line in failure.clocks)
-    return "UTC assumed: no line of the job tells its zone" if is_assumed else "UTC"
+    own = [line for line in failure.clocks if line.who == "worker logs"]
+    if any(line.method == "assumed" for line in own):
+        return "UTC assumed: no line of the job tells its zone"
+    return "taken as UTC" if any(line.is_untold for line in own) else "UTC"
 
 
 def _facts(failure: FailureReport) -> list[tuple[str, str]]:
@@ -90,12 +92,29 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         ("class", kind),
         ("rank", culprits or "none can be named"),
         ("AIStore node", nodes),
+        ("asked for", _asked_for(failure)),
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),
         (
             "moments",
             f"{', '.join(part for part in moments if part)} ({_utc(failure)}{_day(failure)})" if any(moments) else "",
         ),
     ]
+
+
+def _asked_for(failure: FailureReport) -> str:
+    """What the culprit had asked storage for, whom, and how often it tried; of several the last."""
+    if not failure.asked_for:
+        return ""
+    one = failure.asked_for[0]
+    name = f"{one.bucket or ''}/{one.object}".lstrip("/") if one.object else one.url or ""
+    whom = f" of {one.endpoint}" if one.endpoint and one.endpoint not in name else ""
+    tried = (
+        f", tried again {one.retry_count} time{'s' * (one.retry_count != 1)} since {clock(one.first_at)}"
+        if one.retry_count
+        else ""
+    )
+    others = len(failure.asked_for) - 1
+    return f"{name}{whom}{tried}" + (f", and {others} more" if others else "")
 
 
 def _day(failure: FailureReport) -> str:

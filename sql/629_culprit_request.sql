@@ -1,0 +1,44 @@
+-- What a culprit had asked storage for when it failed or fell silent: the object, whom it asked, and how often.
+-- grain: one row a failure, rank and object (or address, where a line names no object)
+-- reads: failure, rank_request, ingested_file
+-- public: yes
+-- stored: yes
+-- empty without: rank_request where object is not null or url is not null
+-- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open. endpoint is as the job writes it, mostly a proxy's, node_id whom it belongs to or who answered.
+create or replace view culprit_request as
+with met as (
+    select
+        f.failure_id, r.rank, r.bucket, r.object, nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.endpoint, r.node_id, r.outcome, r.from_ns, r.to_ns, r.file_id, r.line_no
+    from failure as f
+    join rank_request as r on r.failure_id = f.failure_id and list_contains(f.culprit_ranks, r.rank)
+    where r.outcome not in ('note', 'recovered') and coalesce(r.object, r.url) is not null
+),
+one as (
+    select
+        failure_id, rank, any_value(bucket) as bucket, any_value(object) as object, any_value(url) filter (where object is null) as url,
+        arg_max(endpoint, from_ns) as endpoint, arg_max(node_id, from_ns) as node_id,
+        coalesce(arg_max(outcome, (from_ns, line_no)) filter (where outcome in ('error', 'missing', 'short')), arg_max(outcome, (from_ns, line_no))) as outcome,
+        count(*) filter (where outcome = 'retry') as retry_count,
+        min(from_ns) as first_ns, max(to_ns) as last_ns,
+        arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id, arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
+    from met
+    group by failure_id, rank, coalesce(object, url)
+)
+select
+    o.failure_id,
+    row_number() over (partition by o.failure_id order by o.outcome in ('error', 'missing', 'short') desc, o.last_ns desc, o.rank, o.object) as place,
+    o.rank,
+    o.bucket,
+    o.object,
+    o.url,
+    o.endpoint,
+    o.node_id,
+    o.outcome,
+    o.retry_count,
+    make_timestamp_ns(o.first_ns) as first_at,
+    make_timestamp_ns(o.last_ns) as last_at,
+    p.path,
+    o.line_no,
+    o.file_id
+from one as o
+left join ingested_file as p on p.file_id = o.file_id
