@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.75, '2 of 2 such answers were right, and 13 of 18 on incidents nobody had seen'),
-        ('guilty', null, 0.7, 0.94, '49 of 49 such answers were right, and 117 of 124 on incidents nobody had seen'),
-        ('guilty', null, 0.8, 0.98, '102 of 104 such answers were right, and 185 of 186 on incidents nobody had seen'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.88, '87 of 88 such answers were right, and 212 of 242 on incidents nobody had seen'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.67, '29 of 29 such answers were right, and 60 of 93 on incidents nobody had seen'),
-        ('innocent', null, 0.0, 0.87, '77 of 77 such answers were right, and 242 of 280 on incidents nobody had seen'),
-        ('undetermined', null, 0.0, 0.54, '59 of 73 such answers were right, and 178 of 337 on incidents nobody had seen')
+        ('guilty', null, 0.0, 0.78, '11 of 11 such answers were right, and 16 of 21 on incidents nobody had seen'),
+        ('guilty', null, 0.7, 0.94, '57 of 57 such answers were right, and 141 of 149 on incidents nobody had seen'),
+        ('guilty', null, 0.8, 0.99, '98 of 98 such answers were right, and 214 of 215 on incidents nobody had seen'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.89, '89 of 95 such answers were right, and 244 of 275 on incidents nobody had seen'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.71, '27 of 27 such answers were right, and 73 of 106 on incidents nobody had seen'),
+        ('innocent', null, 0.0, 0.85, '64 of 68 such answers were right, and 258 of 302 on incidents nobody had seen'),
+        ('undetermined', null, 0.0, 0.55, '51 of 75 such answers were right, and 190 of 353 on incidents nobody had seen')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -20,7 +20,7 @@ from benchmarks.accuracy.score.judge import Judged
 class Group:
     """Answers of one verdict on storage, of these classes (none: of every other), by the least scores of its steps.
 
-    `unseen`: right answers and all answers a step of the last nine parts when they were first asked.
+    `unseen`: right answers and all answers a step of the last ten parts when they were first asked.
     """
 
     verdict: str
@@ -30,11 +30,11 @@ class Group:
 
 #: The first group that fits an answer is its own.
 GROUPS = (
-    Group("guilty", (), {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)}),
-    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (212, 242)}),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (242, 280)}),
-    Group("undetermined", (), {0.0: (178, 337)}),
+    Group("guilty", (), {0.0: (16, 21), 0.7: (141, 149), 0.8: (214, 215)}),
+    Group("innocent", ("gpu", "infrastructure", "collective_mismatch", "rank_hang"), {0.0: (244, 275)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (73, 106)}),
+    Group("innocent", (), {0.0: (258, 302)}),
+    Group("undetermined", (), {0.0: (190, 353)}),
 )
 SEEN_WEIGHT = 0.1
 #: As if so many answers more had been given, of which this share was right.
