@@ -114,7 +114,9 @@ def _matching(line: str, folders: tuple[str, ...]) -> list[str]:
     texts = {"ais": _RECORD_HEAD.sub("", line).encode(), "worker": line.encode()}
     matching = []
     for kind, data in texts.items() if " " in line else ():
-        first = next((one for one in pattern_set(kind, folders) if one.regex.search(data)), None)
+        alone = (one for one in pattern_set(kind, folders) if one.inside is None)
+        likely = (one for one in alone if any(word in data for word in one.literals))
+        first = next((one for one in likely if one.regex.search(data)), None)
         matching += [] if first is None else [_pattern_text(first, kind)]
     return matching
 
