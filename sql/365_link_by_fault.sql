@@ -49,8 +49,9 @@ faulty as (
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join reach as p
+    cross join lateral (select case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns as last_ns) as e
     join node_fault as n on n.cluster = c.cluster
-        and n.started_ns <= case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns + if(n.fault_kind in ('pressure', 'disk_stuck'), p.tick_ns, 0)
+        and n.started_ns <= e.last_ns + if(n.fault_kind in ('pressure', 'disk_stuck'), p.tick_ns, 0)
         and n.ended_ns >= least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end) - p.slack_ns
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
@@ -62,7 +63,7 @@ faulty as (
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
-        and (q.is_pending or n.started_ns <= greatest(f.stall_ns, if(u.crash_latest_ns <= u.crash_ns + 1000000000, u.crash_ns, null)) + p.slack_ns)
+        and (q.is_pending or n.started_ns <= e.last_ns)
 )
 select
     failure_id, rank, node_id,
