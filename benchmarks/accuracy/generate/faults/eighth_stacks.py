@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from fixtures.generator.draw import HEX
+from fixtures.generator.model import Job
 from fixtures.generator.moment import seconds
 from fixtures.generator.stage import Stage
 
@@ -34,21 +35,23 @@ def main_thread(stage: Stage, *inner: tuple[str, str, int]) -> Thread:
 def py_spy(stage: Stage, after: float, threads: tuple[Thread, ...], pid: int = 0) -> None:
     """A watcher on the host of the culprit finds no progress and takes the stacks of a process."""
     job, rank, at = stage.job, stage.culprit, stage.at + seconds(after)
-    site, folder = job.job.build["site"], job.job.script.rsplit("/", 1)[0]
     own = pid or job.job.rank_pids[rank]
     spawned = "-c from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=11, pipe_handle=47)"
     command = f"{spawned} --multiprocessing-fork" if pid else f"-u {job.job.script}"
     rows = [f"hang-watcher: rank {rank} has made no step for {after:.0f} s, py-spy dump --pid {own}"]
-    rows += [
-        f"Process {own}: {job.job.build['python']} {command}",
-        f"Python v3.11.9 ({job.job.build['bin']}/python3.11)",
-    ]
+    job.agent(at, job.job.node_of(rank), "\n".join([*rows, *dumped(job.job, own, command, threads)]))
+
+
+def dumped(job: Job, pid: int, command: str, threads: tuple[Thread, ...]) -> list[str]:
+    """What py-spy dump prints of a process: its command, its Python, and the stacks of its threads."""
+    site, folder = job.build["site"], job.script.rsplit("/", 1)[0]
+    rows = [f"Process {pid}: {job.build['python']} {command}", f"Python v3.11.9 ({job.build['bin']}/python3.11)"]
     for number, thread in enumerate(threads):
-        rows += ["", f'Thread {own + 17 * number} ({thread.state}): "{thread.name}"']
+        rows += ["", f'Thread {pid + 17 * number} ({thread.state}): "{thread.name}"']
         for function, file, line in thread.frames:
             short = file.removeprefix(f"{site}/").removeprefix(f"{PYTHON}/").removeprefix(f"{folder}/")
             rows.append(f"    {function} ({short}:{line})")
-    job.agent(at, job.job.node_of(rank), "\n".join(rows))
+    return rows
 
 
 def faulthandler(stage: Stage, after: float, threads: tuple[Thread, ...]) -> None:
