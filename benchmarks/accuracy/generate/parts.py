@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan"),
+                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm"),
             )
             if name in self.styles
         )
@@ -206,6 +206,14 @@ _HELD: dict[str, Part] = {
         ("4.0.rc6", "4.2.rc6", "4.5.rc5", "5.3.rc5"),
         ("2.5-spack", "2.7-nix", "2.9-easybuild", "2.12-spack"),
         ("stylegan", "hifigan", "nemo_rl"),
+    ),
+    "twenty_second": Part(
+        "held back as the twenty-second",
+        ("twenty_second",),
+        0.8,
+        ("4.1.rc6", "4.3.rc6", "4.7.rc6", "5.1.rc6"),
+        ("2.3-spack", "2.6-nix", "2.11-spack", "2.14-nix"),
+        ("dlrm", "maskrcnn", "sat"),
     ),
 }
 

@@ -76,6 +76,8 @@ NAMELESS = (
     "diffusers",
     "stylegan",
     "hifigan",
+    "dlrm",
+    "maskrcnn",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
