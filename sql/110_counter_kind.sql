@@ -41,6 +41,8 @@ from (
         ('err.gfn.getbatch.n', 'cumulative', 'errors', true, 'get-from-neighbour attempts that failed'),
         ('stream.in.n', 'cumulative', 'objects', false, 'objects received from other targets'),
         ('stream.out.n', 'cumulative', 'objects', false, 'objects sent to other targets'),
+        ('stream.in.size', 'cumulative', 'bytes', false, 'bytes received from other targets'),
+        ('stream.out.size', 'cumulative', 'bytes', false, 'bytes sent to other targets'),
         ('lcache.evicted.n', 'cumulative', 'entries', false, 'metadata evicted from memory'),
         ('ratelim.retry.get.n', 'cumulative', 'retries', true, 'reads held back by a rate limit'),
         ('get.ns', 'interval', 'ns', false, 'mean GET latency over the last 10 s before the line'),

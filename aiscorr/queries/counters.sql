@@ -3,4 +3,5 @@
 select node_id, node_role, counter, before, inside, after, inside_per_s, ratio, is_complete, meaning
 from failure_counter_delta
 where failure_id = (select failure_id from failure where failure_id = $failure or job_id = $failure or $failure is null order by ended_at desc nulls last limit 1) and (counter like $counter or $counter is null)
-order by is_error desc, inside desc, counter, node_id
+order by is_error desc, counter like '%.n' desc, counter like '%.size',
+    sum(inside) over (partition by counter) desc, counter, inside desc, node_id
