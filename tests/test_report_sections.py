@@ -167,6 +167,24 @@ def test_what_is_not_known_of_a_job(failure: doc.FailureReport) -> None:
     assert "None" not in text.partition("\nRanks\n")[0] and "(UTC, ?)" not in text
 
 
+def test_releases_of_a_cluster(failure: doc.FailureReport) -> None:
+    """The job's section names each release of AIStore with its nodes, and how many of these have no log."""
+    (version,) = failure.ais_versions
+    assert (version.target_count, version.proxy_count, version.unread_count) == (3, 1, 0)
+
+    def shown(*versions: doc.AisVersion) -> str:
+        report = doc.Report(doc.SCHEMA, NOW, "1", (replace(failure, ais_versions=versions),))
+        return render_text(report, width=200, color=False).partition("  storage  ")[2].partition("\n")[0]
+
+    one, other, silent = (replace(version, cluster="c", version=name) for name in ("4.9.a", "5.0.b", None))
+    assert shown(one) == "AIStore 4.9.a, 3 targets and 1 proxy, cluster c"
+    lost = replace(silent, target_count=1, proxy_count=1, unread_count=2)
+    assert shown(one, other, lost) == (
+        "AIStore 4.9.a (4 nodes) and 5.0.b (4 nodes), 7 targets and 3 proxies, no log of 2 of them, cluster c"
+    )
+    assert shown(silent) == "AIStore, 3 targets and 1 proxy, cluster c" and shown() == ""
+
+
 def test_no_failure_says_what_was_looked_at(library: Library, run: Command) -> None:
     """Without a failure the report names the jobs and nodes whose logs are at hand."""
     text = run("--db", library.database("healthy_run"), "report").out

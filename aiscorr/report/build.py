@@ -34,6 +34,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         **states,
         collective=collective,
         job=all_of(connection, doc.JobDetails, _JOB, failure_id)[0],
+        ais_versions=all_of(connection, doc.AisVersion, _VERSION, failure_id),
         ais_nodes=all_of(connection, doc.ResponsibleNode, _NODE, failure_id),
         chains=_chains(connection, failure_id),
         timeline=all_of(connection, doc.TimelineItem, _TIMELINE, failure_id),
@@ -122,6 +123,14 @@ from failure as f
 join job as j on j.job_id = f.job_id and j.attempt = f.attempt
 left join torch_release as t on t.job_id = f.job_id
 where f.failure_id = $id
+"""
+_VERSION = """
+select n.cluster, n.version, count(*) filter (where n.role = 'target') as target_count,
+    count(*) filter (where n.role = 'proxy') as proxy_count, count(*) filter (where not n.has_log) as unread_count
+from failure as f
+join node as n on n.cluster = f.cluster
+where f.failure_id = $id
+group by n.cluster, n.version order by count(*) desc, n.version
 """
 _NODE = "select node_id, role, host, why from failure_node where failure_id = $id order by position, node_id"
 _CHAIN = """

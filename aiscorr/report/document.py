@@ -10,10 +10,19 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 
 from aiscorr.report.job_side import Collective, JobDetails, RankLine, TriageLine, WorkerFile
-from aiscorr.report.storage_side import Chain, ChainRequest, ChainStep, CounterDelta, ErrorSide, ResponsibleNode
+from aiscorr.report.storage_side import (
+    AisVersion,
+    Chain,
+    ChainRequest,
+    ChainStep,
+    CounterDelta,
+    ErrorSide,
+    ResponsibleNode,
+)
 from aiscorr.report.without_failure import Covered, CoveredFault, CoveredJob, StandingApart
 
 __all__ = [
+    "AisVersion",
     "Chain",
     "ChainRequest",
     "ChainStep",
@@ -196,6 +205,7 @@ class FailureReport:
     window_started_at: datetime | None
     window_ended_at: datetime | None
     job: JobDetails
+    ais_versions: tuple[AisVersion, ...]
     collective: Collective
     culprit_ranks: tuple[int, ...]
     initiator_ranks: tuple[int, ...]

@@ -7,6 +7,17 @@ from datetime import datetime
 
 
 @dataclass(frozen=True)
+class AisVersion:
+    """How many daemons of the cluster run a release of AIStore (null: none tells), and of how many there is no log."""
+
+    cluster: str
+    version: str | None
+    target_count: int
+    proxy_count: int
+    unread_count: int
+
+
+@dataclass(frozen=True)
 class ResponsibleNode:
     """An AIStore node held responsible."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aiscorr.report.blocks import Block, Facts, Places, date_and_clock
-from aiscorr.report.document import FailureReport, JobDetails
+from aiscorr.report.document import AisVersion, FailureReport, JobDetails
 
 TITLE = "Job"
 ORDER = 20
@@ -24,9 +26,29 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         ("ranks", ranks),
         ("hosts", ", ".join(job.hosts[:8]) + (f" and {len(job.hosts) - 8} more" if len(job.hosts) > 8 else "")),
         ("data", job.data_source or "not said in the logs"),
+        ("storage", _cluster(failure.ais_versions)),
         ("ran", _span(job)),
     ]
     return [Facts(tuple((label, value) for label, value in pairs if value))]
+
+
+def _cluster(versions: Sequence[AisVersion]) -> str:
+    """The cluster beside the job: its daemons, their release, and of how many no log was read."""
+    if not versions:
+        return ""
+    targets, proxies, unread = (
+        sum(getattr(one, name) for one in versions) for name in ("target_count", "proxy_count", "unread_count")
+    )
+    known = [one for one in versions if one.version]
+    counts = [f" ({one.target_count + one.proxy_count} nodes)" if len(versions) > 1 else "" for one in known]
+    releases = " and ".join(f"{one.version}{count}" for one, count in zip(known, counts, strict=True))
+    parts = [
+        f"AIStore {releases}" if known else "AIStore",
+        f"{targets} target{'s' * (targets != 1)} and {proxies} prox{'ies' if proxies != 1 else 'y'}",
+        f"no log of {unread} of them" if unread else "",
+        f"cluster {versions[0].cluster}",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _torch(job: JobDetails) -> str:
