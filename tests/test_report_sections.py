@@ -185,6 +185,27 @@ def test_releases_of_a_cluster(failure: doc.FailureReport) -> None:
     assert shown(silent) == "AIStore, 3 targets and 1 proxy, cluster c" and shown() == ""
 
 
+def test_nodes_of_another_zone_are_named(failure: doc.FailureReport) -> None:
+    """The clocks name the nodes whose logs have another offset than those of most nodes, and no others."""
+    usual = next(line for line in failure.clocks if line.node_ids)
+    many, one = (
+        replace(usual, offset_s=offset, node_ids=names)
+        for offset, names in ((3600, ("t1", "t2", "p1")), (7200, ("t4", "t5", "t6", "t7", "t8")))
+    )
+
+    def shown(*lines: doc.ClockLine) -> list[str]:
+        report = doc.Report(doc.SCHEMA, NOW, "1", (replace(failure, clocks=lines),))
+        text = render_text(report, width=200, color=False).partition("\nClocks\n")[2]
+        return [line for line in text.split("\n\n")[0].split("\n") if line.startswith("AIStore logs")]
+
+    first, second = shown(many, replace(one, node_ids=("t9",)))
+    assert first.split()[2].isdigit() and second.startswith("AIStore logs of t9 ")
+    first, second = shown(many, one)
+    assert first.startswith("AIStore logs of t1, t2, p1 ")
+    assert second.split()[2].isdigit()
+    assert " and 2 more " in shown(replace(many, node_ids=tuple("abcdef")), one)[1]
+
+
 def test_no_failure_says_what_was_looked_at(library: Library, run: Command) -> None:
     """Without a failure the report names the jobs and nodes whose logs are at hand."""
     text = run("--db", library.database("healthy_run"), "report").out

@@ -89,6 +89,11 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def number(value: float | int | None) -> str:
     """`1,234` or `0.4`; `–` for nothing."""
     if value is None:

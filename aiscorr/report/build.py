@@ -240,13 +240,13 @@ where f.failure_id = $id order by w.worker_node_no, w.path
 """
 _CLOCK = """
 with used as (
-    select k.file_id, 'worker logs' as who
+    select k.file_id, 'worker logs' as who, null as node_id
     from failure as f
     join worker_file as w on w.job_id = f.job_id and w.kind = 'worker_log'
     join clock as k on k.file_id = w.file_id
     where f.failure_id = $id
     union all
-    select a.file_id, 'AIStore logs' as who
+    select a.file_id, 'AIStore logs' as who, a.node_id
     from failure as f
     join ais_file as a on a.cluster = f.cluster
     join source_file as s on s.file_id = a.file_id
@@ -258,7 +258,8 @@ select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s, mi
     arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
     arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
     arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no,
-    bool_or(n.file_id is not null) as is_untold
+    bool_or(n.file_id is not null) as is_untold,
+    coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
 from used as u
 join clock as k on k.file_id = u.file_id
 left join untold_clock as n on n.file_id = k.file_id

@@ -135,7 +135,10 @@ class KeyFile:
 
 @dataclass(frozen=True)
 class ClockLine:
-    """How the clocks of a group of files became UTC; `is_untold`: matched with logs of which none tells UTC."""
+    """How the clocks of a group of files became UTC; `is_untold`: matched with logs of which none tells UTC.
+
+    `node_ids`: the AIStore nodes whose logs they are.
+    """
 
     who: str
     method: str
@@ -147,6 +150,7 @@ class ClockLine:
     path: str | None
     line_no: int | None
     is_untold: bool
+    node_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol, TypeVar, cast
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock, listed
 from aiscorr.report.sections import sections
 from aiscorr.row_text import printable
 
@@ -65,8 +65,7 @@ def no_failure(report: doc.Report) -> list[Block]:
         items.append(f"{len(covered.jobs) - _MANY} more jobs: aiscorr query 'select * from job'")
     if not covered.jobs:
         items.append("no worker log is at hand: a failure is that of a job, and its logs would show it")
-    more = f" and {len(covered.node_ids) - _MANY} more" if len(covered.node_ids) > _MANY else ""
-    names = ", ".join(covered.node_ids[:_MANY]) + more if covered.node_ids else "no log of any is at hand"
+    names = listed(covered.node_ids, _MANY) or "no log of any is at hand"
     items.append(f"AIStore nodes: {names}")
     blocks: list[Block] = [Paragraph(NO_FAILURE), Bullets(tuple((item, "") for item in items))]
     return [*blocks, *_own_faults(covered)]

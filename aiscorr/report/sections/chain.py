@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, ranges, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, listed, ranges, shorten
 from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport, RootCause
 
 TITLE = "Root-cause chain"
@@ -93,9 +93,7 @@ def _by_target(requests: Iterable[ChainRequest]) -> str:
     for request in requests:
         groups.setdefault(request.designated_node_id, []).append(request.wid)
     return "; ".join(
-        ", ".join(wids[:_LIMIT])
-        + (f" and {len(wids) - _LIMIT} more" if len(wids) > _LIMIT else "")
-        + (f" (designated target {node_id})" if node_id else "")
+        listed(wids, _LIMIT) + (f" (designated target {node_id})" if node_id else "")
         for node_id, wids in groups.items()
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Table, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, listed, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
 TITLE = "Clocks"
@@ -30,7 +31,8 @@ _METHOD = {
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """One row a group of files with the same method and offset, and whether any of them tells UTC at all."""
-    rows = tuple(_row(line, places) for line in failure.clocks)
+    usual = _usual_offset(failure.clocks)
+    rows = tuple(_row(line, places, usual) for line in failure.clocks)
     if not rows:
         return []
     head = ("logs", "files", "offset", "how it is known", "sure", "by line")
@@ -40,13 +42,21 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     return result
 
 
-def _row(line: ClockLine, places: Places) -> tuple[str, ...]:
+def _usual_offset(lines: Sequence[ClockLine]) -> int | None:
+    """The offset of most of AIStore's nodes, in seconds: nodes of another one are named."""
+    nodes: dict[int, set[str]] = {}
+    for line in lines:
+        nodes.setdefault(line.offset_s, set()).update(line.node_ids)
+    return max(nodes, key=lambda offset: len(nodes[offset]), default=None)
+
+
+def _row(line: ClockLine, places: Places, usual: int | None) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
     told = shorten(_RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
     evidence = told or places.line(line.path, line.line_no)
     return (
-        line.who,
+        line.who if line.offset_s == usual or not line.node_ids else f"{line.who} of {listed(line.node_ids, 3)}",
         str(line.file_count),
         (line.method == "given" and line.timezone) or f"UTC{sign}{hours:02d}:{minutes:02d}",
         _METHOD.get(line.method, line.method),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aiscorr.report.blocks import Block, Facts, Places, date_and_clock
+from aiscorr.report.blocks import Block, Facts, Places, date_and_clock, listed
 from aiscorr.report.document import AisVersion, FailureReport, JobDetails
 
 TITLE = "Job"
@@ -24,7 +24,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         ("task", " / ".join(part for part in (job.task, job.framework, _torch(job)) if part)),
         ("resumed from", job.resumed_from or ""),
         ("ranks", ranks),
-        ("hosts", ", ".join(job.hosts[:8]) + (f" and {len(job.hosts) - 8} more" if len(job.hosts) > 8 else "")),
+        ("hosts", listed(job.hosts, 8)),
         ("data", job.data_source or "not said in the logs"),
         ("storage", _cluster(failure.ais_versions)),
         ("ran", _span(job)),
