@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchmarks.accuracy.generate.faults.guests import leaves
+from benchmarks.accuracy.generate.faults.requests import exhausted, one_object, retries
+from benchmarks.accuracy.generate.faults.turns import over_at
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
-from fixtures.generator.moment import comma_stamp
+from fixtures.generator.moment import MS, SEC, comma_stamp
 from fixtures.generator.stage import Stage
 
 #: What curl says that is told to give up below a speed.
@@ -70,3 +73,21 @@ def name_of_address_differs(node: Node) -> str:
     return (
         f'SSLError(SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {what}"))'
     )
+
+
+def asks_until_the_end(stage: Stage, text: str, draw: Draw) -> int:
+    """The culprit repeats a read that times out until the SDK or the job has enough; when that is."""
+    over, rank = over_at(stage), stage.culprit
+    then = retries(stage, stage.at, rank, draw, 20.02, text, over - SEC)
+    if then < over - SEC:
+        exhausted(stage, then, rank, text, "ConnectionError", one_object(stage))
+        return then
+    return over
+
+
+def comes_to_an_end(stage: Stage, end: int) -> None:
+    """The culprit exits if it had enough before the watchdog has; else the others' time is up."""
+    if end < over_at(stage):
+        leaves(stage, end, stage.culprit)
+    else:
+        stage.hang(stage.at + 240 * MS, stage.culprit)
