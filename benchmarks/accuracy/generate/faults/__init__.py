@@ -171,6 +171,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tsamples,
     twenty_first_tservices,
     twenty_second_drives,
+    twenty_second_pods,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -346,4 +347,5 @@ __all__ = [
     "twenty_first_tsamples",
     "twenty_first_tservices",
     "twenty_second_drives",
+    "twenty_second_pods",
 ]
