@@ -170,6 +170,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tprograms,
     twenty_first_tsamples,
     twenty_first_tservices,
+    twenty_second_backends,
     twenty_second_drives,
     twenty_second_pods,
 )
@@ -346,6 +347,7 @@ __all__ = [
     "twenty_first_tprograms",
     "twenty_first_tsamples",
     "twenty_first_tservices",
+    "twenty_second_backends",
     "twenty_second_drives",
     "twenty_second_pods",
 ]
