@@ -171,6 +171,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tsamples,
     twenty_first_tservices,
     twenty_second_backends,
+    twenty_second_batches,
     twenty_second_drives,
     twenty_second_pods,
 )
@@ -348,6 +349,7 @@ __all__ = [
     "twenty_first_tsamples",
     "twenty_first_tservices",
     "twenty_second_backends",
+    "twenty_second_batches",
     "twenty_second_drives",
     "twenty_second_pods",
 ]
