@@ -173,6 +173,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_backends,
     twenty_second_batches,
     twenty_second_drives,
+    twenty_second_network,
     twenty_second_pods,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -351,5 +352,6 @@ __all__ = [
     "twenty_second_backends",
     "twenty_second_batches",
     "twenty_second_drives",
+    "twenty_second_network",
     "twenty_second_pods",
 ]
