@@ -175,6 +175,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_drives,
     twenty_second_network,
     twenty_second_pods,
+    twenty_second_services,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -354,4 +355,5 @@ __all__ = [
     "twenty_second_drives",
     "twenty_second_network",
     "twenty_second_pods",
+    "twenty_second_services",
 ]
