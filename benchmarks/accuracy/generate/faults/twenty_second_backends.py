@@ -41,7 +41,7 @@ def key_of_the_bucket_is_disabled(stage: Stage) -> Scenario:
     """The KMS key of a bucket on S3 is disabled: all cold reads are forbidden (aws docs, AccessDenied by KMS; re:Post).
 
     To convict: the 403 in the SDK's error was written by a target that had this answer from the cloud for this object;
-    all targets have it of every object that they do not hold, since one moment before which they read such objects.
+    targets have it of every object that they do not hold, since one moment, and nothing else of them is amiss.
     """
     cluster, rank, at, node = stage.cluster, stage.culprit, stage.at, stage.victim
     draw = stage.draw.child("key")
@@ -135,8 +135,7 @@ def clock_of_a_target_is_too_far_off_for_the_cloud(stage: Stage) -> Scenario:
     """A host has lost its time server, and S3 wants signatures of the last quarter hour (aws, RequestTimeTooSkewed).
 
     To convict: the 403 in the SDK's error is one target's, whom S3 told that its time differs too much; no other target
-    is told so and they read from the cloud all the time; its clock, as its lines show, is some tens of minutes
-    from that of all others.
+    is told so; its clock, as its lines show, is some tens of minutes from that of all others.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("off")

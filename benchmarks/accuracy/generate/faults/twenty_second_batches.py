@@ -66,7 +66,7 @@ def eviction_takes_what_the_epoch_has_yet_to_read(stage: Stage) -> Scenario:
     """LRU is on in a bucket that nothing stands behind, so what is evicted is lost (aistore docs/bucket, lru.enabled).
 
     To convict: the object was there at the start, as the job has counted them all; since a target evicts (`x-lru`,
-    above its watermark, `lru.evict.n` grows) reads of that target, and of it alone, are answered with 404.
+    above its watermark) reads of that target, and of it alone, are answered with 404.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("evicted")

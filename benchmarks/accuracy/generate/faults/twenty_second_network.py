@@ -34,7 +34,8 @@ def link_of_a_target_fell_to_a_hundred_megabit(stage: Stage) -> Scenario:
     """A bad cable makes a port negotiate 100 Mb/s, WebDataset's curl gives up below a speed (ethtool; curl, exit 28).
 
     To convict: the pipeline says of each shard from which target it comes and how fast: all slow ones are of one target
-    and fast ones of others; that target counts few reads of many seconds each, and nothing of it is an error.
+    and fast ones of others. Nothing of that target is an error; where its counters are printed in time they show few
+    reads of many seconds each.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, shard = stage.draw.child("link"), tar_of(stage.draw.child("own link"))
