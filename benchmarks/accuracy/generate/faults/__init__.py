@@ -170,6 +170,12 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tprograms,
     twenty_first_tsamples,
     twenty_first_tservices,
+    twenty_second_backends,
+    twenty_second_batches,
+    twenty_second_drives,
+    twenty_second_network,
+    twenty_second_pods,
+    twenty_second_services,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -344,4 +350,10 @@ __all__ = [
     "twenty_first_tprograms",
     "twenty_first_tsamples",
     "twenty_first_tservices",
+    "twenty_second_backends",
+    "twenty_second_batches",
+    "twenty_second_drives",
+    "twenty_second_network",
+    "twenty_second_pods",
+    "twenty_second_services",
 ]
