@@ -170,6 +170,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tprograms,
     twenty_first_tsamples,
     twenty_first_tservices,
+    twenty_second_tloaders,
     twenty_second_tprograms,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -345,5 +346,6 @@ __all__ = [
     "twenty_first_tprograms",
     "twenty_first_tsamples",
     "twenty_first_tservices",
+    "twenty_second_tloaders",
     "twenty_second_tprograms",
 ]
