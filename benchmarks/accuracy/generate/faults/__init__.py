@@ -170,6 +170,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tprograms,
     twenty_first_tsamples,
     twenty_first_tservices,
+    twenty_second_thosts,
     twenty_second_tloaders,
     twenty_second_tprograms,
 )
@@ -346,6 +347,7 @@ __all__ = [
     "twenty_first_tprograms",
     "twenty_first_tsamples",
     "twenty_first_tservices",
+    "twenty_second_thosts",
     "twenty_second_tloaders",
     "twenty_second_tprograms",
 ]
