@@ -171,6 +171,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tsamples,
     twenty_first_tservices,
     twenty_second_thosts,
+    twenty_second_tlaunch,
     twenty_second_tloaders,
     twenty_second_tprograms,
 )
@@ -348,6 +349,7 @@ __all__ = [
     "twenty_first_tsamples",
     "twenty_first_tservices",
     "twenty_second_thosts",
+    "twenty_second_tlaunch",
     "twenty_second_tloaders",
     "twenty_second_tprograms",
 ]
