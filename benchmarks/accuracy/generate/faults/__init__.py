@@ -174,6 +174,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tlaunch,
     twenty_second_tloaders,
     twenty_second_tprograms,
+    twenty_second_tservices,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -352,4 +353,5 @@ __all__ = [
     "twenty_second_tlaunch",
     "twenty_second_tloaders",
     "twenty_second_tprograms",
+    "twenty_second_tservices",
 ]
