@@ -107,7 +107,7 @@ def dataset_with_a_client_is_not_pickled(stage: Stage) -> Scenario:
 
     To acquit: every rank's traceback ends in pickle, before its loaders have read a byte; the bucket was listed well.
     """
-    beside(stage, own_unrest.node_serviced_early)
+    beside(stage, own_unrest.tenant_is_denied_early)
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw = stage.job, stage.job.job, stage.draw.child("pickle")
     job.start()

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator import aisevents as ev
-from fixtures.generator import aisfaults as faults
 from fixtures.generator import sdk
-from fixtures.generator.moment import MS, SEC, comma_stamp, seconds
+from fixtures.generator.aislog import Say
+from fixtures.generator.aisobjects import TRACE
+from fixtures.generator.moment import MS, comma_stamp, seconds
 from fixtures.generator.torchrun import Exit
 
 
@@ -49,14 +50,17 @@ def neighbour_fails(scene: Scene) -> None:
     other.agents_end([Exit(rank, at + 600 * MS, 1)], at + 600 * MS)
 
 
-def node_serviced_early(scene: Scene) -> None:
-    """A target is stopped for a new kernel while the job begins and is back in the cluster before it needs it."""
-    cluster, draw, node = scene.cluster, scene.draw.child("serviced"), scene.other_target(scene.victim)
-    down = scene.job.begin - draw.span(16_000, 19_000)
-    if cluster.process(node, down) is None or cluster.process(node, down) is not cluster.last_process(node):
-        return
-    if any(one.at > down - 20 * SEC for one in cluster.members):
-        return
-    scene.mark(down, f"SIGTERM {node.name}, for a new kernel")
-    faults.terminate(cluster, node, down)
-    faults.start_again(cluster, node, down + draw.span(6_000, 8_000))
+def tenant_is_denied_early(scene: Scene) -> None:
+    """The cloud denies another tenant's cold reads, before and while the job begins; the job's bucket is another."""
+    cluster, draw = scene.cluster, scene.draw.child("denied")
+    bucket = draw.pick(("partner-drop", "satellite-l2", "calls-2023"))
+    error = "aws-error[AccessDenied: Access Denied]"
+    for _ in range(draw.whole(5, 12)):
+        node, at = cluster.target(draw.whole(0, 99)), scene.job.begin - draw.span(-3_000, 6_000)
+        if cluster.process(node, at) is None:
+            continue
+        name = f"in/{draw.token(7)}.parquet"
+        warning = f"Warning: failed to cold-GET(read) s3://{bucket}/{name} {error} 403"
+        then = cluster.say(node, at, Say("I", "tgtobj:905", warning))
+        cluster.say(node, then, ev.http_error(node, error, f"GET /v1/objects/{bucket}/{name}", TRACE))
+        cluster.count(node, at, err_get_n=1)
