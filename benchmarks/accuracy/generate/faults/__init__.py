@@ -176,6 +176,11 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_network,
     twenty_second_pods,
     twenty_second_services,
+    twenty_second_thosts,
+    twenty_second_tlaunch,
+    twenty_second_tloaders,
+    twenty_second_tprograms,
+    twenty_second_tservices,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -356,4 +361,9 @@ __all__ = [
     "twenty_second_network",
     "twenty_second_pods",
     "twenty_second_services",
+    "twenty_second_thosts",
+    "twenty_second_tlaunch",
+    "twenty_second_tloaders",
+    "twenty_second_tprograms",
+    "twenty_second_tservices",
 ]
