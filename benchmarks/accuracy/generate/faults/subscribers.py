@@ -14,7 +14,7 @@ from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
-from fixtures.generator.moment import MS, SEC, comma_stamp
+from fixtures.generator.moment import MS, SEC, comma_stamp, seconds
 from fixtures.generator.stage import Stage
 
 #: What curl says that is told to give up below a speed.
@@ -40,7 +40,7 @@ def audio_of(draw: Draw) -> str:
 
 
 def lightning_not_saved(stage: Stage, at: int, key: str, code: str, why: str) -> None:
-    """Lightning writes a checkpoint through fsspec to S3; s3fs makes an I/O error of a code that it does not know."""
+    """Lightning writes a checkpoint through fsspec to S3, in parts; s3fs makes an I/O error of an unknown code."""
     site = stage.job.job.build["site"]
     first = sdk.Raised(
         (
@@ -49,7 +49,7 @@ def lightning_not_saved(stage: Stage, at: int, key: str, code: str, why: str) ->
                 f"{site}/aiobotocore/client.py", 412, "_make_api_call", "raise error_class(parsed_response, operation)"
             ),
         ),
-        f"botocore.exceptions.ClientError: An error occurred ({code}) when calling the PutObject operation: {why}",
+        f"botocore.exceptions.ClientError: An error occurred ({code}) when calling the UploadPart operation: {why}",
         sdk.DIRECT,
     )
     place = f"{site}/lightning"
@@ -60,11 +60,31 @@ def lightning_not_saved(stage: Stage, at: int, key: str, code: str, why: str) ->
         sdk.Frame(
             f"{place}/fabric/plugins/io/torch_io.py", 59, "save_checkpoint", "_atomic_save(checkpoint, fs, path)"
         ),
-        sdk.Frame(f"{place}/fabric/utilities/cloud_io.py", 88, "_atomic_save", "with fs.transaction, fs.open(path):"),
+        sdk.Frame(f"{place}/fabric/utilities/cloud_io.py", 89, "_atomic_save", "f.write(bytesbuffer.getvalue())"),
+        sdk.Frame(f"{site}/fsspec/spec.py", 1960, "flush", "if self._upload_chunk(final=force) is not False:"),
+        sdk.Frame(f"{site}/s3fs/core.py", 2503, "_upload_chunk", "out = self._call_s3("),
         sdk.Frame(f"{site}/s3fs/core.py", 146, "_error_wrapper", "raise err"),
     )
-    text = f"OSError: [Errno 5] An error occurred ({code}) when calling the PutObject operation: {why}"
+    text = f"OSError: [Errno 5] An error occurred ({code}) when calling the UploadPart operation: {why}"
     stage.job.raise_on(at, 0, sdk.traceback(first, sdk.Raised(frames, text)))
+
+
+def keeps_asking(
+    stage: Stage, since: int, until: int, rank: int, draw: Draw, spent_s: float, text: str, kind: str
+) -> int:
+    """A rank repeats what fails after `spent_s`, and has not had enough by then; when it hears of it next."""
+    longest = [min(30.0, 2.0**attempt + 0.5) for attempt in range(6)]
+    waits = [draw.between(1.0, one) for one in longest]
+    short = (until - since) / SEC + 0.2 - 7 * spent_s - sum(waits)
+    more = min(1.0, max(0.0, short / (sum(longest) - sum(waits))))
+    then = since + seconds(spent_s)
+    for wait, most in zip(waits, longest, strict=True):
+        if then >= until:
+            break
+        own = round(wait + more * (most - wait), 2)
+        stage.job.sdk_warning(then, rank, sdk.retrying(own, kind, text))
+        then += seconds(own + spent_s)
+    return then
 
 
 def name_of_address_differs(node: Node) -> str:

@@ -11,6 +11,7 @@ from benchmarks.accuracy.generate.faults.subscribers import (
     asks_until_the_end,
     audio_of,
     comes_to_an_end,
+    keeps_asking,
     spread,
     told,
 )
@@ -88,7 +89,7 @@ def gateway_to_the_cloud_drops_new_connections(stage: Stage) -> Scenario:
     end = asks_until_the_end(stage, late(at + seconds(20), rank, stage.params.victim, audio_of(draw)), draw)
     for then, other in spread(stage, at + seconds(21), end - seconds(77), (3, 7), draw):
         text = late(then, other, draw.whole(0, 99), audio_of(draw))
-        stage.job.sdk_warning(then, other, sdk.retrying(round(draw.between(1.0, 1.5), 2), "ConnectionError", text))
+        keeps_asking(stage, then - seconds(20.02), end, other, draw, 20.02, text, "ConnectionError")
     comes_to_an_end(stage, end)
     return stage.close(
         "A job of another team had begun to crawl the web through it.",

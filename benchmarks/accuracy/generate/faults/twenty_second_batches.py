@@ -36,20 +36,22 @@ def host_of_a_sender_is_paused(stage: Stage) -> Scenario:
     gone = faults.leave_smap(cluster, victim, stood, hung=True)
     designated = stage.other_target(victim, draw.whole(0, 9))
 
+    asked = max(at + seconds(40.2), gone - draw.span(400, 950))
+
     def waits(then: int, who: int, node_at: int) -> None:
         port = stage.other_target(victim, node_at)
         late = f"HTTPConnectionPool(host='{port.address}', port={port.ports[0]}): Read timed out."
         told_of = f"Timeout while fetching batch result at index {draw.whole(0, 44)}: {late} {SLOW}"
         stage.job.note(then, who, told_of, "W", 226, "batch_loader")
 
-    waits(at + seconds(20.1), rank, draw.whole(0, 9))
+    waits(asked - seconds(20.1), rank, draw.whole(0, 9))
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 5)]):
-        waits(at + seconds(20.2) + draw.span(40, 9_000), other, turn)
+        waits(asked - seconds(16.9) + draw.span(40, 9_000), other, turn)
     cause = sdk.read_timeout(victim.address, victim.ports[0])
     text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, name), cause)
-    asked = at + seconds(40.2)
-    stage.job.sdk_warning(asked, rank, sdk.retrying(round(draw.between(1.0, 1.5), 2), "ConnectionError", text))
-    failed = max(asked + seconds(2), gone + 400 * MS)
+    wait = round(draw.between(1.0, 1.5), 2)
+    stage.job.sdk_warning(asked, rank, sdk.retrying(wait, "ConnectionError", text))
+    failed = asked + seconds(wait) + draw.span(8, 30)
     missing = aisobjects.not_there(cluster, designated, failed - 3 * MS, name)
     fallback_failed(stage, failed, rank, name, missing_text(stage, failed, rank, designated, name, missing))
     leaves(stage, failed, rank)
@@ -101,9 +103,9 @@ def queues_of_all_targets_are_full(stage: Stage) -> Scenario:
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, proxy = stage.draw.child("queues"), stage.proxy_of(stage.culprit)
     stage.open()
-    began = stage.mark(at - draw.span(11_000, 19_000), "work items pile up at all targets")
+    began = stage.mark(at - draw.span(33_000, 44_000), "work items pile up at all targets")
     over = at + seconds(90.2) + draw.span(4, 40)
-    for node in cluster.targets[:12]:
+    for node in cluster.targets:
         desk.queue_fills(cluster, node, began + draw.span(0, 2_500), over, draw)
     for after in (0.0, 0.02, 6.05, 18.1, 42.14, 90.2):
         desk.queue_full(cluster, proxy, draw.pick(cluster.targets), at + seconds(after) - 4 * MS, draw)

@@ -9,6 +9,7 @@ from benchmarks.accuracy.generate.faults.subscribers import (
     asks_until_the_end,
     audio_of,
     comes_to_an_end,
+    keeps_asking,
     lightning_not_saved,
     spread,
     told,
@@ -74,7 +75,7 @@ def drive_stands_still_without_an_error(stage: Stage) -> Scenario:
     for then, other in spread(stage, at + seconds(19.8), end - SEC, (1, 4), draw):
         cause = sdk.read_timeout(host, port)
         text = sdk.pool_error(host, port, object_path(stage, other, audio_of(draw)), cause)
-        stage.job.sdk_warning(then, other, sdk.retrying(round(draw.between(1, 1.6), 2), "ConnectionError", text))
+        keeps_asking(stage, then - seconds(20.02), end, other, draw, 20.02, text, "ConnectionError")
     comes_to_an_end(stage, end)
     return stage.close(
         "Its firmware has a known fault and is to be updated when the hall is next shut down.",
@@ -99,7 +100,7 @@ def last_checkpoint_finds_no_room(stage: Stage) -> Scenario:
     share = (total - used) / len(victim.mountpaths)
     desk.room_left(cluster, victim, job.begin + seconds(3), full - SEC, share, draw)
     key = f"{job.job.task}/epoch=0-step={stage.step}.ckpt"
-    told(stage, at, 0, "INFO", f"saving s3://ckpt/{key} ({draw.between(3.1, 19):.1f} GiB)")
+    told(stage, at, 0, "INFO", f"saving s3://ckpt/{key} ({draw.between(0.3, 2.4):.1f} GiB)")
     stage.mark(full, f"{victim.name} is out of space")
     desk.put_by_s3_rejected(cluster, victim, full, "ckpt", key, space)
     disk.out_of_space(cluster, victim, full + 2 * MS, full + seconds(55), space)

@@ -12,6 +12,7 @@ from benchmarks.accuracy.generate.faults.subscribers import (
     asks_until_the_end,
     audio_of,
     comes_to_an_end,
+    keeps_asking,
     name_of_address_differs,
     spread,
     told,
@@ -112,7 +113,7 @@ def renewed_certificate_lacks_the_address(stage: Stage) -> Scenario:
     own = refused(rank)
     over = retries(stage, at, rank, draw, 0.03, own, at + seconds(95), "SSLError")
     for then, other in spread(stage, at, over, (3, 6), draw):
-        stage.job.sdk_warning(then, other, sdk.retrying(round(draw.between(1.0, 7.5), 2), "SSLError", refused(other)))
+        keeps_asking(stage, then, over, other, draw, 0.03, refused(other), "SSLError")
     exhausted(stage, over, rank, own, "SSLError", one_object(stage))
     leaves(stage, over, rank)
     made = stage.close(

@@ -11,9 +11,10 @@ from benchmarks.accuracy.generate.faults.requests import (
     refused_get,
     retries,
 )
-from benchmarks.accuracy.generate.faults.subscribers import audio_of, spread, told
+from benchmarks.accuracy.generate.faults.subscribers import audio_of, keeps_asking, spread, told
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
+from benchmarks.accuracy.generate.scene import DISKS
 from fixtures.generator import aischurn as churn
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisfaults as faults
@@ -55,9 +56,8 @@ def target_killed_for_its_memory_takes_its_objects_along(stage: Stage) -> Scenar
         return sdk.pool_error(victim.address, victim.ports[0], object_path(stage, who, asked), why)
 
     for then, other in spread(stage, at, gone - seconds(2), (2, 5), draw):
-        wait = round(draw.between(1.0, 1.9), 2)
-        stage.job.sdk_warning(then, other, sdk.retrying(wait, "ConnectionError", refused(other, audio_of(draw))))
-    then = max(retries(stage, at, rank, draw, 0.02, refused(rank, name), gone), gone + 300 * MS)
+        told(stage, then, other, "WARNING", f"left out: {refused(other, audio_of(draw))}")
+    then = keeps_asking(stage, at, gone + 300 * MS, rank, draw, 0.02, refused(rank, name), "ConnectionError")
     other_target = stage.other_target(victim, draw.whole(0, 9))
     text = aisobjects.not_there(cluster, other_target, then - 3 * MS, name)
     stage.job.raise_on(then, rank, refused_get(stage, then, rank, other_target, name, (404, "Not Found"), text))
@@ -71,7 +71,7 @@ def target_killed_for_its_memory_takes_its_objects_along(stage: Stage) -> Scenar
     )
 
 
-@kind(reads=True, hangs=False, lead_s=70.0, without=BATCHES_END)
+@kind(reads=True, hangs=False, lead_s=70.0, without=(*BATCHES_END, *DISKS))
 def drained_host_leaves_batches_with_holes(stage: Stage) -> Scenario:
     """A host of storage is drained, rebalance is switched off: its objects are missing in batches (kubectl drain).
 
@@ -112,11 +112,11 @@ def all_pods_restarted_at_once(stage: Stage) -> Scenario:
         path = f"/v1/objects/{stage.bucket}/{audio_of(draw)}?provider=ais"
         return sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.refused(handle_of(draw)))
 
-    over = retries(stage, at + seconds(5), rank, draw, 0.01, refused(rank), at + seconds(90))
+    own = refused(rank)
+    over = retries(stage, at + seconds(5), rank, draw, 0.01, own, at + seconds(90))
     for then, other in spread(stage, at + seconds(5), over, (3, 7), draw):
-        wait = round(draw.between(1.0, 7.9), 2)
-        stage.job.sdk_warning(then, other, sdk.retrying(wait, "ConnectionError", refused(other)))
-    exhausted(stage, over, rank, refused(rank), "ConnectionError", one_object(stage))
+        keeps_asking(stage, then, over, other, draw, 0.01, refused(other), "ConnectionError")
+    exhausted(stage, over, rank, own, "ConnectionError", one_object(stage))
     leaves(stage, over, rank)
     return stage.close(
         "One value had moved to another place in the chart, and so every stateful set was made anew.",
@@ -130,7 +130,7 @@ def proxy_evicted_from_a_full_host(stage: Stage) -> Scenario:
     """The kubelet evicts a proxy, and clients keep the address they were given (kubernetes, node-pressure eviction).
 
     To convict: all ranks that are refused have one endpoint, a proxy whose log ends with `Terminated OK via Signal 15`
-    and whom the primary has removed just before; ranks with other endpoints read on until they wait for them.
+    and whom the primary removed at that moment, before the first of them; no rank of another endpoint is refused.
     """
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw, proxy, job = stage.draw.child("evicted"), stage.proxy_of(stage.culprit), stage.job.job
@@ -141,11 +141,12 @@ def proxy_evicted_from_a_full_host(stage: Stage) -> Scenario:
         path = f"/v1/objects/{stage.bucket}/{audio_of(draw)}?provider=ais"
         return sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.refused(handle_of(draw)))
 
-    over = retries(stage, at, rank, draw, 0.01, refused(), at + seconds(95))
+    own = refused()
+    over = retries(stage, at, rank, draw, 0.01, own, at + seconds(95))
     same = [one for one in job.ranks_of(job.node_of(rank)) if one != rank]
     for other in draw.shuffled(same)[: draw.whole(1, 3)]:
-        retries(stage, at + draw.span(10, 900), other, draw, 0.01, refused(), over - SEC)
-    exhausted(stage, over, rank, refused(), "ConnectionError", one_object(stage))
+        keeps_asking(stage, at + draw.span(10, 900), over, other, draw, 0.01, refused(), "ConnectionError")
+    exhausted(stage, over, rank, own, "ConnectionError", one_object(stage))
     leaves(stage, over, rank)
     return stage.close(
         "Its host had filled its own disk with images of containers.",

@@ -38,9 +38,12 @@ def bucket_in_use_is_destroyed_by_a_cleanup(stage: Stage) -> Scenario:
     for then, other in spread(stage, began + 100 * MS, at, (2, 6), draw):
         text = troubles.no_bucket(cluster, stage.proxy_of(other), then - 3 * MS, request)
         refused = batch_error(stage, other, (404, "Not Found"), text, GONE)
-        told(stage, then, other, "WARNING", f"batch not served, trying once more: {refused}")
+        told(
+            stage, then, other, "WARNING", f"batch not served, trying once more: {refused.replace('AISError', GONE, 1)}"
+        )
     text = troubles.no_bucket(cluster, stage.proxy_of(rank), at - 3 * MS, request)
-    stage.job.raise_on(at, rank, batch_refused(stage, rank, (404, "Not Found"), text, GONE))
+    refused = batch_refused(stage, rank, (404, "Not Found"), text, GONE)
+    stage.job.raise_on(at, rank, refused.replace("errors.AISError:", f"errors.{GONE}:"))
     leaves(stage, at, rank)
     return stage.close(
         "It goes by the date of the last write, and training only reads.",
