@@ -30,8 +30,8 @@ kind = kinds_of("training", "twenty_second")
 def home_of_the_users_does_not_answer(stage: Stage) -> Scenario:
     """A rank writes into a home on NFS whose server is away (nfs(5), hard mounts).
 
-    To acquit: the kernel names the NFS server, which is no node of AIStore; the rank's stack is a write of its
-    program below /home, the batch being here.
+    To acquit: the kernel names the NFS server, from which the host mounts /home and which is no node of AIStore;
+    the rank's stack is a write of its program below /home, the batch being here.
     """
     stage.open()
     beside(stage, past_unrest.turned_away_in_window)
@@ -41,13 +41,14 @@ def home_of_the_users_does_not_answer(stage: Stage) -> Scenario:
     kept = f"/home/{user}/runs/{own.task}"
     said = f"alignments of every step are appended to {kept}/align.{rank}.jsonl"
     reader_note(stage, stage.job.begin - draw.span(50, 300), rank, said)
+    mount = f"mounts: {server}:/export/home /home nfs4 rw,relatime,vers=4.2,hard,proto=tcp,timeo=30,retrans=2"
+    watched(stage, stage.job.begin - draw.span(1_000, 3_000), node, mount)
     stage.mark(at - 20 * MS, f"{server} does not answer rank {rank}'s host")
     reader_note(
         stage, at - 15 * MS, rank, f"step {stage.step}: batch here, loss computed, {draw.whole(12, 40)} to append"
     )
-    watched(
-        stage, at + seconds(draw.between(9, 14)), node, f"kernel: nfs: server {server} not responding, still trying"
-    )
+    late = at + seconds(draw.between(9.1, 9.9))
+    watched(stage, late, node, f"kernel: nfs: server {server} not responding, still trying")
     main = standing_in(
         stage,
         199,
@@ -65,7 +66,8 @@ def home_of_the_users_does_not_answer(stage: Stage) -> Scenario:
 def allocation_ends_by_its_time_limit(stage: Stage) -> Scenario:
     """SLURM ends a job whose time is over while it trains (sbatch docs, --time).
 
-    To acquit: slurmstepd says DUE TO TIME LIMIT before anything of the job ends, and no rank reports an error.
+    To acquit: slurmstepd says DUE TO TIME LIMIT before anything of the job ends; steps went on up to then, and no rank
+    raises an error.
     """
     stage.open()
     beside(stage, past_unrest.killed_in_window)
@@ -107,13 +109,13 @@ def link_of_a_host_goes_down(stage: Stage) -> Scenario:
         job.say(job.begin - seconds(0.9), rank, f"{own.hosts[node]}:{pid}:{pid + 61} [{rank % 8}] NCCL INFO {said}")
     port = f"mlx5_{card}:1 " if own.torch.order >= 206 else ""
     busid = f"0000:{draw.pick(('1b', '4d', '9c', 'dc'))}:00.0"
-    watched(stage, at - 30 * MS, node, f"kernel: mlx5_core {busid}: mlx5_{card}: Port: 1 Link DOWN")
+    watched(stage, at - 30 * MS, node, f"kernel: mlx5_core {busid} mlx5_{card}: Port: 1 Link DOWN")
     for rank in own.ranks_of(node):
         pid, local = own.rank_pids[rank], own.local_rank(rank)
         head = f"\n{own.hosts[node]}:{pid}:{pid + 133} [{local}] transport/net_ib.cc:101 NCCL WARN NET/IB : "
         job.say(at - draw.span(1, 25), rank, f"{head}{port}Got async event : port error")
     up, errors = at + draw.span(4_000, 13_000), draw.whole(300, 9_000)
-    watched(stage, up, node, f"kernel: mlx5_core {busid}: mlx5_{card}: Port: 1 Link ACTIVE")
+    watched(stage, up, node, f"kernel: mlx5_core {busid} mlx5_{card}: Port: 1 Link ACTIVE")
     watched(
         stage,
         up + draw.span(900, 4_000),
@@ -141,7 +143,7 @@ def device_falls_off_its_bus(stage: Stage) -> Scenario:
     watched(stage, at - 10 * MS, node, f"kernel: {where}: 79, pid={pid}, name=python3, GPU has fallen off the bus.")
     watched(stage, at - 8 * MS, node, f"kernel: NVRM: GPU 0000:{bus}:00.0: GPU has fallen off the bus.")
     reader_note(stage, at - 60 * MS, rank, f"step {stage.step}: batch {draw.token(6, HEX)} here, copied to the device")
-    lost = f"Unable to determine the device handle for GPU{local}: 0000:{bus}:00.0: Unknown Error"
+    lost = f"Unable to determine the device handle for GPU0000:{bus.upper()}:00.0: Unknown Error"
     watched(stage, at + seconds(draw.between(8, 20)), node, f"nvidia-smi: {lost}")
     stage.hang(at + 30 * MS, rank)
     made = stage.innocent("gpu", rank, also=("infrastructure", "gpu_fabric"))

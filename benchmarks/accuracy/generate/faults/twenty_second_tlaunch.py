@@ -17,7 +17,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, cpp_stamp, seconds
+from fixtures.generator.moment import MS, SEC, cpp_stamp, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
@@ -84,7 +84,7 @@ def port_of_the_rendezvous_is_taken(stage: Stage) -> Scenario:
             job.agent(at - draw.span(200, 210), node, text)
     said = _port_refused(stage, at, port)
     job.agent(at, 0, sdk.traceback(sdk.Raised(_agent_frames(stage), said)))
-    holder = own.agent_pids[0] - draw.whole(300, 1_900)
+    holder = own.agent_pids[0] + draw.whole(30_000, 90_000)
     row = f'port-watch: LISTEN 0 2048 *:{port} users:(("python3",pid={holder},fd=17)) since {draw.whole(2, 60)} h'
     watched(stage, at + draw.span(300, 900), 0, row)
     job.slurm(at + seconds(1.1), 0, torchrun.srun_exit(own, 0))
@@ -114,6 +114,8 @@ def dataset_with_a_client_is_not_pickled(stage: Stage) -> Scenario:
     at = job.begin + draw.span(300, 700)
     shards = draw.whole(400, 9_000)
     said = f"s3://{stage.bucket} listed, {shards} shards, in {draw.between(0.2, 1.9):.1f} s; loaders by spawn"
+    for one in (stage.proxy_of(0), *stage.cluster.targets):
+        stage.cluster.count(one, at - 300 * MS, lst_n=shards // 1_000 + 1)
     reader_note(stage, at - draw.span(150, 250), 0, said)
     stage.mark(at, "datasets of all ranks cannot be pickled")
     several = f"{PYTHON}/multiprocessing"
@@ -149,10 +151,14 @@ def weights_are_of_another_model(stage: Stage) -> Scenario:
     job, own, draw = stage.job, stage.job.job, stage.draw.child("weights")
     job.start()
     at, step = job.begin + seconds(draw.between(1.5, 3.0)), 100 * draw.whole(40, 900)
-    size, spent = draw.between(0.9, 7.4), draw.between(0.8, 1.3)
+    size = draw.between(0.5, 1.3)
     for rank in range(0, own.world, own.ranks_per_node):
+        spent, node = size * draw.between(0.7, 0.99), stage.cluster.target(step)
         said = f"resuming: ais://checkpoints/{own.task}/step={step}.pt, {size:.2f} GiB in {spent:.1f} s, md5 as written"
-        reader_note(stage, at - draw.span(80, 300), rank, said)
+        then = at - draw.span(80, 300)
+        grown = {"get_n": 1, "get_ns_total": int(spent * SEC), "get_size": int(size * (1 << 30))}
+        stage.cluster.count(node, then - MS, **grown)
+        reader_note(stage, then, rank, said)
     stage.mark(at, "the checkpoint is of another model")
     module = f"{own.build['site']}/torch/nn/modules/module.py"
     frames = (

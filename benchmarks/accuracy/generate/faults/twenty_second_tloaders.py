@@ -116,7 +116,10 @@ def decoder_ends_with_a_segmentation_fault(stage: Stage) -> Scenario:
     node, pid, worker = job.job.node_of(rank), job.job.rank_pids[rank] + draw.whole(30, 120), draw.whole(0, 7)
     shard, size = f"clips-{draw.whole(0, 4095):06d}.tar", draw.whole(90_000_000, 900_000_000)
     said = f"loader {worker} (pid {pid}): ais://{stage.bucket}/{shard} read, {size} bytes, xxhash as stored; decoding"
-    reader_note(stage, at - draw.span(300, 800), rank, said)
+    then = at - draw.span(300, 800)
+    spent = int(size * draw.between(1.0, 2.2))
+    stage.cluster.count(stage.other_target(stage.victim), then - MS, get_n=1, get_ns_total=spent, get_size=size)
+    reader_note(stage, then, rank, said)
     stage.mark(at - 30 * MS, f"a decoder of rank {rank} dies")
     site, torch = job.job.build["site"], data_folder(stage)
     rows = ["Fatal Python error: Segmentation fault", ""]
@@ -173,6 +176,14 @@ def descriptors_of_a_rank_run_out(stage: Stage) -> Scenario:
     return stage.close("Features of single cuts are kept for a later step.", (made,))
 
 
+def _shards_are_read(stage: Stage, since: int, until: int) -> None:
+    """The targets count the shards that one host keeps, on top of what all ranks read."""
+    for turn in range(60):
+        then, size = since + (until - since) * turn // 60, 7 * (64 << 20)
+        node = stage.cluster.target(turn)
+        stage.cluster.count(node, then, get_n=7, get_ns_total=7 * 190 * MS, get_size=size)
+
+
 @kind(reads=True, hangs=False, lead_s=80.0)
 def cache_of_a_host_is_full(stage: Stage) -> Scenario:
     """Shards are kept on a host's own disk without a limit until it is full (streaming#475, ms-swift#3551).
@@ -193,15 +204,19 @@ def cache_of_a_host_is_full(stage: Stage) -> Scenario:
         free = (4 - turn) * draw.between(5.0, 9.0)
         row = f"df: /dev/nvme1n1 {size}G {size - free:.1f}G {free:.1f}G {100 * (1 - free / size):.0f}% /scratch"
         watched(stage, job.begin + span * (turn + 1) // 5 - draw.span(1, 400), node, row)
+    _shards_are_read(stage, job.begin + SEC, at)
     stage.mark(at, f"the disk of rank {rank}'s host is full")
     streaming = f"{job.job.build['site']}/streaming/base"
-    shard = f"{local}/shard.{draw.whole(0, 9_999):05d}.mds"
+    shard = f"{local}/shard.{draw.whole(0, 9_999):05d}.mds.tmp"
     frames = (
         sdk.Frame(f"{data_folder(stage)}/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))", True),
         sdk.Frame(f"{streaming}/dataset.py", 1399, "__iter__", "yield from map(self.__getitem__, self._each_id(it))"),
         sdk.Frame(f"{streaming}/dataset.py", 1245, "get_item", "self.prepare_shard(shard_id)"),
-        sdk.Frame(f"{streaming}/stream.py", 471, "prepare_shard", "self._prepare_shard_part(raw_info, zip_info)"),
-        sdk.Frame(f"{streaming}/stream.py", 398, "_decompress", "out.write(data)"),
+        sdk.Frame(f"{streaming}/stream.py", 471, "prepare_shard", "delta += self._prepare_shard_part("),
+        sdk.Frame(f"{streaming}/stream.py", 426, "_prepare_shard_part", "self._decompress_shard_part("),
+        sdk.Frame(
+            f"{streaming}/stream.py", 340, "_decompress_shard_part", "with open(tmp_filename, 'wb') as out:", True
+        ),
     )
     text = f"OSError: [Errno 28] No space left on device: '{shard}'"
     caught_in_loader(stage, at, rank, worker, frames, text)

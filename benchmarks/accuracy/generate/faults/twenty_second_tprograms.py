@@ -28,6 +28,11 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "twenty_second")
 
 
+def _amount(gib: float) -> str:
+    """Bytes as the allocator prints them."""
+    return f"{gib:.2f} GiB" if gib >= 1 else f"{gib * 1024:.2f} MiB"
+
+
 def _out_of_memory(stage: Stage, draw: Draw) -> str:
     """What the allocator of a device says when a request does not fit, by release."""
     order, device = stage.job.job.torch.order, stage.job.job.local_rank(stage.culprit)
@@ -38,9 +43,9 @@ def _out_of_memory(stage: Stage, draw: Draw) -> str:
     setting = "PYTORCH_ALLOC_CONF" if order >= 210 else "PYTORCH_CUDA_ALLOC_CONF"
     return (
         f"{name}: CUDA out of memory. Tried to allocate {asked:.2f} GiB. GPU {device} has a total capacity of "
-        f"79.11 GiB of which {free:.2f} GiB is free. Including non-PyTorch memory, this process has {used:.2f} GiB "
+        f"79.11 GiB of which {_amount(free)} is free. Including non-PyTorch memory, this process has {used:.2f} GiB "
         f"memory in use. Of the allocated memory {held:.2f} GiB is allocated by PyTorch, and "
-        f"{draw.between(0.6, 3.1):.2f} GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory "
+        f"{_amount(draw.between(0.6, 3.1))} is reserved by PyTorch but unallocated. If reserved but unallocated memory "
         f"is large try setting {setting}=expandable_segments:True to avoid fragmentation.  See documentation for "
         "Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
     )
@@ -81,7 +86,7 @@ def recordings_of_a_batch_differ_in_length(stage: Stage) -> Scenario:
     """The default collate stacks waveforms of which one is shorter (PyTorch forum, default_collate).
 
     To acquit: the loader's own traceback ends in torch.stack, which names both sizes; the rank says that all
-    recordings were read and decoded, and the hours of the short one.
+    recordings were read and decoded, and how many samples the short one has by its manifest.
     """
     stage.open()
     unrest.unsettled(stage, (unrest.entries_missing, loud.neighbour_reads_slowly, own_unrest.neighbour_fails))
@@ -132,7 +137,7 @@ def loss_is_not_a_number(stage: Stage) -> Scenario:
     return stage.close("The learning rate was raised with the number of ranks.", (made,))
 
 
-@kind(reads=True, lead_s=60.0)
+@kind(reads=True, lead_s=60.0, torch_order=206)
 def compiles_for_a_new_length(stage: Stage) -> Scenario:
     """One rank meets a length it has no kernel for, and tunes longer than others wait (pytorch#140229).
 
@@ -177,7 +182,7 @@ def compiles_for_a_new_length(stage: Stage) -> Scenario:
 def first_rank_validates_alone(stage: Stage) -> Scenario:
     """Only rank 0 validates, longer than the others' collectives may last (forums of PyTorch and Lightning).
 
-    To acquit: rank 0 reports how far its validation is, with short reads, up to the end of the job.
+    To acquit: rank 0 reports how far its validation is, with short reads of its own disk, up to the end of the job.
     """
     stage.open()
     beside(stage, commotion.throttled_in_window)
@@ -185,7 +190,9 @@ def first_rank_validates_alone(stage: Stage) -> Scenario:
     own, at, draw = stage.job.job, stage.at, stage.draw.child("validates")
     total, rate = draw.whole(9_000, 40_000), draw.between(14, 40)
     stage.mark(at, "rank 0 validates alone")
-    reader_note(stage, at - 10 * MS, 0, f"validation at step {stage.step}: {total} utterances of dev-all, on rank 0")
+    reader_note(
+        stage, at - 10 * MS, 0, f"validation at step {stage.step}: {total} utterances of /scratch/dev-all, on rank 0"
+    )
     every = draw.between(7.0, 12.0)
     for turn in range(1, int((own.timeout_s - 2) / every) + 1):
         done, read = int(rate * every * turn), draw.between(0.2, 0.6)

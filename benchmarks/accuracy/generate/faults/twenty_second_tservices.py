@@ -15,7 +15,7 @@ from benchmarks.accuracy.generate.faults.beside import beside
 from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.eighth_stacks import py_spy
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, object_path, one_object, retries
+from benchmarks.accuracy.generate.faults.requests import HANDLES, exhausted, one_object, retries
 from benchmarks.accuracy.generate.faults.tenth_training import exits, standing_in, watched
 from benchmarks.accuracy.generate.faults.workbenches import script_folder
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -23,7 +23,7 @@ from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("training", "twenty_second")
@@ -40,8 +40,11 @@ def tracker_of_runs_is_not_reached(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (commotion.reads_recover, disk_unrest.disk_lost_in_window, unrest.entries_missing))
     own, at, draw = stage.job.job, stage.at, stage.draw.child("tracker")
     name, size = f"{own.task}/step={stage.step}.pt", draw.between(0.6, 5.0)
-    said = f"ais://checkpoints/{name} stored, {size:.2f} GiB in {size * draw.between(0.4, 0.7):.1f} s, size as written"
-    reader_note(stage, at - draw.span(120, 400), 0, said)
+    spent, then = size * draw.between(0.4, 0.7), at - draw.span(120, 400)
+    said = f"ais://checkpoints/{name} stored by its writer thread, {size:.2f} GiB in {spent:.1f} s, size as written"
+    grown = {"put_n": 1, "put_ns_total": int(spent * SEC), "put_size": int(size * (1 << 30))}
+    stage.cluster.count(stage.other_target(stage.victim), then - MS, **grown)
+    reader_note(stage, then, 0, said)
     stage.mark(at, "rank 0 waits for its tracker")
     said = f"artifact {own.task}-weights of step {stage.step} logged by reference, waiting for its version"
     reader_note(stage, at + 5 * MS, 0, said)
@@ -63,11 +66,9 @@ def tracker_of_runs_is_not_reached(stage: Stage) -> Scenario:
     return stage.close("A rule for the way out of the cluster was changed.", (made,))
 
 
-def _through_a_proxy(stage: Stage, draw: Draw, server: str) -> str:
-    """What urllib3 says where it asks for an object through a server that refuses the connection."""
-    rank = stage.culprit
-    target = stage.cluster.target(draw.whole(0, 99))
-    url = target.url(0) + object_path(stage, rank, utterance(draw))
+def _through_a_proxy(stage: Stage, draw: Draw, rank: int, server: str) -> str:
+    """What urllib3 says where it asks AIStore's own proxy through a server that refuses the connection."""
+    url = f"{stage.proxy_of(rank).url(0)}/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais"
     handle = draw.whole(*HANDLES) // 16 * 16
     cause = f"ProxyError('Unable to connect to proxy', {sdk.refused(handle)})"
     return sdk.pool_error(server, 3128, url, cause)
@@ -78,7 +79,7 @@ def reads_go_through_a_web_proxy(stage: Stage) -> Scenario:
     """One host has http_proxy in its environment, so its reads need a server that stops (requests docs).
 
     To acquit: the refused connection is that to port 3128 of the web proxy; ranks of other hosts read from the same
-    targets without it.
+    cluster without it, and all of that host that read then are refused.
     """
     stage.open()
     beside(stage, own_unrest.neighbour_fails)
@@ -92,12 +93,16 @@ def reads_go_through_a_web_proxy(stage: Stage) -> Scenario:
         said = f"{{'http': 'http://{server}:3128'}} of the environment" if is_here else "none"
         reader_note(stage, job.begin - draw.span(100, 600), one, f"client: trust_env, proxies: {said}")
     stage.mark(at, f"{server} stops, through which {job.job.hosts[node]} reads")
-    text = _through_a_proxy(stage, draw, server)
+    text = _through_a_proxy(stage, draw, rank, server)
     over = retries(stage, at, rank, draw, 0.02, text, at + seconds(50), "ProxyError")
     for turn, one in enumerate(elsewhere):
         target = stage.cluster.target(turn)
         said = f"prefetch goes on: {draw.whole(16, 64)} objects of {target.name} in {draw.between(0.1, 0.4):.1f} s"
         reader_note(stage, at + seconds(1.2 + 0.9 * turn), one, said)
+    for one in here:
+        own = draw.child("beside", one)
+        said = _through_a_proxy(stage, own, one, server)
+        retries(stage, at + own.span(900, 9_000), one, own, 0.02, said, over, "ProxyError")
     exhausted(stage, over, rank, text, "ProxyError", one_object(stage))
     exits(stage, over, rank)
     also = ("infrastructure", "software")
@@ -121,7 +126,7 @@ def lock_of_a_cache_is_never_freed(stage: Stage) -> Scenario:
             who = 140_000_000_000_000 + rank * 4_096
             said = f"filelock: Lock {who} not acquired on {lock}, waiting 0.05 seconds ..."
             reader_note(stage, at + seconds(after) + turn * MS, rank, said)
-    name = f"pid {own.rank_pids[rank] - draw.whole(3_000, 20_000)} of {draw.whole(2, 40)} h ago"
+    name = f"pid {own.rank_pids[rank] + draw.whole(100_000, 900_000)} of {draw.whole(2, 40)} h ago"
     watched(
         stage, at + seconds(13.0), own.node_of(rank), f"locks: {lock} SoftFileLock, held by {name}, no such process"
     )
