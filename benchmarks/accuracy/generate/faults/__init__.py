@@ -170,6 +170,17 @@ from benchmarks.accuracy.generate.faults import (
     twenty_first_tprograms,
     twenty_first_tsamples,
     twenty_first_tservices,
+    twenty_second_backends,
+    twenty_second_batches,
+    twenty_second_drives,
+    twenty_second_network,
+    twenty_second_pods,
+    twenty_second_services,
+    twenty_second_thosts,
+    twenty_second_tlaunch,
+    twenty_second_tloaders,
+    twenty_second_tprograms,
+    twenty_second_tservices,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -344,4 +355,15 @@ __all__ = [
     "twenty_first_tprograms",
     "twenty_first_tsamples",
     "twenty_first_tservices",
+    "twenty_second_backends",
+    "twenty_second_batches",
+    "twenty_second_drives",
+    "twenty_second_network",
+    "twenty_second_pods",
+    "twenty_second_services",
+    "twenty_second_thosts",
+    "twenty_second_tlaunch",
+    "twenty_second_tloaders",
+    "twenty_second_tprograms",
+    "twenty_second_tservices",
 ]
