@@ -4,13 +4,13 @@
 -- stored: yes
 -- empty without: rank_request
 -- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted'); unmended_return; counter_delta where counter in ('remote.deleted.del.n', 'lru.evict.n')
--- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, r.node_id, r.object, r.from_ns, r.to_ns, f.started_ns, coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket
     from rank_request as r
     left join failure_case as f on f.failure_id = r.failure_id
-    where r.outcome in ('missing', 'retry', 'error') and r.object is not null and regexp_matches(r.text, '(?i)does not exist|not found|\b404\b')
+    where r.outcome in ('missing', 'retry', 'error', 'chained') and r.object is not null and regexp_matches(r.text, '(?i)does not exist|not found|\b404\b')
         and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and contains(coalesce(r.url, ''), 'provider=ais')))
 ),
 deleting as (
@@ -63,13 +63,13 @@ absent as (
         bool_and(e.node_id = t.node_id) filter (where e.utc_ns >= t.started_ns) as is_alone,
         count(*) filter (where e.utc_ns < t.started_ns) as before_count
     from wanted as w
-    join taken as t on t.cluster = w.cluster and t.loss in ('misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty', 'rebalance_jammed', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
+    join taken as t on t.cluster = w.cluster and t.loss in ('evicted', 'misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty', 'rebalance_jammed', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
     join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between least(t.started_ns, w.started_ns) and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
 select
     a.failure_id, a.rank, t.node_id, t.loss,
-    greatest(count(distinct a.object), max(coalesce(o.object_count, 0))) as object_count,
+    greatest(count(distinct a.object), max(case when t.loss <> 'evicted' or (o.is_alone and o.before_count = 0) then o.object_count else 0 end)) as object_count,
     arg_min(t.file_id, (t.started_ns, t.file_id, t.line_no)) as file_id,
     arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
 from asked as a

@@ -56,7 +56,7 @@ select
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
             when is_gone and loss = 'registered_twice' then '; two daemons took turns as target ' || gone_node_id || ', so that the object may lie with the other'
-            when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that the rank asked it for are gone'
+            when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that it was asked for are gone'
             when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'evicted_unnamed' then 'target ' || gone_node_id || ' counts objects that it had evicted (LRU), of whatever buckets'
