@@ -1,9 +1,9 @@
 -- A rank that kept silent while others reported the time-out: whether its own lines show trouble, and whether its host fell silent as a whole.
 -- grain: one row a silent rank of a failed attempt
--- reads: rank_suspect, failed_rank, rank_position, failure_signal, stuck_collective, threshold
+-- reads: rank_suspect, failed_rank, rank_position, failure_signal, stuck_collective, stack_process, threshold
 -- stored: yes
 -- empty without: rank_suspect where basis = 'silent'
--- note: Trouble counts that went on when the others waited, and as long as that of any of them. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
 create or replace view silent_rank as
 with rank_place as (
     select job_id, attempt, rank, coalesce(host, case when min(host) over log = max(host) over log then min(host) over log end, 'file ' || file_id::varchar) as place
@@ -31,17 +31,23 @@ trouble as (
     where f.signal in ('retry', 'error', 'chained', 'crash')
     group by f.job_id, f.attempt, f.rank
     qualify max(f.latest_ns) >= max(max(f.latest_ns)) over (partition by f.job_id, f.attempt) - (select value * 1000000000 from threshold where name = 'trouble_over_s')
+),
+watched as (
+    select distinct job_id, attempt, rank
+    from stack_process
+    where rank is not null and not coalesce(activity in ('collective', 'backward'), false)
 )
 select
     s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.weight, s.file_id, s.line_no, s.text,
     h.rank_count,
-    t.rank is not null as is_troubled,
-    count(t.rank) over same as troubled_count,
+    coalesce(t.rank, d.rank) is not null as is_troubled,
+    count(coalesce(t.rank, d.rank)) over same as troubled_count,
     count(*) over same > 1 and min(h.place) over same = max(h.place) over same and count(*) over same = min(h.place_count) over same and count(w.file_id) over same = count(*) over same and o.job_id is not null as is_of_host
 from rank_suspect as s
 join home as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
 left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
 left join trouble as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
+left join watched as d on d.job_id = s.job_id and d.attempt = s.attempt and d.rank = s.rank
 left join whole as w on w.job_id = s.job_id and w.attempt = s.attempt and w.file_id = s.file_id
 left join same_call as o on o.job_id = s.job_id and o.attempt = s.attempt
 where s.basis = 'silent'
