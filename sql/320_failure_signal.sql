@@ -2,7 +2,7 @@
 -- grain: one row a line
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: A line by which a program gives up reading is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -45,7 +45,7 @@ select
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when role = 'retry' then 'retry'
-        when pattern = 'storage_given_up' and has_exit and not has_traceback and not is_outlived then 'crash'
+        when pattern in ('storage_given_up', 'training_stopped_not_finite') and has_exit and not has_traceback and not is_outlived then 'crash'
         when role = 'cause' and is_outlived and not coalesce(is_uncaught, false) and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
