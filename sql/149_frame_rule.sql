@@ -19,7 +19,7 @@ from (
         (5, 'log_upload', 'outer', '(^|/)(wandb|mlflow|neptune|comet_ml|clearml)/', '', '^$'),
         (6, 'hub_wait', 'outer', '(^|/)(huggingface_hub/|datasets/download/)', '', '^$'),
         (7, 'storage_wait', 'telling', '(^|/)(aistore|urllib3|requests|botocore|boto3|s3transfer|s3fs|gcsfs|fsspec|httpx|httpcore|aiohttp|smart_open)/|http/client\.py|(^|/)webdataset/gopen\.py', '', '^$'),
-        (8, 'decoding', 'telling', '(^|/)(PIL|soundfile|torchaudio|torchcodec|librosa|av|cv2|decord|wave|tarfile|gzip|zipfile)(/|\.py|\.so)', '', '^$'),
+        (8, 'decoding', 'telling', '(^|/)(PIL|soundfile|torchaudio|torchcodec|librosa|av|cv2|decord|wave|tarfile|gzip|bz2|lzma|zstandard|zipfile|albumentations|audiomentations|imgaug|kornia|resampy|skimage|torchvision/transforms|scipy/(signal|ndimage|fft))(/|\.py|\.so)', '', '^$'),
         (9, 'worker_wait', 'telling', '', '_try_get_data|_get_data', '^$'),
         (10, 'compile', 'telling', 'torch/_inductor/(compile_fx|codecache|graph|scheduler|async_compile)|torch/_dynamo/(convert_frame|symbolic_convert)|(^|/)triton/(compiler|runtime/build)', '', '^$'),
         (11, 'lock', 'telling', '(^|/)(filelock|portalocker|fasteners)/', '', '^$'),
@@ -38,5 +38,6 @@ from (
         (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|cvt_?color|im_?decode|im_?encode|warp_?(affine|perspective)|(gaussian|median)_?blur|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
         (26, 'data_loading', 'telling', '', '(?i)^(\w+\.)*_*(fetch|read|load|get|download|pull|next|iter|stream)_((many|one|next|all)_)?(shard|sample|example|chunk|record|range|object|item|utterance|clip)s?$', '(?i)checkpoint|state|weights'),
         (27, 'log_upload', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(flush|emit)$', '^$'),
+        (28, 'batch_preparation', 'telling', '(^|/)(tokenizers|sentencepiece|tiktoken|nltk|spacy|jieba|pypinyin|g2p_en|phonemizer)/|(^|/)(transformers/)?tokenization_\w+\.py$', '', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)
