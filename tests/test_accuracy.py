@@ -154,7 +154,7 @@ def test_intervals() -> None:
 
 
 def test_fit_is_modest_and_never_falls() -> None:
-    """Seen answers count for little beside unseen ones, each group apart; a higher score is never less sure."""
+    """Seen answers count for little beside unseen ones, odd ones for a quarter; a higher score is never less sure."""
     guilty, shown, data, other, _ = GROUPS
     right, wrong = Answered("guilty", "storage_io", 0.85, True), Answered("guilty", "storage_io", 0.75, False)
     none, many = fitted([], guilty), fitted([right] * 1000 + [replace(right, is_right=False)] * 150, guilty)
@@ -176,7 +176,7 @@ def test_confidence_steps_are_those_that_were_fitted() -> None:
                 "and coalesce(failure_classes, []) = ?::varchar[] order by score_from"
             )
             rows = connection.execute(asked, [group.verdict, list(group.classes)]).fetchall()
-            assert tuple(float(row[0]) for row in rows) == tuple(group.unseen)
+            assert tuple(float(row[0]) for row in rows) == tuple(group.usual)
             assert [row[1] for row in rows] == sorted(row[1] for row in rows)
 
 

@@ -38,6 +38,17 @@ with writing(sys.argv[1]) as connection:
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
+ASKER = """
+import sys, duckdb
+from aiscorr.store.database import in_memory, reading, reading_newest, writing
+QUESTION = "select current_setting('enable_progress_bar')"
+print(duckdb.connect().execute(QUESTION).fetchone()[0])
+for opened in (writing, reading, reading_newest):
+    with opened(sys.argv[1]) as connection:
+        print(connection.execute(QUESTION).fetchone()[0])
+print(in_memory().execute(QUESTION).fetchone()[0])
+"""
+
 
 @pytest.fixture
 def rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,3 +237,12 @@ def test_a_publication_while_a_reader_opens(
     with opener(path) as connection:
         assert connection.execute("select version from mark").fetchall() == [("new",)]
     assert len(opened) == 2
+
+
+def test_no_bar_is_drawn_on_stdout(tmp_path: Path, rows_only: None) -> None:
+    """In a child without a script DuckDB draws a bar for what takes seconds, and stdout is data."""
+    db = tmp_path / "x.duckdb"
+    read_in(db, written(tmp_path / "rank0.log"))
+    asked = [sys.executable, "-c", ASKER, str(db)]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    assert said == ["True", "False", "False", "False", "False"]

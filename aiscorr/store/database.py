@@ -77,9 +77,16 @@ def _connect(
     path: str, *, read_only: bool, config: dict[str, Any], wait_s: float, named: str = ""
 ) -> duckdb.DuckDBPyConnection:
     """A connection; `named`: what errors call the file, where it is not its path."""
+    return _opened(named or path, lambda: _quiet(path, config, read_only=read_only), wait_s)
+
+
+def _quiet(path: str, config: dict[str, Any], *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A connection that draws no bar on stdout, as DuckDB does where it takes a child process for a notebook."""
     import duckdb
 
-    return _opened(named or path, lambda: duckdb.connect(path, read_only=read_only, config=config), wait_s)
+    connection = duckdb.connect(path, read_only=read_only, config=config)
+    connection.execute("set enable_progress_bar = false")
+    return connection
 
 
 def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: float) -> duckdb.DuckDBPyConnection:
@@ -178,10 +185,8 @@ def check_there(path: str) -> None:
 
 
 def _attached(path: str, memory_limit: str, threads: int | None) -> duckdb.DuckDBPyConnection:
-    import duckdb
-
     config = base_config(memory_limit, threads) | {"storage_compatibility_version": "latest"}
-    connection = duckdb.connect(":memory:", config=config)
+    connection = _quiet(":memory:", config)
     try:
         quoted = path.replace("'", "''")
         connection.execute(f"attach '{quoted}' as aiscorr_file (read_only)")
@@ -238,9 +243,7 @@ def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[duckd
 
 def in_memory() -> duckdb.DuckDBPyConnection:
     """An empty database that is gone when it is closed."""
-    import duckdb
-
-    return duckdb.connect(":memory:", config=base_config("256MB", 1) | {"storage_compatibility_version": "latest"})
+    return _quiet(":memory:", base_config("256MB", 1) | {"storage_compatibility_version": "latest"})
 
 
 @contextlib.contextmanager
@@ -339,10 +342,8 @@ def _is_roomy(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _pack(path: str, config: dict[str, Any]) -> None:
     """Writes a closed database anew, without what is free in it."""
-    import duckdb
-
     small = f"{path}.small"
-    connection = duckdb.connect(":memory:", config=config)
+    connection = _quiet(":memory:", config)
     try:
         old, new = (name.replace("'", "''") for name in (path, small))
         connection.execute(f"attach '{old}' as old_file (read_only)")
