@@ -72,12 +72,13 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    """Runs a command of aiscorr in an empty folder and gives its exit code, stdout and stderr."""
+    """Runs a command of aiscorr in an empty folder, for its exit code, stdout and stderr without lines of progress."""
     from commands import command_in
 
     folder = tmp_path / "cwd"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("aiscorr.cli.progress.LINE_EVERY_S", 3600.0)
     before = signal.getsignal(signal.SIGINT)
     yield command_in(capsys.readouterr)
     assert signal.getsignal(signal.SIGINT) is before, "a command left its own handler of Ctrl-C behind"
