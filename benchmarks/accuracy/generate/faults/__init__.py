@@ -181,6 +181,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tloaders,
     twenty_second_tprograms,
     twenty_second_tservices,
+    twenty_third_pods,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -366,4 +367,5 @@ __all__ = [
     "twenty_second_tloaders",
     "twenty_second_tprograms",
     "twenty_second_tservices",
+    "twenty_third_pods",
 ]
