@@ -182,6 +182,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tprograms,
     twenty_second_tservices,
     twenty_third_pods,
+    twenty_third_space,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -368,4 +369,5 @@ __all__ = [
     "twenty_second_tprograms",
     "twenty_second_tservices",
     "twenty_third_pods",
+    "twenty_third_space",
 ]
