@@ -181,6 +181,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tloaders,
     twenty_second_tprograms,
     twenty_second_tservices,
+    twenty_third_drives,
     twenty_third_pods,
     twenty_third_space,
 )
@@ -368,6 +369,7 @@ __all__ = [
     "twenty_second_tloaders",
     "twenty_second_tprograms",
     "twenty_second_tservices",
+    "twenty_third_drives",
     "twenty_third_pods",
     "twenty_third_space",
 ]
