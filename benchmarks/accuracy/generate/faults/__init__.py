@@ -182,6 +182,7 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tprograms,
     twenty_second_tservices,
     twenty_third_drives,
+    twenty_third_links,
     twenty_third_pods,
     twenty_third_space,
 )
@@ -370,6 +371,7 @@ __all__ = [
     "twenty_second_tprograms",
     "twenty_second_tservices",
     "twenty_third_drives",
+    "twenty_third_links",
     "twenty_third_pods",
     "twenty_third_space",
 ]
