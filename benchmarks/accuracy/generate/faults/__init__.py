@@ -181,6 +181,11 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tloaders,
     twenty_second_tprograms,
     twenty_second_tservices,
+    twenty_third_clouds,
+    twenty_third_drives,
+    twenty_third_links,
+    twenty_third_pods,
+    twenty_third_space,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -366,4 +371,9 @@ __all__ = [
     "twenty_second_tloaders",
     "twenty_second_tprograms",
     "twenty_second_tservices",
+    "twenty_third_clouds",
+    "twenty_third_drives",
+    "twenty_third_links",
+    "twenty_third_pods",
+    "twenty_third_space",
 ]
