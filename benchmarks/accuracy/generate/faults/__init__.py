@@ -181,6 +181,8 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tloaders,
     twenty_second_tprograms,
     twenty_second_tservices,
+    twenty_third_tlaunch,
+    twenty_third_tsetup,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -366,4 +368,6 @@ __all__ = [
     "twenty_second_tloaders",
     "twenty_second_tprograms",
     "twenty_second_tservices",
+    "twenty_third_tlaunch",
+    "twenty_third_tsetup",
 ]
