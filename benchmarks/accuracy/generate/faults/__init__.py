@@ -182,6 +182,8 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tprograms,
     twenty_second_tservices,
     twenty_third_tlaunch,
+    twenty_third_tprograms,
+    twenty_third_tsamples,
     twenty_third_tsetup,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -369,5 +371,7 @@ __all__ = [
     "twenty_second_tprograms",
     "twenty_second_tservices",
     "twenty_third_tlaunch",
+    "twenty_third_tprograms",
+    "twenty_third_tsamples",
     "twenty_third_tsetup",
 ]
