@@ -5,6 +5,8 @@ The docstring of a kind says where it is from, and which lines tell its cause an
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults import commotion, tenth_unrest
 from benchmarks.accuracy.generate.faults import eighteenth_tunrest as loud
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
@@ -192,7 +194,7 @@ def filter_keeps_nothing(stage: Stage) -> Scenario:
         ("__iter__", f"{site}/webdataset/pipeline.py", 82),
     )
     py_spy(stage, after, (waits_for_loaders(stage),))
-    py_spy_forked(stage, after + 1.2, forked_loader(stage, *stack), pid)
+    py_spy_forked(stage, after + 1.2, replace(forked_loader(stage, *stack), state="active"), pid)
     stage.hang(at + 50 * MS, rank)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("software", rank, also=("data", "data_loading_stall", "rank_hang"))
