@@ -33,7 +33,7 @@ kind = kinds_of("training", "twenty_third")
 
 @kind(hangs=False, slurm=True, lead_s=75.0, without=RESTARTS)
 def preempted_by_another_queue(stage: Stage) -> Scenario:
-    """A job of a better queue takes the hosts away (SLURM docs, preempt; submitit#1677, Lightning docs on clusters).
+    """A job of a better queue takes the hosts away (SLURM docs, preempt).
 
     To acquit: slurmstepd says DUE TO PREEMPTION, before any rank has failed; all were at their steps until then, and
     the target that was killed had been back for some seconds.
@@ -59,7 +59,7 @@ def preempted_by_another_queue(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=60.0)
 def cache_disk_of_a_host_full(stage: Stage) -> Scenario:
-    """The copies of shards fill a host's own disk (streaming#363, llm-foundry#745; Streaming docs on cache_limit).
+    """The copies of shards fill a host's own disk (Streaming docs, cache_limit).
 
     To acquit: it is a path of the host that has no space left, its df shows it, and the shard had come in full; the
     target without space turns writes of another tenant down, and no read.
@@ -147,7 +147,7 @@ def connections_of_a_host_untracked(stage: Stage) -> Scenario:
 
 @kind(hangs=False, hosts=2, lead_s=60.0)
 def port_of_the_fabric_flaps(stage: Stage) -> Scenario:
-    """A cable of a worker's InfiniBand is loose (nccl#426, #1031; NVIDIA docs, status 12 with vendor error 129).
+    """A cable of a worker's InfiniBand is loose (NCCL issues, status 12 with vendor error 129).
 
     To acquit: NCCL has an error of NET/IB and the kernel of that host a link that is down; storage is on another net.
     """

@@ -48,7 +48,7 @@ def _agent_frames(stage: Stage) -> tuple[sdk.Frame, ...]:
 
 @kind(hangs=False, trains=False)
 def rendezvous_port_taken(stage: Stage) -> Scenario:
-    """A process of the job before still listens on the port of the agents (torchrun docs; pytorch#73320, #74824).
+    """A process of the job before still listens on the port of the agents (torchrun docs; pytorch forum).
 
     To acquit: torchrun's agent cannot listen on its port, and that host's sockets name who does; no rank was begun.
     """
@@ -82,7 +82,7 @@ def rendezvous_port_taken(stage: Stage) -> Scenario:
 
 @kind(hangs=False, trains=False)
 def weights_of_another_shape(stage: Stage) -> Scenario:
-    """A checkpoint of a model with another vocabulary is resumed (pytorch forum; NeMo#4211, icefall#1139).
+    """A checkpoint of a model with another vocabulary is resumed (pytorch forum; PyTorch docs, load_state_dict).
 
     To acquit: the checkpoint was read in full and its digest is that of the save; PyTorch names tensors of two shapes.
     """
@@ -122,7 +122,7 @@ def weights_of_another_shape(stage: Stage) -> Scenario:
 
 @kind(hangs=False, trains=False, culprit=0, min_timeout_s=120)
 def tracker_never_answers(stage: Stage) -> Scenario:
-    """Rank 0 waits for the site's tracker of experiments, in vain (wandb#5101, #4512; DeepResearcher#7).
+    """Rank 0 waits for the site's tracker of experiments, in vain (wandb docs; DeepResearcher#7).
 
     To acquit: wandb says that it cannot reach its server, and raises after its 90 s; no rank has asked for a batch.
     """

@@ -32,7 +32,7 @@ kind = kinds_of("training", "twenty_third")
 
 @kind(hangs=False, lead_s=70.0, culprit=0, sizes_only=True)
 def only_rank_zero_stops_early(stage: Stage) -> Scenario:
-    """Rank 0 alone decides to stop and meets nobody in its barrier (pytorch forum; Lightning#8041, accelerate#1246).
+    """Rank 0 alone decides to stop and meets nobody in its barrier (pytorch forum).
 
     To acquit: rank 0 says that it stops; at one number it has a barrier of one element, the others their gradients.
     """
@@ -64,7 +64,7 @@ def only_rank_zero_stops_early(stage: Stage) -> Scenario:
 
 @kind(hangs=False, lead_s=60.0)
 def parameters_without_a_gradient(stage: Stage) -> Scenario:
-    """A batch takes no part of the model that has parameters (DDP docs, find_unused_parameters; pytorch#43259).
+    """A batch takes no part of the model that has parameters (PyTorch docs, DDP, find_unused_parameters).
 
     To acquit: DDP names the parameters and the rank; its batch was here.
     """
@@ -106,7 +106,7 @@ def parameters_without_a_gradient(stage: Stage) -> Scenario:
 
 @kind(hangs=False, lead_s=60.0, without=RESTARTS)
 def long_batch_does_not_fit(stage: Stage) -> Scenario:
-    """A batch is longer than all before it, and a device has no room for it (PyTorch docs, notes/cuda; icefall#1151).
+    """A batch is longer than all before it, and a device has no room for it (PyTorch docs, notes/cuda).
 
     To acquit: the rank has its batch and says how long it is; CUDA's allocator names a device, no target a disk.
     """
@@ -145,7 +145,7 @@ def long_batch_does_not_fit(stage: Stage) -> Scenario:
 
 @kind(hangs=False, lead_s=60.0)
 def loss_is_no_number(stage: Stage) -> Scenario:
-    """A loss becomes NaN, and the program ends itself, as it was written to (mae#42; detr#101).
+    """A loss becomes NaN, and the program ends itself, as it was written to (MAE's and DETR's engines).
 
     To acquit: the rank says so and exits with 1, with no exception; the scale of its gradients fell before.
     """
@@ -170,7 +170,7 @@ def loss_is_no_number(stage: Stage) -> Scenario:
 
 @kind(lead_s=60.0, culprit=0)
 def rank_zero_decodes_alone(stage: Stage) -> Scenario:
-    """Rank 0 decodes a whole test set while all others go on (pytorch forum; Lightning#12498, ESPnet#4862).
+    """Rank 0 decodes a whole test set while all others go on (pytorch forum).
 
     To acquit: rank 0 says what it decodes and how far it is, all the time; its stack is active in a beam search, its
     recordings were all read before; what was turned away was served.
@@ -204,7 +204,7 @@ def rank_zero_decodes_alone(stage: Stage) -> Scenario:
 
 @kind(hangs=False, lead_s=60.0)
 def label_beyond_the_classes(stage: Stage) -> Scenario:
-    """A batch has a label that the model has no class for (pytorch forum; pytorch#1204, device-side assert).
+    """A batch has a label that the model has no class for (pytorch forum, device-side assert).
 
     To acquit: a kernel of the loss asserts that labels are in range, the rank prints that one is not; all had come.
     """

@@ -41,7 +41,7 @@ PAGES = (
 
 @kind(reads=True, hangs=False, lead_s=75.0, without=RESTARTS)
 def picture_is_a_web_page(stage: Stage) -> Scenario:
-    """A crawler kept a page of its source's for a picture (img2dataset#257; Pillow docs, UnidentifiedImageError).
+    """A crawler kept a page of its source's for a picture (img2dataset; Pillow docs, UnidentifiedImageError).
 
     To acquit: the loader got all bytes that the list announces, with its digest, and they begin like a page; the target
     that was killed was back, and the batches that it had delayed were served.
@@ -107,7 +107,7 @@ def recording_ends_before_its_cut(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=60.0)
 def frames_of_a_batch_differ(stage: Stage) -> Scenario:
-    """Two items of a batch differ by a frame, and nobody pads them (pytorch forum; pytorch#42654, collate).
+    """Two items of a batch differ by a frame, and nobody pads them (pytorch forum; PyTorch docs, default_collate).
 
     To acquit: all of the batch is here, and collate names the shapes of two of its items.
     """
@@ -165,7 +165,7 @@ def columns_of_a_file_differ(stage: Stage) -> Scenario:
 
 @kind(reads=True, lead_s=60.0)
 def filter_keeps_nothing(stage: Stage) -> Scenario:
-    """A rank's shards have no sample that its filter keeps: it reads on and on (webdataset#197, lhotse#1278).
+    """A rank's shards have no sample that its filter keeps: it reads on and on (WebDataset and Lhotse, issues).
 
     To acquit: the loader says how much it has read, and that nothing of it was kept; its stack stands in the filter,
     and shards come at their usual speed; the target was killed when the job hung already.

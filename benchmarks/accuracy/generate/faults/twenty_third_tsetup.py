@@ -130,7 +130,7 @@ def shared_memory_of_another_user(stage: Stage) -> Scenario:
 
 @kind(hangs=False, trains=False, hosts=2)
 def driver_older_than_the_image(stage: Stage) -> Scenario:
-    """One host has an older driver than the image's CUDA needs (pytorch forum; pytorch#91349, CUDA compatibility docs).
+    """One host has an older driver than the image's CUDA needs (pytorch forum; CUDA docs, compatibility).
 
     To acquit: the ranks of that host say that its driver is too old, and which it is; they have opened no bucket.
     """
