@@ -186,6 +186,11 @@ from benchmarks.accuracy.generate.faults import (
     twenty_third_links,
     twenty_third_pods,
     twenty_third_space,
+    twenty_third_thosts,
+    twenty_third_tlaunch,
+    twenty_third_tprograms,
+    twenty_third_tsamples,
+    twenty_third_tsetup,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -376,4 +381,9 @@ __all__ = [
     "twenty_third_links",
     "twenty_third_pods",
     "twenty_third_space",
+    "twenty_third_thosts",
+    "twenty_third_tlaunch",
+    "twenty_third_tprograms",
+    "twenty_third_tsamples",
+    "twenty_third_tsetup",
 ]
