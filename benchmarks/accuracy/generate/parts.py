@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm"),
+                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms"),
             )
             if name in self.styles
         )
@@ -214,6 +214,14 @@ _HELD: dict[str, Part] = {
         ("4.1.rc6", "4.3.rc6", "4.7.rc6", "5.1.rc6"),
         ("2.3-spack", "2.6-nix", "2.11-spack", "2.14-nix"),
         ("dlrm", "maskrcnn", "sat"),
+    ),
+    "twenty_third": Part(
+        "held back as the twenty-third",
+        ("twenty_third",),
+        0.8,
+        ("4.4.rc6", "4.6.rc6", "4.8.rc6", "5.2.rc6"),
+        ("2.4-easybuild", "2.8-nix", "2.10-spack", "2.13-easybuild"),
+        ("wespeaker", "fms", "mlperf"),
     ),
 }
 

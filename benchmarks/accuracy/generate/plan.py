@@ -78,6 +78,9 @@ NAMELESS = (
     "hifigan",
     "dlrm",
     "maskrcnn",
+    "wespeaker",
+    "fms",
+    "mlperf",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (

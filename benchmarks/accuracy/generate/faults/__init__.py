@@ -181,6 +181,16 @@ from benchmarks.accuracy.generate.faults import (
     twenty_second_tloaders,
     twenty_second_tprograms,
     twenty_second_tservices,
+    twenty_third_clouds,
+    twenty_third_drives,
+    twenty_third_links,
+    twenty_third_pods,
+    twenty_third_space,
+    twenty_third_thosts,
+    twenty_third_tlaunch,
+    twenty_third_tprograms,
+    twenty_third_tsamples,
+    twenty_third_tsetup,
 )
 from benchmarks.accuracy.generate.kinds import KINDS
 
@@ -366,4 +376,14 @@ __all__ = [
     "twenty_second_tloaders",
     "twenty_second_tprograms",
     "twenty_second_tservices",
+    "twenty_third_clouds",
+    "twenty_third_drives",
+    "twenty_third_links",
+    "twenty_third_pods",
+    "twenty_third_space",
+    "twenty_third_thosts",
+    "twenty_third_tlaunch",
+    "twenty_third_tprograms",
+    "twenty_third_tsamples",
+    "twenty_third_tsetup",
 ]
