@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,16 @@ GREETING += "|running with these configs on rank|binding local rank"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
+@cache
+def plans_of(part: str) -> tuple[Plan, ...]:
+    """The first incidents of a part; most tests need no others."""
+    return tuple(draw_plan(5, number, part) for number in range(900))
+
+
 def plan_of(kind: str) -> Plan:
     """The first small incident of a kind of its part, with all its evidence."""
-    plans = (draw_plan(5, number, KINDS[kind].held) for number in range(20_000))
+    part = KINDS[kind].held
+    plans = chain(plans_of(part), (draw_plan(5, number, part) for number in range(900, 20_000)))
     found = next(plan for plan in plans if plan.kind.name == kind and plan.params.ranks <= 16)
     return replace(found, taken="nothing")
 
@@ -73,12 +81,6 @@ def test_kind_is_written(kind: str, tmp_path: Path) -> None:
     assert any(file.stat().st_size for file in (truth.folder / "workers").rglob("*") if file.is_file())
 
 
-@cache
-def drawn_kinds(part: str) -> frozenset[str]:
-    """The kinds of the first incidents of a part."""
-    return frozenset(draw_plan(3, number, part).kind.name for number in range(200))
-
-
 @pytest.mark.parametrize("part", LATER)
 def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     """About half of the kinds of a part are faults of storage, and no other part has one of them."""
@@ -86,13 +88,13 @@ def test_held_back_kinds_are_of_both_sides(part: str) -> None:
     storage = [name for name in held if KINDS[name].side == "storage"]
     assert len(held) >= 14 and 0.4 <= len(storage) / len(held) <= 0.6
     for other in PARTS.keys() - {part}:
-        assert not drawn_kinds(other) & held
+        assert not {plan.kind.name for plan in plans_of(other)[:200]} & held
 
 
 @pytest.mark.parametrize("part", LATER)
 def test_nobody_speaks_in_a_job_that_never_starts(part: str) -> None:
     """An incident whose job never comes to a step has no noise of its ranks."""
-    plans = [plan for plan in (draw_plan(2, number, part) for number in range(900)) if not plan.kind.trains]
+    plans = [plan for plan in plans_of(part) if not plan.kind.trains]
     assert len(plans) >= 5 and any(plan.setting.noise for plan in plans)
     assert not {name for plan in plans for name in plan.setting.noise} & set(OF_RANKS)
 
@@ -107,14 +109,14 @@ def test_a_clock_of_its_own_stands_in_the_log(tmp_path: Path) -> None:
 
 def test_a_kind_has_no_noise_that_contradicts_it() -> None:
     """What needs storage to the end is not drawn beside a cluster that is deleted, nor a restart beside another."""
-    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.without]
+    plans = [plan for plan in plans_of("fifth") if plan.kind.without]
     assert len({plan.kind.name for plan in plans}) >= 3 and any(plan.setting.noise for plan in plans)
     assert not [plan.name for plan in plans if set(plan.setting.noise) & set(plan.kind.without)]
 
 
 def test_a_kind_that_needs_a_newer_torch_has_one() -> None:
     """A monitor of the watchdog that names its reason does not show before the first PyTorch that has it."""
-    plans = [plan for plan in (draw_plan(2, number, "fifth") for number in range(900)) if plan.kind.torch_order]
+    plans = [plan for plan in plans_of("fifth") if plan.kind.torch_order]
     assert len(plans) >= 5
     assert all(plan.params.torch_release.order >= plan.kind.torch_order for plan in plans)
 
@@ -131,7 +133,7 @@ def test_a_cluster_that_speaks_tls_is_never_asked_without(tmp_path: Path) -> Non
 
 def test_a_proxy_that_is_behind_is_not_the_primary() -> None:
     """Who hears nothing of the primary is another proxy, and the culprit's host is one that uses it."""
-    plans = [plan for plan in (draw_plan(2, number, "sixth") for number in range(900)) if plan.kind.off_primary]
+    plans = [plan for plan in plans_of("sixth") if plan.kind.off_primary]
     assert len(plans) >= 5
     assert all(plan.params.culprit // plan.params.ranks_per_node % plan.params.proxies for plan in plans)
 
