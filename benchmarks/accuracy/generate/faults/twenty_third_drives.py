@@ -61,6 +61,8 @@ def worn_flash_is_read_again_and_again(stage: Stage) -> Scenario:
     stage.open()
     worn = draw.pick(victim.disks)
     began = stage.mark(at - draw.span(6_000, 17_000), f"{worn} of {victim.name} reads its cells again and again")
+    before = draw.child("before")
+    shifts.serves_as_ever(cluster, list(cluster.targets), stage.job.begin, began - seconds(10), (300, 700), before)
     shifts.cells_reread(cluster, victim, worn, began, over + seconds(20), draw)
     well = [node for node in cluster.targets if node is not victim]
     shifts.serves_as_ever(cluster, well, began, over, (300, 700), draw)
@@ -136,6 +138,7 @@ def list_walks_through_millions_of_names(stage: Stage) -> Scenario:
         if then + spent > over - seconds(1):
             break
         then, names = then + spent, names + 10_000
+        cluster.count(stage.proxy_of(0), then, lst_n=1)
         text = f"page {page} of ais://{stage.bucket} after {spent / 1e9:.1f} s, {names} names so far"
         stage.job.note(then, 0, text, "W", 57, "listing")
         page += 1

@@ -39,13 +39,14 @@ def bond_of_a_target_falls_to_one_gigabit(stage: Stage) -> Scenario:
     """One port of a host has negotiated a gigabit after its cable was moved (ethtool; linux bonding documentation).
 
     To convict: ranks that wait for shards all name one target, and none gets more than some MiB a second; by its own
-    counters it sends never more than a gigabit carries since then, each read takes half a minute; the others do not.
+    counters it sends never more than a gigabit carries since then, reads come to take a minute; the others do not.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw, limit = stage.draw.child("gigabit"), 90
     over = at + seconds(limit + 0.02)
     stage.open()
     began = stage.mark(at - draw.span(16_000, 30_000), f"the link of {victim.name} has one gigabit a second")
+    tickets.shards_served(cluster, cluster.targets, stage.job.begin, began - seconds(1), draw.child("before"))
     shifts.sends_at_line_rate(cluster, victim, began, over + seconds(15), (109, 112), draw)
     well = [node for node in cluster.targets if node is not victim]
     tickets.shards_served(cluster, well, began, over, draw)
@@ -54,7 +55,7 @@ def bond_of_a_target_falls_to_one_gigabit(stage: Stage) -> Scenario:
         then, speaker = at + seconds(7 + 70 * turn / (2 * len(who))) + draw.span(1, 3_000), who[turn % len(who)]
         asked = at if speaker == rank else max(began, then - draw.span(8_000, 24_000))
         url, rate = f"{victim.url(0)}/v1/objects/{stage.bucket}/{tar_of(draw)}", draw.between(2.9, 8.8)
-        said = f"{url}: {rate * (then - asked) / SEC:.0f} MiB in {waited(asked, then)} ({rate:.1f} MiB/s)"
+        said = f"{url}: {rate * (then - asked) / SEC:.0f} MiB in {waited(asked, then)} so far ({rate:.1f} MiB/s)"
         stage.job.note(then, speaker, said, "W", 88, "fetch")
     loader_timed_out(stage, over, rank, limit)
     leaves(stage, over, rank)
@@ -138,7 +139,7 @@ def file_system_of_a_target_locks_up(stage: Stage) -> Scenario:
     draw = stage.draw.child("locked")
     stage.open()
     began = stage.mark(at - draw.span(5_000, 13_000), f"a file system of {victim.name} waits for its log for good")
-    routines_pile_up(cluster, victim, began, over + seconds(20), draw)
+    routines_pile_up(cluster, victim, began + seconds(5), over + seconds(20), draw)
     others_wait(stage, [victim], draw)
     cause = sdk.read_timeout(victim.address, victim.ports[0])
     path = object_path(stage, stage.culprit, utterance(draw))
@@ -155,14 +156,14 @@ def certificate_of_the_gateways_ran_out(stage: Stage) -> Scenario:
     """The issuer did not renew what proxies and targets show (cert-manager troubleshooting; requests, SSLError).
 
     To convict: the SDK does not connect as the certificate of a proxy has expired, and others say the same of theirs;
-    flags of all nodes have told of an early end (bit 16), and tell of an expired certificate (bit 17) since then. No
-    other line of AIStore does.
+    all nodes have counted the minutes it had left, flags have told of that end (bit 16) and tell of an expired
+    certificate (bit 17) since then, as do alerts of targets. Handshakes that fail are not logged.
     """
     cluster, rank, at = stage.cluster, stage.culprit, stage.at
     draw = stage.draw.child("expired")
     stage.open()
     began = stage.mark(at - draw.span(7_000, 25_000), "the certificate of all nodes has expired")
-    shifts.certificate_runs_out(cluster, began)
+    shifts.certificate_runs_out(cluster, began, at + seconds(100) + COUNTED, draw.child("nodes"))
     proxy = stage.proxy_of(rank)
     path = object_path(stage, rank, utterance(draw)).split("&pid=")[0]
     text = sdk.pool_error(proxy.address, proxy.ports[0], path, certificate_expired())

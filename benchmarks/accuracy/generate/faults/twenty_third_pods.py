@@ -15,7 +15,7 @@ from fixtures.generator.aisnights import serves_late
 from fixtures.generator.aisobjects import not_there
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node, Scenario
-from fixtures.generator.moment import MS, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "twenty_third")
@@ -105,6 +105,8 @@ def processor_limit_holds_a_target_back(stage: Stage) -> Scenario:
     draw = stage.draw.child("processor limit")
     stage.open()
     began = stage.mark(at - draw.span(6_000, 14_000), f"the container of {victim.name} has a limit of one processor")
+    before = draw.child("before")
+    shifts.serves_as_ever(cluster, list(cluster.targets), stage.job.begin, began - seconds(10), (90, 700), before)
     serves_late(cluster, victim, began, over + seconds(20), (8_000, 26_000), (90, 700), draw)
     well = [node for node in cluster.targets if node is not victim]
     shifts.serves_as_ever(cluster, well, began, over, (90, 700), draw)
@@ -112,7 +114,7 @@ def processor_limit_holds_a_target_back(stage: Stage) -> Scenario:
     _wait_for(stage, victim, over, draw)
     stage.hang(at + 260 * MS, rank)
     return stage.close(
-        "A policy of the cluster has put a default limit on whatever has none.",
+        "Somebody has resized the pods in place, by the requests of another cluster.",
         (stage.guilty("data_loading_stall", victim, also=("storage_io", "network", "infrastructure")),),
         until=over + seconds(200),
     )
@@ -125,4 +127,7 @@ def _wait_for(stage: Stage, node: Node, over: int, draw: Draw) -> None:
         then = at + int((over - at) * (0.3 + 0.13 * turn)) + draw.span(1, 2_000)
         asked = at if other == stage.culprit else then - draw.span(9_000, 19_000)
         url = f"{node.url(0)}/v1/objects/{stage.bucket}/{utterance(draw)}"
-        stage.job.note(then, other, f"still waiting after {waited(max(at, asked), then)}: GET {url}", "W", 84)
+        lag = waited(max(at, asked), then)
+        have = int((then - at) / SEC / draw.between(15, 21))
+        said = f"{have} of 192 samples after {lag}: GET {url}" if other == stage.culprit else f"{lag} for GET {url}"
+        stage.job.note(then, other, f"still waiting, {said}", "W", 84)

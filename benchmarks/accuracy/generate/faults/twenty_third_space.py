@@ -6,14 +6,12 @@ from benchmarks.accuracy.generate.faults.clients import upload_failed
 from benchmarks.accuracy.generate.faults.guests import leaves
 from benchmarks.accuracy.generate.faults.loaders import put_refused
 from benchmarks.accuracy.generate.faults.outlets import reader_note
-from benchmarks.accuracy.generate.faults.regulars import put_not_taken, status_moments
 from benchmarks.accuracy.generate.faults.turns import RESTARTS, comes_back, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS
 from fixtures.generator import aisdisk as disk
 from fixtures.generator import aisshifts as shifts
-from fixtures.generator import aistickets as tickets
-from fixtures.generator import aistroubles as troubles
+from fixtures.generator import aisupkeep as upkeep
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, SEC, seconds
@@ -27,29 +25,27 @@ SAVING = (*DISKS, "low_space", "tenant_out_of_space")
 def inodes_of_a_file_system_are_used_up(stage: Stage) -> Scenario:
     """A file system of small objects has blocks and no inodes left, PUTs get ENOSPC (man mkfs.ext4; df -i).
 
-    To convict: the SDK has sent the checkpoint to one target six times; at each of these moments that target says that
-    it cannot open a file for it as there is no space left on device, though it reports room and its check finds the
-    mountpath healthy; it says the same of what others write there.
+    To convict: the SDK is told 507 for the checkpoint, as a target could not open a file for it: no space left on
+    device; that target says so at this moment, and of what others write there since some seconds, though it is by
+    its own report and words not half full.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
-    draw = stage.draw.child("inodes")
+    draw, percent = stage.draw.child("inodes"), upkeep.used_of_inodes(cluster, victim)
     stage.open()
     report = stage.job.begin + int((at - stage.job.begin) * draw.between(0.1, 0.5))
-    shifts.capacity_told(cluster, victim, report, draw.whole(52, 67), f"{draw.between(2, 6):.2f}TiB")
-    began = stage.mark(at - draw.span(8_000, 15_000), f"a file system of {victim.name} has no inode left")
-    name = f"{stage.job.job.task}/global_step{stage.step}/mp_rank_00_model_states.pt"
-    path, why = f"/v1/objects/checkpoints/{name}", "no space left on device"
-    stage.job.note(at - 90 * MS, 0, f"saving checkpoint to ais://checkpoints/{name}", line=116)
-    asked, over = status_moments(stage)
-    then = began
-    while then < over:
+    avail = (100 - percent) * 0.036 * 1024 / len(victim.mountpaths)
+    shifts.capacity_told(cluster, victim, report, percent, f"{avail:.2f}GiB")
+    then = stage.mark(at - draw.span(8_000, 15_000), f"a file system of {victim.name} has no inode left")
+    while then < at - SEC:
         other = f"/v1/objects/features/{draw.whole(0, 4095):03x}/{draw.whole(0, 9_999_999):07d}.npy"
-        tickets.put_failed(cluster, victim, then, other, why, 0, draw)
-        then += draw.span(7_000, 26_000)
-    told = [tickets.put_failed(cluster, victim, then - 4 * MS, path, why, 0, draw) for then in asked]
-    troubles.examined(cluster, victim, asked[1] + MS, told[1], True, draw)
-    put_not_taken(stage, over, 0, victim, path, 500)
-    leaves(stage, over, 0)
+        upkeep.no_inodes(cluster, victim, then, other, draw)
+        then += draw.span(1_900, 5_200)
+    name = f"{stage.job.job.task}/global_step{stage.step}/mp_rank_00_model_states.pt"
+    path = f"/v1/objects/checkpoints/{name}"
+    stage.job.note(at - 90 * MS, 0, f"saving checkpoint to ais://checkpoints/{name}", line=116)
+    text = upkeep.no_inodes(cluster, victim, at - 4 * MS, path, draw)
+    stage.job.raise_on(at, 0, put_refused(stage, at, victim, path, text))
+    leaves(stage, at, 0)
     return stage.close(
         "It was made for shards of a gigabyte, and was given features of two kilobytes each.",
         (stage.guilty("storage_io", victim, also=("infrastructure", "data")),),
