@@ -163,12 +163,20 @@ def columns_of_a_file_differ(stage: Stage) -> Scenario:
     return stage.close("Files that came later were written by another tool.", (made,))
 
 
+def _shards_are_served(stage: Stage, began: int, first: int, many: int) -> None:
+    """The targets count the shards that one rank reads in some seconds."""
+    for turn in range(many):
+        then, size = began + turn * 600 * MS, 390 * 310_000
+        node = stage.cluster.target(first + turn)
+        stage.cluster.count(node, then, get_n=1, get_ns_total=410 * MS, get_size=size)
+
+
 @kind(reads=True, lead_s=60.0)
 def filter_keeps_nothing(stage: Stage) -> Scenario:
     """A rank's shards have no sample that its filter keeps: it reads on and on (WebDataset and Lhotse, issues).
 
     To acquit: the loader says how much it has read, and that nothing of it was kept; its stack stands in the filter,
-    and shards come at their usual speed; the target was killed when the job hung already.
+    and shards come at their usual speed; the target was killed when the job had ended.
     """
     stage.open()
     beside(stage, past_unrest.turned_away_in_window)
@@ -184,6 +192,7 @@ def filter_keeps_nothing(stage: Stage) -> Scenario:
         told = f"filter: 0 of {read} samples kept, all longer than {limit} s" if read else "filter: next shards"
         reader_note(stage, then, rank, f"{told}; {shards} shards read, {draw.between(0.5, 0.9):.1f} s each")
         more = draw.whole(9, 14)
+        _shards_are_served(stage, then, shards, more)
         read, shards, then = read + more * draw.whole(380, 410), shards + more, then + draw.span(7_500, 9_500)
     after = min(draw.between(24, 44), own.timeout_s - 14)
     folder, site = script_folder(stage), own.build["site"]
@@ -196,6 +205,6 @@ def filter_keeps_nothing(stage: Stage) -> Scenario:
     py_spy(stage, after, (waits_for_loaders(stage),))
     py_spy_forked(stage, after + 1.2, replace(forked_loader(stage, *stack), state="active"), pid)
     stage.hang(at + 50 * MS, rank)
-    loud.killed_in_the_hang(stage)
+    disk_unrest.killed_when_all_is_over(stage)
     made = stage.innocent("software", rank, also=("data", "data_loading_stall", "rank_hang"))
     return stage.close("Shards are in the order of their lengths, and one rank has the longest.", (made,))
