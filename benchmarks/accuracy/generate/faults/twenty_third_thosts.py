@@ -5,6 +5,8 @@ The docstring of a kind says where it is from, and which lines tell its cause an
 
 from __future__ import annotations
 
+from math import ceil
+
 from benchmarks.accuracy.generate.faults import commotion, ninth_unrest, tenth_unrest
 from benchmarks.accuracy.generate.faults import eighteenth_tunrest as loud
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
@@ -76,7 +78,8 @@ def cache_disk_of_a_host_full(stage: Stage) -> Scenario:
         then = at - seconds(before) - draw.span(1, 900)
         used = size - before * draw.between(0.16, 0.2) - 0.3
         if then > job.begin:
-            watched(stage, then, node, f"df: {disk} {size}G {used:.1f}G {size - used:.1f}G {used / size:.0%} /local")
+            left = f"{size - used:.1f}G {ceil(used / size * 100)}%"
+            watched(stage, then, node, f"df: {disk} {size}G {used:.1f}G {left} /local")
     name = f"shard.{shard:05d}.mds"
     many = draw.whole(61_000_000, 67_100_000)
     said = f"{name}.zstd: {many} of {many} bytes here, unpacking"
@@ -85,7 +88,7 @@ def cache_disk_of_a_host_full(stage: Stage) -> Scenario:
     inner = (
         sdk.Frame(f"{streaming}/dataset.py", 1236, "prepare_shard", "delta = stream.prepare_shard(shard)"),
         sdk.Frame(f"{streaming}/stream.py", 506, "prepare_shard", "self._prepare_shard_part(raw, zip)"),
-        sdk.Frame(f"{streaming}/stream.py", 383, "_decompress_shard_part", "out.write(data)"),
+        sdk.Frame(f"{streaming}/stream.py", 382, "_decompress_shard_part", "with open(tmp_filename, 'wb') as out:"),
     )
     in_worker(stage, at, rank, "OSError", f"[Errno 28] No space left on device: '{local}/{name}.tmp'", inner)
     watched(stage, at + 400 * MS, node, f"df: {disk} {size}G {size}G 20K 100% /local")

@@ -58,7 +58,7 @@ def picture_is_a_web_page(stage: Stage) -> Scenario:
     said = f"{name}: {whole}; cannot be decoded, begins with b'{page}'"
     reader_note(stage, at - 15 * MS, rank, said)
     inner = (
-        sdk.Frame(f"{folder}/pictures.py", 58, "__getitem__", "picture = Image.open(io.BytesIO(content))"),
+        sdk.Frame(f"{folder}/pictures.py", 58, "__iter__", "picture = Image.open(io.BytesIO(content))"),
         sdk.Frame(f"{site}/PIL/Image.py", 3580, "open", "raise UnidentifiedImageError(msg)"),
     )
     text = f"cannot identify image file <_io.BytesIO object at 0x7f{draw.token(9, HEX)}0>"
@@ -120,7 +120,7 @@ def frames_of_a_batch_differ(stage: Stage) -> Scenario:
     many, bins, frames = draw.pick((16, 24, 32)), draw.pick((80, 128)), draw.whole(400, 1_900)
     reader_note(stage, at - 40 * MS, rank, f"batch {stage.step}: {many} of {many} objects here, {frames} frames")
     inner = (
-        sdk.Frame(f"{script_folder(stage)}/features.py", 77, "collate_fn", "batch = default_collate(items)"),
+        sdk.Frame(f"{script_folder(stage)}/features.py", 77, "__iter__", "batch = default_collate(items)"),
         sdk.Frame(collate, 398, "default_collate", "return collate(batch, collate_fn_map=default_collate_fn_map)"),
         sdk.Frame(collate, 272, "collate_tensor_fn", "return torch.stack(batch, 0, out=out)"),
     )
