@@ -5,13 +5,14 @@ The docstring of a kind says where it is from, and which lines tell its cause an
 
 from __future__ import annotations
 
+from math import ceil
+
 from benchmarks.accuracy.generate.faults import commotion, ninth_unrest, tenth_unrest
 from benchmarks.accuracy.generate.faults import eighteenth_tunrest as loud
 from benchmarks.accuracy.generate.faults import eleventh_unrest as unrest
 from benchmarks.accuracy.generate.faults import nineteenth_tunrest as disk_unrest
 from benchmarks.accuracy.generate.faults import twentieth_tunrest as past_unrest
 from benchmarks.accuracy.generate.faults.beside import beside
-from benchmarks.accuracy.generate.faults.clients import PYTHON
 from benchmarks.accuracy.generate.faults.launchers import throttled_neighbour
 from benchmarks.accuracy.generate.faults.loaders import in_worker
 from benchmarks.accuracy.generate.faults.outlets import reader_note
@@ -77,7 +78,8 @@ def cache_disk_of_a_host_full(stage: Stage) -> Scenario:
         then = at - seconds(before) - draw.span(1, 900)
         used = size - before * draw.between(0.16, 0.2) - 0.3
         if then > job.begin:
-            watched(stage, then, node, f"df: {disk} {size}G {used:.1f}G {size - used:.1f}G {used / size:.0%} /local")
+            left = f"{size - used:.1f}G {ceil(used / size * 100)}%"
+            watched(stage, then, node, f"df: {disk} {size}G {used:.1f}G {left} /local")
     name = f"shard.{shard:05d}.mds"
     many = draw.whole(61_000_000, 67_100_000)
     said = f"{name}.zstd: {many} of {many} bytes here, unpacking"
@@ -86,7 +88,7 @@ def cache_disk_of_a_host_full(stage: Stage) -> Scenario:
     inner = (
         sdk.Frame(f"{streaming}/dataset.py", 1236, "prepare_shard", "delta = stream.prepare_shard(shard)"),
         sdk.Frame(f"{streaming}/stream.py", 506, "prepare_shard", "self._prepare_shard_part(raw, zip)"),
-        sdk.Frame(f"{streaming}/stream.py", 383, "_decompress_shard_part", "out.write(data)"),
+        sdk.Frame(f"{streaming}/stream.py", 382, "_decompress_shard_part", "with open(tmp_filename, 'wb') as out:"),
     )
     in_worker(stage, at, rank, "OSError", f"[Errno 28] No space left on device: '{local}/{name}.tmp'", inner)
     watched(stage, at + 400 * MS, node, f"df: {disk} {size}G {size}G 20K 100% /local")
@@ -129,16 +131,21 @@ def connections_of_a_host_untracked(stage: Stage) -> Scenario:
     table = draw.pick((65_536, 131_072, 262_144))
     then = at - 600 * MS
     while then < over:
+        if then > at:
+            watched(stage, then, node, f"kernel: net_ratelimit: {draw.whole(11, 900)} callbacks suppressed")
         watched(stage, then, node, "kernel: nf_conntrack: nf_conntrack: table full, dropping packet")
-        then += draw.span(4_800, 19_000)
+        then += draw.span(5_000, 19_000)
     watched(stage, at + 9 * SEC, node, f"sysctl: net.netfilter.nf_conntrack_count = {table} of {table}")
     mates = [one for one in readers(stage) if job.job.node_of(one) == node][:3]
     for one in (rank, *mates):
         _packets_dropped(stage, one, at + draw.span(1, 400), over, draw.child("drops", one))
     for one in [one for one in readers(stage) if job.job.node_of(one) != node][:3]:
         for turn in range(3):
-            said = f"batch of 48 objects in {draw.between(0.1, 0.5):.2f} s from {stage.cluster.target(turn).name}"
-            reader_note(stage, at + seconds(2 + 5 * turn) + draw.span(1, 2_000), one, f"prefetch: {said}")
+            target, then = stage.cluster.target(turn), at + seconds(2 + 5 * turn) + draw.span(1, 2_000)
+            said = f"batch of 48 objects in {draw.between(0.1, 0.5):.2f} s from {target.name}"
+            reader_note(stage, then, one, f"prefetch: {said}")
+            stage.cluster.count(target, then, getbatch_n=1, getbatch_obj_n=36, getbatch_obj_size=36 * 16_000)
+            stage.cluster.count(target, then, getbatch_file_n=12, getbatch_file_size=12 * 14_000)
     stage.hang(at + 60 * MS, rank, *mates)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("network", rank, *mates, also=("infrastructure", "data_loading_stall", "rank_hang"))
@@ -157,7 +164,7 @@ def port_of_the_fabric_flaps(stage: Stage) -> Scenario:
     disk_unrest.killed_when_all_is_over(stage)
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("fabric")
     node, host, local = job.job.node_of(rank), job.job.hosts[job.job.node_of(rank)], job.job.local_rank(rank)
-    down = at - seconds(draw.between(6.2, 9.5))
+    down, failed = at - 60 * MS, at + seconds(draw.between(6.2, 9.5))
     stage.mark(down, f"a port of {host} goes down")
     card, bus = f"mlx5_{local}", draw.pick(("0000:3b:00.0", "0000:5e:00.0", "0000:9a:00.0"))
     watched(stage, down, node, f"kernel: mlx5_core {bus} {card}: Port: 1 Link DOWN")
@@ -167,12 +174,13 @@ def port_of_the_fabric_flaps(stage: Stage) -> Scenario:
     peer = f"10.210.{draw.whole(1, 60)}.{draw.whole(2, 250)}<{draw.whole(32_800, 60_900)}>"
     error = f"Got completion from peer {peer} with status=12 opcode=0 len=0 vendor err 129 (Recv) hca {card}"
     head = f"\n{host}:{pid}:{pid + draw.whole(150, 400)} [{local}] transport/net_ib.cc:{draw.pick((1295, 1823))}"
-    job.say(at, rank, f"{head} NCCL WARN NET/IB : {error}")
+    job.say(failed, rank, f"{head} NCCL WARN NET/IB : {error}")
     what = "remote process exited or there was a network error\n"
     what += "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
     text = nccl_error(stage, what, f"NET/IB : {error}")
-    job.raise_on(at + 120 * MS, rank, sdk.traceback(sdk.Raised(loss_frames(stage, "dist.all_reduce(bucket)"), text)))
-    exits(stage, at + 120 * MS, rank)
+    raised = sdk.Raised(loss_frames(stage, "dist.all_reduce(bucket)"), text)
+    job.raise_on(failed + 120 * MS, rank, sdk.traceback(raised))
+    exits(stage, failed + 120 * MS, rank)
     made = stage.innocent("network", rank, also=("infrastructure", "gpu_fabric"))
     return stage.close("The cable was moved in the morning.", (made,))
 
@@ -181,30 +189,29 @@ def port_of_the_fabric_flaps(stage: Stage) -> Scenario:
 def descriptors_of_a_rank_run_out(stage: Stage) -> Scenario:
     """Each tensor that a loader hands over keeps a descriptor of its rank open (pytorch#973, #41465; icefall#515).
 
-    To acquit: the rank counts its open files up to its own limit, and it is tensors of its loaders that it cannot take.
+    To acquit: the rank counts its open files up to its own limit, and it is its own loaders that it cannot hear.
     """
     stage.open()
     unrest.unsettled(stage, (past_unrest.neighbour_reads_cold, tenth_unrest.disk_found_well, unrest.entries_missing))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("descriptors")
-    site, limit = job.job.build["site"], draw.pick((1_024, 1_024, 4_096))
+    limit = draw.pick((1_024, 1_024, 4_096))
     stage.mark(at, f"rank {rank} has no descriptor left")
     span, then = at - job.begin, job.begin + draw.span(3_000, 6_000)
     while then < at - SEC:
         used = int(90 + (limit - 96) * (then - job.begin) / span)
         reader_note(stage, then, rank, f"{used} of {limit} files open, {used - 84} of them tensors of loaders")
         then += draw.span(9_000, 14_000)
-    loader, queues = f"{data_folder(stage)}/dataloader.py", f"{PYTHON}/multiprocessing"
+    loader = f"{data_folder(stage)}/dataloader.py"
     frames = next_frames(
         stage,
         sdk.Frame(loader, 1458, "_next_data", "idx, data = self._get_data()", True),
-        sdk.Frame(loader, 1251, "_try_get_data", "data = self._data_queue.get(timeout=timeout)", True),
-        sdk.Frame(f"{queues}/queues.py", 122, "get", "return _ForkingPickler.loads(res)", True),
-        sdk.Frame(f"{site}/torch/multiprocessing/reductions.py", 541, "rebuild_storage_fd", "fd = df.detach()"),
-        sdk.Frame(f"{queues}/resource_sharer.py", 58, "detach", "return reduction.recv_handle(conn)", True),
-        sdk.Frame(f"{queues}/reduction.py", 189, "recv_handle", "return recvfds(s, 1)[0]", True),
-        sdk.Frame(f"{queues}/reduction.py", 164, "recvfds", "raise RuntimeError('received %d items of ancdata' %"),
+        sdk.Frame(loader, 1420, "_get_data", "success, data = self._try_get_data()", True),
+        sdk.Frame(loader, 1289, "_try_get_data", "raise RuntimeError("),
     )
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, "RuntimeError: received 0 items of ancdata")))
+    text = "RuntimeError: Too many open files. Communication with the workers is no longer possible. Please increase "
+    text += "the limit using `ulimit -n` in the shell or change the sharing strategy by calling "
+    text += "`torch.multiprocessing.set_sharing_strategy('file_system')` at the beginning of your code"
+    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", rank, also=("infrastructure", "data_loading_stall"))

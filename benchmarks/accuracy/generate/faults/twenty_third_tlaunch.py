@@ -15,10 +15,13 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.noise import tenant_rejected
 from fixtures.generator import sdk, torchrun
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, SEC, cpp_stamp, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "twenty_third")
+
+#: What measures each step of an agent.
+WRAPPER = ("metrics/api.py", 138, "wrapper", "result = f(*args, **kwargs)")
 
 #: From torchrun's own main to the store that the agents meet in.
 AGENT = (
@@ -27,9 +30,12 @@ AGENT = (
     ("run.py", 892, "run", "elastic_launch("),
     ("launcher/api.py", 143, "__call__", "return launch_agent(self._config, self._entrypoint, list(args))"),
     ("launcher/api.py", 268, "launch_agent", "result = agent.run()"),
+    WRAPPER,
     ("agent/server/api.py", 717, "run", "result = self._invoke_run(role)"),
     ("agent/server/api.py", 872, "_invoke_run", "self._initialize_workers(self._worker_group)"),
+    WRAPPER,
     ("agent/server/api.py", 696, "_initialize_workers", "self._rendezvous(worker_group)"),
+    WRAPPER,
     ("agent/server/api.py", 505, "_rendezvous", "rdzv_info = spec.rdzv_handler.next_rendezvous()"),
     ("rendezvous/static_tcp_rendezvous.py", 67, "next_rendezvous", "self._store = TCPStore("),
 )
@@ -55,16 +61,10 @@ def rendezvous_port_taken(stage: Stage) -> Scenario:
     unrest.unsettled(stage, unrest.EARLY)
     late_unrest.killed_when_all_is_over(stage)
     job, draw = stage.job, stage.draw.child("port")
-    at, port, zone = job.begin - seconds(4.9), draw.pick((29500, 29500, 29400, 6000)), job.job.zone
+    at, port = job.begin - seconds(4.9), draw.pick((29500, 29500, 29400, 6000))
     stage.mark(at, f"port {port} of {job.job.hosts[0]} is taken")
     own.banners(stage, at - 500 * MS)
-    place, number = f"socket.cpp:{draw.pick((464, 752, 754))}", job.job.torch.order
-    why = "(errno: 98 - Address already in use)."
-    for turn, where in enumerate((f"[::]:{port}", f"0.0.0.0:{port}")):
-        said = f"[c10d] The server socket has failed to bind to {where} {why}"
-        job.agent(at + turn * 400_000, 0, f"[W{cpp_stamp(at + turn * 400_000, zone)} {place}] {said}")
     head = "The server socket has failed to listen on any local network address."
-    job.agent(at + MS, 0, f"[E{cpp_stamp(at + MS, zone)} socket.cpp:{788 if number > 204 else 500}] [c10d] {head}")
     tail = f"port: {port}, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"
     last = f"torch.distributed.DistNetworkError: {head} {tail}"
     job.agent(at + 30 * MS, 0, sdk.traceback(sdk.Raised(_agent_frames(stage), last)))
@@ -88,17 +88,18 @@ def weights_of_another_shape(stage: Stage) -> Scenario:
     """
     unrest.unsettled(stage, unrest.EARLY)
     late_unrest.killed_when_all_is_over(stage)
-    job, draw, at = stage.job, stage.draw.child("weights"), stage.job.begin - 200 * MS
+    job, draw = stage.job, stage.draw.child("weights")
     job.start()
-    stage.mark(at, "the checkpoint is of another model")
     before, now = draw.pick(((1025, 4097), (1024, 2048), (5001, 1025), (257, 1025)))
     width = draw.pick((512, 640, 1024))
     name, size = f"{job.job.task}/step={draw.whole(4, 90)}000.pt", draw.whole(430, 2_900)
     digest, spent = draw.token(16, "0123456789abcdef"), size / draw.between(800, 1_600)
+    at = job.begin + seconds(spent)
+    stage.mark(at, "the checkpoint is of another model")
     read = f"ais://checkpoints/{name}: {size} MiB in {spent:.1f} s, xxhash {digest} as saved"
     reader_note(stage, at - 90 * MS, 0, f"resume from {read}; tokenizer has {now - 1} pieces")
     site = job.job.build["site"]
-    said = ["RuntimeError: Error(s) in loading state_dict for EncDecCTCModelBPE:"]
+    said = ["RuntimeError: Error(s) in loading state_dict for AcousticModel:"]
     for key, shape in (("weight", f", {width}, 1"), ("bias", "")):
         old, new = f"torch.Size([{before}{shape}])", f"torch.Size([{now}{shape}])"
         where = f"size mismatch for decoder.decoder_layers.0.{key}: copying a param with shape {old} from checkpoint, "

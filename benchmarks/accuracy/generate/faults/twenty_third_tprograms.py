@@ -120,6 +120,7 @@ def long_batch_does_not_fit(stage: Stage) -> Scenario:
     reader_note(
         stage, at - 300 * MS, rank, f"step {stage.step}: {many} of {many} objects here, longest {longest:.1f} s"
     )
+    setting = "PYTORCH_ALLOC_CONF" if order >= 210 else "PYTORCH_CUDA_ALLOC_CONF"
     whole, free, asked = 79.10, draw.between(0.2, 1.9), draw.between(2.1, 6.4)
     spare = draw.between(0.6, 2.4)
     used = whole - free
@@ -127,7 +128,7 @@ def long_batch_does_not_fit(stage: Stage) -> Scenario:
     text = f"CUDA out of memory. {size} of which {free:.2f} GiB is free. Including non-PyTorch memory, this process "
     text += f"has {used:.2f} GiB memory in use. Of the allocated memory {used - spare - 0.6:.2f} GiB is allocated by "
     text += f"PyTorch, and {spare:.2f} GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory "
-    text += "is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See "
+    text += f"is large try setting {setting}=expandable_segments:True to avoid fragmentation.  See "
     text += "documentation for Memory Management  "
     text += "(https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
     frames = (

@@ -58,7 +58,7 @@ def picture_is_a_web_page(stage: Stage) -> Scenario:
     said = f"{name}: {whole}; cannot be decoded, begins with b'{page}'"
     reader_note(stage, at - 15 * MS, rank, said)
     inner = (
-        sdk.Frame(f"{folder}/pictures.py", 58, "__getitem__", "picture = Image.open(io.BytesIO(content))"),
+        sdk.Frame(f"{folder}/pictures.py", 58, "__iter__", "picture = Image.open(io.BytesIO(content))"),
         sdk.Frame(f"{site}/PIL/Image.py", 3580, "open", "raise UnidentifiedImageError(msg)"),
     )
     text = f"cannot identify image file <_io.BytesIO object at 0x7f{draw.token(9, HEX)}0>"
@@ -120,7 +120,7 @@ def frames_of_a_batch_differ(stage: Stage) -> Scenario:
     many, bins, frames = draw.pick((16, 24, 32)), draw.pick((80, 128)), draw.whole(400, 1_900)
     reader_note(stage, at - 40 * MS, rank, f"batch {stage.step}: {many} of {many} objects here, {frames} frames")
     inner = (
-        sdk.Frame(f"{script_folder(stage)}/features.py", 77, "collate_fn", "batch = default_collate(items)"),
+        sdk.Frame(f"{script_folder(stage)}/features.py", 77, "__iter__", "batch = default_collate(items)"),
         sdk.Frame(collate, 398, "default_collate", "return collate(batch, collate_fn_map=default_collate_fn_map)"),
         sdk.Frame(collate, 272, "collate_tensor_fn", "return torch.stack(batch, 0, out=out)"),
     )
@@ -163,12 +163,20 @@ def columns_of_a_file_differ(stage: Stage) -> Scenario:
     return stage.close("Files that came later were written by another tool.", (made,))
 
 
+def _shards_are_served(stage: Stage, began: int, first: int, many: int) -> None:
+    """The targets count the shards that one rank reads in some seconds."""
+    for turn in range(many):
+        then, size = began + turn * 600 * MS, 390 * 310_000
+        node = stage.cluster.target(first + turn)
+        stage.cluster.count(node, then, get_n=1, get_ns_total=410 * MS, get_size=size)
+
+
 @kind(reads=True, lead_s=60.0)
 def filter_keeps_nothing(stage: Stage) -> Scenario:
     """A rank's shards have no sample that its filter keeps: it reads on and on (WebDataset and Lhotse, issues).
 
     To acquit: the loader says how much it has read, and that nothing of it was kept; its stack stands in the filter,
-    and shards come at their usual speed; the target was killed when the job hung already.
+    and shards come at their usual speed; the target was killed when the job had ended.
     """
     stage.open()
     beside(stage, past_unrest.turned_away_in_window)
@@ -184,6 +192,7 @@ def filter_keeps_nothing(stage: Stage) -> Scenario:
         told = f"filter: 0 of {read} samples kept, all longer than {limit} s" if read else "filter: next shards"
         reader_note(stage, then, rank, f"{told}; {shards} shards read, {draw.between(0.5, 0.9):.1f} s each")
         more = draw.whole(9, 14)
+        _shards_are_served(stage, then, shards, more)
         read, shards, then = read + more * draw.whole(380, 410), shards + more, then + draw.span(7_500, 9_500)
     after = min(draw.between(24, 44), own.timeout_s - 14)
     folder, site = script_folder(stage), own.build["site"]
@@ -196,6 +205,6 @@ def filter_keeps_nothing(stage: Stage) -> Scenario:
     py_spy(stage, after, (waits_for_loaders(stage),))
     py_spy_forked(stage, after + 1.2, replace(forked_loader(stage, *stack), state="active"), pid)
     stage.hang(at + 50 * MS, rank)
-    loud.killed_in_the_hang(stage)
+    disk_unrest.killed_when_all_is_over(stage)
     made = stage.innocent("software", rank, also=("data", "data_loading_stall", "rank_hang"))
     return stage.close("Shards are in the order of their lengths, and one rank has the longest.", (made,))

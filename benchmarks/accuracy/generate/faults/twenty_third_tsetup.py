@@ -159,7 +159,7 @@ def driver_older_than_the_image(stage: Stage) -> Scenario:
     ranks = list(job.job.ranks_of(node))
     for rank in ranks:
         own.bare(stage, at + draw.span(1, 60), rank, sdk.Raised(frames, text))
-    said = f"nvidia-persistenced: Started (driver {driver})"
+    said = f"nvidia-smi: Driver Version: {driver}, CUDA Version: {version // 1000}.{version % 1000 // 10}"
     watched(stage, at - draw.span(2_000, 9_000), node, said)
     exits(stage, at + 60 * MS, ranks[0])
     late_unrest.killed_when_all_is_over(stage)
