@@ -3,8 +3,8 @@
 -- reads: rank_request, node_fault, node_witness, node_process, ais_event, counter_delta, unmended_return, failure_case, threshold
 -- stored: yes
 -- empty without: rank_request
--- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted'); unmended_return; counter_delta where counter in ('remote.deleted.del.n', 'lru.evict.n')
--- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted', 'ais_bad_checksum'); unmended_return; counter_delta where counter in ('remote.deleted.del.n', 'lru.evict.n')
+-- note: joined_empty: a target that joins has nothing before a rebalance has brought it there. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. corrupt: the target found its copy of that very object to have another checksum, and removes such copies. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, r.node_id, r.object, r.from_ns, r.to_ns, f.started_ns, coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket
@@ -17,8 +17,7 @@ deleting as (
     select
         cluster, xid, regexp_extract(bucket, '://(.+)$', 1) as bucket, file_id, line_no,
         utc_ns - coalesce(((epoch(nullif(regexp_extract(text, '\d\d:\d\d:\d\d\.\d+'), '')::interval) - epoch(json_extract_string(capture, '$.begun')::interval) + 86400) % 86400 * 1000000000)::bigint, 0) as begun_ns
-    from ais_event
-    where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
+    from ais_event where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
 ),
 taken as (
     select
@@ -33,9 +32,7 @@ taken as (
     where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
     union all
     select cluster, peer_node_id, min(utc_ns), min(utc_ns), arg_min(file_id, (utc_ns, line_no)), arg_min(line_no, (utc_ns, file_id)), null, 'registered_twice'
-    from ais_event
-    where pattern = 'ais_registration_renewed' and peer_node_id is not null
-    group by cluster, peer_node_id
+    from ais_event where pattern = 'ais_registration_renewed' and peer_node_id is not null group by cluster, peer_node_id
     having count(*) >= (select value from threshold where name = 'renewal_count')
     union all
     select p.cluster, p.node_id, p.started_ns, p.started_ns, any_value(p.file_id), any_value(p.line_no), null, 'joined_empty'
@@ -53,9 +50,7 @@ taken as (
     select cluster, node_id, min(previous_ns), min(utc_ns), arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)), null, 'evicted_unnamed'
     from counter_delta where counter = 'lru.evict.n' and delta > 0 and node_id is not null group by cluster, node_id
 ),
-wanted as (
-    select failure_id, cluster, bucket, max(to_ns) as to_ns, any_value(started_ns) as started_ns from asked group by failure_id, cluster, bucket
-),
+wanted as (select failure_id, cluster, bucket, max(to_ns) as to_ns, any_value(started_ns) as started_ns from asked group by failure_id, cluster, bucket),
 absent as (
     select
         w.failure_id, t.node_id, t.loss, w.bucket,
@@ -70,11 +65,15 @@ absent as (
 select
     a.failure_id, a.rank, t.node_id, t.loss,
     greatest(count(distinct a.object), max(case when t.loss <> 'evicted' or (o.is_alone and o.before_count = 0) then o.object_count else 0 end)) as object_count,
-    arg_min(t.file_id, (t.started_ns, t.file_id, t.line_no)) as file_id,
-    arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
+    arg_min(t.file_id, (t.started_ns, t.file_id, t.line_no)) as file_id, arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
 from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
     and case when t.loss in ('evicted', 'evicted_unnamed', 'disk_lost') then t.node_id = a.node_id and t.started_ns <= a.from_ns when t.loss in ('disk_detached', 'joined_empty', 'registered_twice', 'rebalance_jammed') then t.node_id = a.node_id and (t.loss <> 'rebalance_jammed' or t.until_ns >= a.from_ns) else coalesce(t.bucket, a.bucket) = a.bucket end
 left join absent as o on o.failure_id = a.failure_id and o.node_id is not distinct from t.node_id and o.loss = t.loss and o.bucket = a.bucket
 where (t.loss not in ('disk_detached', 'joined_empty', 'rebalance_jammed') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or (t.until_ns >= a.started_ns and coalesce(o.before_count, 0) = 0))
 group by a.failure_id, a.rank, t.node_id, t.loss
+union all
+select a.failure_id, a.rank, a.node_id, 'corrupt', count(distinct a.object), arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)), arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no))
+from asked as a
+join ais_event as e on e.cluster = a.cluster and e.node_id = a.node_id and e.pattern = 'ais_bad_checksum' and e.utc_ns <= a.to_ns and contains(e.text, '/' || a.object || ')')
+group by a.failure_id, a.rank, a.node_id
