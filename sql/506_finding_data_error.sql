@@ -73,8 +73,7 @@ select
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')},
-        {'file_id': remark_file_id, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': sudden_file_id, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'}
+        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')}, {'file_id': remark_file_id, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': sudden_file_id, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || fault_kind}] else [] end as contradicts
 from judged
