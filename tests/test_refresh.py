@@ -119,8 +119,8 @@ def test_lines_at_the_ends_of_files(scenario: str, library: Library, tmp_path: P
     shutil.copytree(library.folder(scenario), logs)
     read_in(db, logs)
     files = sorted(path for path in logs.rglob("*") if path.suffix in (".out", ".log") or ".INFO." in path.name)
-    for _ in range(4):
-        for path in draw.sample(files, 2):
+    for _ in range(3):
+        for path in draw.sample(files, 3):
             with path.open("ab") as file:
                 file.write(draw.choice(AIS_WORDS if "ais" in path.parts else WORKER_WORDS))
         read_in(db, logs)
