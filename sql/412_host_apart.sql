@@ -5,24 +5,25 @@
 -- empty without: failure_lead where crash_pattern is null and coalesce(activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step')
 -- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. A rank is of the host that its number tells where the job says how many ranks a host has, else of the one that its lines or its log file name. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
 create or replace view host_apart as
-with rank_place as (
-    select
-        r.job_id, r.attempt, r.rank, r.file_id, r.rank // nullif(j.ranks_per_node, 0) as node_no,
-        split_part(coalesce(r.host, case when min(r.host) over log = max(r.host) over log and min(r.rank // nullif(j.ranks_per_node, 0)) over log is not distinct from max(r.rank // nullif(j.ranks_per_node, 0)) over log then min(r.host) over log end), '.', 1) as host
+with numbered as (
+    select r.job_id, r.attempt, r.rank, r.file_id, r.host, r.rank // nullif(j.ranks_per_node, 0) as node_no
     from failed_rank as r
     left join job as j on j.job_id = r.job_id and j.attempt = r.attempt and j.node_count > 1
     where not r.is_absent
-    window log as (partition by r.job_id, r.attempt, r.file_id)
 ),
-told as (
-    select *, case when min(host) over node = max(host) over node then min(host) over node end as node_host, count(distinct host) over node as host_count
-    from rank_place
-    window node as (partition by job_id, attempt, node_no)
+hosted as (
+    select job_id, attempt, rank, file_id, node_no,
+        split_part(coalesce(host, case when min(host) over log = max(host) over log and min(node_no) over log is not distinct from max(node_no) over log then min(host) over log end), '.', 1) as host
+    from numbered
+    window log as (partition by job_id, attempt, file_id)
 ),
 named as (
-    select * replace (case when node_no is null then host else node_host end as host), coalesce(case when node_no is not null then 'node ' || node_no::varchar else host end, 'file ' || file_id::varchar) as place
-    from told
-    where node_no is null or host_count <= 1
+    select job_id, attempt, rank, file_id,
+        case when node_no is null then host else min(host) over node end as host,
+        coalesce(case when node_no is not null then 'node ' || node_no::varchar else host end, 'file ' || file_id::varchar) as place
+    from hosted
+    window node as (partition by job_id, attempt, node_no)
+    qualify node_no is null or min(host) over node is not distinct from max(host) over node
 ),
 place as (
     select *, count(*) over (partition by job_id, attempt, place) as place_count, count(*) over (partition by job_id, attempt) as rank_count

@@ -8,14 +8,14 @@
 create or replace view many_addresses as
 with met as (
     select
-        f.failure_id,
+        f.failure_id, f.cluster, f.stall_ns, f.spoke_ns,
         count(distinct r.endpoint) as endpoint_count,
         min(r.file_id) as file_id,
         arg_min(r.line_no, (r.file_id, r.line_no)) as line_no
     from failure_lead as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.outcome in ('retry', 'error') and r.to_ns >= f.stall_ns and r.from_ns <= f.spoke_ns
     where r.endpoint is not null and regexp_matches(r.text, 'ConnectTimeout|NewConnectionError|(?i)connect(ion)? timed? ?out|dial tcp|failed to establish')
-    group by f.failure_id
+    group by f.failure_id, f.cluster, f.stall_ns, f.spoke_ns
     having count(distinct r.endpoint) >= 3
 )
 select
@@ -24,7 +24,6 @@ select
     m.file_id,
     m.line_no
 from met as m
-join failure_lead as f on f.failure_id = m.failure_id
-left join node_fault as n on n.cluster = f.cluster and n.started_ns <= f.spoke_ns and n.ended_ns >= f.stall_ns
+left join node_fault as n on n.cluster = m.cluster and n.started_ns <= m.spoke_ns and n.ended_ns >= m.stall_ns
 group by m.failure_id, m.endpoint_count, m.file_id, m.line_no
 having m.endpoint_count > 2 * count(distinct n.node_id)
