@@ -1,7 +1,7 @@
 """The kinds of faults an incident may have, each with what it needs; new kinds register themselves here.
 
 Those with a scenario of their own (fixtures.generator.scenarios) are taken from there, the others stand in the folder
-faults, one module for each part and side.
+faults, one folder for each part.
 """
 
 from __future__ import annotations

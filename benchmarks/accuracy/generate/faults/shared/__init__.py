@@ -1,0 +1,1 @@
+"""Faults of every part, beside those of the scenarios."""
