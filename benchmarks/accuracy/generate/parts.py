@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms"),
+                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron"),
             )
             if name in self.styles
         )
@@ -222,6 +222,14 @@ _HELD: dict[str, Part] = {
         ("4.4.rc6", "4.6.rc6", "4.8.rc6", "5.2.rc6"),
         ("2.4-easybuild", "2.8-nix", "2.10-spack", "2.13-easybuild"),
         ("wespeaker", "fms", "mlperf"),
+    ),
+    "twenty_fourth": Part(
+        "held back as the twenty-fourth",
+        ("twenty_fourth",),
+        0.8,
+        ("4.2.rc7", "4.5.rc6", "5.0.rc7", "5.3.rc6"),
+        ("2.3-nix", "2.7-easybuild", "2.12-easybuild", "2.15-spack"),
+        ("vits", "picotron", "colbert"),
     ),
 }
 

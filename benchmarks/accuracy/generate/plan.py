@@ -81,6 +81,9 @@ NAMELESS = (
     "wespeaker",
     "fms",
     "mlperf",
+    "vits",
+    "picotron",
+    "colbert",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
