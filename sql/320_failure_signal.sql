@@ -45,7 +45,7 @@ select
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when role = 'retry' then 'retry'
-        when pattern in ('storage_given_up', 'training_stopped_not_finite') and has_exit and not has_traceback and not is_outlived then 'crash'
+        when rank_effect = 'gives_up' and has_exit and not has_traceback and not is_outlived then 'crash'
         when role = 'cause' and is_outlived and not coalesce(is_uncaught, false) and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
@@ -53,7 +53,7 @@ select
         when role = 'cause' and tier = 'network' and severity = 'error' then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' else failure_class end as failure_class, exception, frame_kind, collective, user_location,
+    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' else failure_class end as failure_class, rank_effect = 'gives_up' as is_given_up, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, file_id, line_no, message, text, capture

@@ -45,7 +45,7 @@ told as (
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
     union all
     select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
-    where whose is not null and (exception is not null or aborted_rank is not null or pattern in ('storage_given_up', 'training_stopped_not_finite'))
+    where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
 ),
 line as (
     select

@@ -48,7 +48,7 @@ FRAME_KINDS = (
 #: after data, whatever library it used, or moved some at all (a transfer: a read or a save).
 INSIDES = (*FRAME_KINDS, "helper_process", "data_wait", "compiler", "reading", "transfer")
 MARKS = ("attempt_start", "attempt_end", "job_success")
-RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer")
+RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer", "gives_up")
 SUBJECTS = ("self", "peer")
 RECIPIENTS = ("storage", "client", "training")
 FAILURE_CLASSES = (
