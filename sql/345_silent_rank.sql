@@ -1,20 +1,11 @@
 -- A rank that kept silent while others reported the time-out: whether its own lines show trouble, and whether its host fell silent as a whole.
 -- grain: one row a silent rank of a failed attempt
--- reads: rank_suspect, failed_rank, rank_position, failure_signal, stuck_collective, stack_process, threshold
+-- reads: rank_suspect, rank_host, rank_position, failure_signal, stuck_collective, stack_process, threshold
 -- stored: yes
 -- empty without: rank_suspect where basis = 'silent'
 -- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
 create or replace view silent_rank as
-with rank_place as (
-    select job_id, attempt, rank, coalesce(host, case when min(host) over log = max(host) over log then min(host) over log end, 'file ' || file_id::varchar) as place
-    from failed_rank
-    window log as (partition by job_id, attempt, file_id)
-),
-home as (
-    select *, count(*) over (partition by job_id, attempt, place) as place_count, count(*) over (partition by job_id, attempt) as rank_count
-    from rank_place
-),
-whole as (
+with whole as (
     select distinct s.job_id, s.attempt, s.file_id
     from failure_signal as s
     join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns >= k.spoke_ns
@@ -44,7 +35,7 @@ select
     count(coalesce(t.rank, d.rank)) over same as troubled_count,
     count(*) over same > 1 and min(h.place) over same = max(h.place) over same and count(*) over same = min(h.place_count) over same and count(w.file_id) over same = count(*) over same and o.job_id is not null as is_of_host
 from rank_suspect as s
-join home as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
+join rank_host as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
 left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
 left join trouble as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank and coalesce(t.last_ns >= k.hang_start_ns, true)
 left join watched as d on d.job_id = s.job_id and d.attempt = s.attempt and d.rank = s.rank

@@ -1,35 +1,11 @@
 -- All ranks of one host of a job, and no rank of another, stood waiting for data, and only the time ties a target of AIStore to it: with what the kernel of that host said of its network just before.
 -- grain: one row a failure
--- reads: failure_lead, culprit_cause, failed_rank, job, rank_request, node_fault, worker_event, threshold
+-- reads: failure_lead, culprit_cause, rank_host, rank_request, node_fault, worker_event, threshold
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is null and coalesce(activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step')
--- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. A rank is of the host that its number tells where the job says how many ranks a host has, else of the one that its lines or its log file name. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
+-- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. Which host a rank is of tells rank_host. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
 create or replace view host_apart as
-with numbered as (
-    select r.job_id, r.attempt, r.rank, r.file_id, r.host, r.rank // nullif(j.ranks_per_node, 0) as node_no
-    from failed_rank as r
-    left join job as j on j.job_id = r.job_id and j.attempt = r.attempt and j.node_count > 1
-    where not r.is_absent
-),
-hosted as (
-    select job_id, attempt, rank, file_id, node_no,
-        split_part(coalesce(host, case when min(host) over log = max(host) over log and min(node_no) over log is not distinct from max(node_no) over log then min(host) over log end), '.', 1) as host
-    from numbered
-    window log as (partition by job_id, attempt, file_id)
-),
-named as (
-    select job_id, attempt, rank, file_id,
-        case when node_no is null then host else min(host) over node end as host,
-        coalesce(case when node_no is not null then 'node ' || node_no::varchar else host end, 'file ' || file_id::varchar) as place
-    from hosted
-    window node as (partition by job_id, attempt, node_no)
-    qualify node_no is null or min(host) over node is not distinct from max(host) over node
-),
-place as (
-    select *, count(*) over (partition by job_id, attempt, place) as place_count, count(*) over (partition by job_id, attempt) as rank_count
-    from named
-),
-waiting as (
+with waiting as (
     select u.failure_id, u.rank, u.activity in ('storage_wait', 'data_loading', 'worker_wait') or count(r.outcome) > 0 as is_waiting
     from culprit_cause as u
     join failure_lead as f on f.failure_id = u.failure_id
@@ -40,11 +16,11 @@ apart as (
     select f.failure_id, any_value(f.job_id) as job_id, any_value(f.attempt) as attempt, any_value(f.stall_ns) as stall_ns, min(p.host) as host, count(*) as rank_count, list(distinct p.file_id) as file_ids, list(u.rank) as ranks
     from failure_lead as f
     join waiting as u on u.failure_id = f.failure_id
-    left join place as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = u.rank
+    left join rank_host as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = u.rank
     left join node_fault as n on n.fault_id = f.fault_id
     where f.crash_pattern is null and coalesce(f.activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step') and (f.link_kind is null or (f.link_kind in ('fault_time', 'chain_time') and n.role is distinct from 'proxy'))
     group by f.failure_id
-    having count(*) > 1 and count(p.place) = count(*) and min(p.place) = max(p.place) and count(*) = min(p.place_count) and min(p.rank_count) > count(*)
+    having count(*) > 1 and count(p.place) = count(*) and min(p.place) = max(p.place) and count(*) = min(p.place_count) and min(p.seen_count) > count(*)
         and count(*) filter (where u.is_waiting) * 2 > count(*)
 ),
 port as (
@@ -53,9 +29,9 @@ port as (
     join threshold as r on r.name = 'stall_reach_s'
     join threshold as s on s.name = 'fault_slack_s'
     join worker_event as w on w.job_id = a.job_id and w.attempt = a.attempt and w.pattern = 'kernel_network_trouble' and w.utc_ns between a.stall_ns - r.value::bigint * 1000000000 and a.stall_ns + s.value::bigint * 1000000000
-    where coalesce(split_part(w.host, '.', 1) = a.host, contains(w.message, ' ' || a.host || ' kernel:'), false)
-        or (a.host is null and regexp_extract(w.message, '(\S+) kernel:', 1) <> '' and exists (select 1 from place as o where o.job_id = a.job_id and o.attempt = a.attempt and not list_contains(a.ranks, o.rank) group by o.job_id having count(o.host) = count(*) and count(*) = any_value(o.rank_count) - a.rank_count and count(distinct o.host) = 1 and min(o.host) <> split_part(regexp_extract(w.message, '(\S+) kernel:', 1), '.', 1)))
-        or (w.host is null and list_contains(a.file_ids, w.file_id) and not exists (select 1 from failed_rank as o where o.job_id = a.job_id and o.attempt = a.attempt and o.file_id = w.file_id and not list_contains(a.ranks, o.rank)))
+    where coalesce(w.host = a.host or starts_with(w.host, a.host || '.'), contains(w.message, ' ' || a.host || ' kernel:'), false)
+        or (a.host is null and regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1) <> '' and exists (select 1 from rank_host as o where o.job_id = a.job_id and o.attempt = a.attempt and not list_contains(a.ranks, o.rank) group by o.job_id having count(o.host) = count(*) and count(*) = any_value(o.seen_count) - a.rank_count and count(distinct o.host) = 1 and min(o.host) <> regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1)))
+        or (w.host is null and list_contains(a.file_ids, w.file_id) and not exists (select 1 from rank_host as o where o.job_id = a.job_id and o.attempt = a.attempt and o.file_id = w.file_id and not list_contains(a.ranks, o.rank)))
     qualify row_number() over (partition by a.failure_id order by w.utc_ns desc, w.file_id, w.line_no) = 1
 )
 select
