@@ -186,16 +186,16 @@ def key_of_the_service_account_was_deleted(stage: Stage) -> Scenario:
 
     def refused(then: int, name: str) -> str:
         error = NO_GRANT.format(bucket=stage.bucket, name=name.replace("/", "%2F"))
-        cloud_refused(cluster, node if then == at - 6 * MS else draw.pick(cluster.targets), then, name, error, 500)
+        cloud_refused(cluster, node if then == at - 6 * MS else draw.pick(cluster.targets), then, name, error, 400)
         return error
 
     for other in readers(stage)[: draw.whole(2, 5)]:
         then, name = since + int((at - since) * draw.between(0.04, 0.96)), utterance(draw)
         refused(then, name)
-        stage.job.note(then + 7 * MS, other, f"{name} not read (500), sample dropped", "W", 84)
+        stage.job.note(then + 7 * MS, other, f"{name} not read (400), sample dropped", "W", 84)
     name = utterance(draw)
     error = refused(at - 6 * MS, name)
-    stage.job.raise_on(at, rank, refused_get(stage, at, rank, node, name, (500, "Internal Server Error"), error))
+    stage.job.raise_on(at, rank, refused_get(stage, at, rank, node, name, (400, "Bad Request"), error))
     leaves(stage, at, rank)
     return stage.close(
         "A report of old keys was worked off from its top, and this one was the oldest.",

@@ -165,10 +165,10 @@ def _asks_a_dead_host(stage: Stage, victim: Node, gone: int, name: str, draw: Dr
     then, attempt = stage.at + seconds(3.01), 0
     while then < gone:
         cause = sdk.connect_timeout(victim.address, draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
-        if attempt > 4:
+        if then > stage.at + seconds(20):
             cause = sdk.no_route(draw.whole(0x7F0000000000, 0x7FFFFFFFFFFF))
         text = sdk.pool_error(victim.address, victim.ports[0], path, cause)
-        wait = round(draw.between(1.0, min(9.0, 1.6**attempt + 0.5)), 2)
+        wait = round(draw.between(max(1.0, 0.6 * 1.9**attempt), 1.9**attempt + 0.5), 2)
         kind_of = "ConnectTimeout" if "ConnectTimeoutError" in cause else "ConnectionError"
         stage.job.sdk_warning(then, rank, sdk.retrying(wait, kind_of, text))
         then, attempt = then + seconds(wait) + seconds(3.01), attempt + 1
