@@ -19,7 +19,7 @@ from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
-from fixtures.generator.draw import HEX
+from fixtures.generator.draw import HEX, Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
@@ -48,7 +48,7 @@ def device_gone_without_a_word(stage: Stage) -> Scenario:
     watched(stage, then + MS, node, f"kernel: NVRM: (PCI ID: {device}) installed in this system has")
     watched(stage, then + 2 * MS, node, "kernel: NVRM: fallen off the bus and is not responding to commands.")
     later = then + draw.span(2_000, 9_000)
-    said = f"Unable to determine the device handle for GPU{draw.pick(('', '0000'))}{bus[2:].upper()}.0: Unknown Error"
+    said = f"Unable to determine the device handle for GPU{bus.upper()}.0: Unknown Error"
     for turn in range(draw.whole(1, 3)):
         watched(stage, later + turn * seconds(10), node, f"nvidia-smi: {said}")
     stage.hang(at + 40 * MS, rank)
@@ -92,6 +92,17 @@ def tokens_beyond_the_vocabulary(stage: Stage) -> Scenario:
     return stage.close("The decoder is that of the release before.", (made,))
 
 
+def _frames_lost(stage: Stage, ends: tuple[int, int], card: str, draw: Draw) -> None:
+    """Monitors of two hosts show how counters of their cards grow."""
+    at, lost = stage.at, draw.whole(40, 900)
+    for turn in range(3):
+        for one in ends:
+            lost += draw.whole(2_000, 61_000)
+            then = at - seconds(2.5 - 2.4 * turn) + draw.span(1, 400)
+            said = f"rdma statistic {card}/1: packet_seq_err {lost} local_ack_timeout_err {lost // 190}"
+            watched(stage, then, stage.job.job.node_of(one), said)
+
+
 @kind(hangs=False, hosts=2, lead_s=60.0)
 def queue_pair_retries_used_up(stage: Stage) -> Scenario:
     """A congested switch of RoCE loses frames until both ends of a queue pair give up (nccl#1405, nccl#1814).
@@ -107,13 +118,9 @@ def queue_pair_retries_used_up(stage: Stage) -> Scenario:
     peer = (rank + own.ranks_per_node) % own.world
     peer = peer if own.node_of(peer) != own.node_of(rank) else 0
     address = {one: f"172.31.{draw.whole(8, 90)}.{draw.whole(2, 250)}" for one in (rank, peer)}
-    card, lost = f"mlx5_{draw.whole(0, 7)}", draw.whole(40, 900)
+    card = f"mlx5_{draw.whole(0, 7)}"
     stage.mark(at - seconds(3), "a switch between two hosts drops frames of RoCE")
-    for turn in range(3):
-        for one in (rank, peer):
-            lost += draw.whole(2_000, 61_000)
-            said = f"rdma statistic {card}/1: packet_seq_err {lost} local_ack_timeout_err {lost // 190}"
-            watched(stage, at - seconds(2.5 - 2.4 * turn) + draw.span(1, 400), own.node_of(one), said)
+    _frames_lost(stage, (rank, peer), card, draw)
     failed, opcode = at + seconds(draw.between(8, 14)), draw.whole(32_500, 32_760)
     place = f"transport/net_ib{draw.pick(('.cc', '/p2p.cc'))}:{draw.pick((1298, 1486, 2042))}"
     errors = {}

@@ -72,6 +72,20 @@ def shards_listed_beyond_the_last(stage: Stage) -> Scenario:
     return stage.close("The list was copied from the config of a larger corpus.", (made,))
 
 
+def _expired(site: str) -> sdk.Raised:
+    """botocore is told by the cloud that its token is over."""
+    return sdk.Raised(
+        (
+            sdk.Frame(f"{site}/boto3/s3/transfer.py", 372, "upload_file", "future.result()"),
+            sdk.Frame(f"{site}/s3transfer/tasks.py", 139, "__call__", "return self._execute_main(kwargs)"),
+            sdk.Frame(f"{site}/botocore/client.py", 1017, "_make_api_call", "raise error_class(parsed_response, name)"),
+        ),
+        "botocore.exceptions.ClientError: An error occurred (ExpiredToken) when calling the CreateMultipartUpload "
+        "operation: The provided token has expired.",
+        sdk.DURING,
+    )
+
+
 @kind(culprit=0, hangs=False, lead_s=75.0, without=RESTARTS)
 def session_of_a_cloud_key_is_over(stage: Stage) -> Scenario:
     """Checkpoints go to a cloud with a key of a session, which ends before the job (boto#898, deeplake#39).
@@ -98,16 +112,6 @@ def session_of_a_cloud_key_is_over(stage: Stage) -> Scenario:
         "checkpoint",
         f"/tmp/step={stage.step}.pt written, {size} MiB, uploading to s3://{bucket}",
     )
-    first = sdk.Raised(
-        (
-            sdk.Frame(f"{site}/boto3/s3/transfer.py", 372, "upload_file", "future.result()"),
-            sdk.Frame(f"{site}/s3transfer/tasks.py", 139, "__call__", "return self._execute_main(kwargs)"),
-            sdk.Frame(f"{site}/botocore/client.py", 1017, "_make_api_call", "raise error_class(parsed_response, name)"),
-        ),
-        "botocore.exceptions.ClientError: An error occurred (ExpiredToken) when calling the CreateMultipartUpload "
-        "operation: The provided token has expired.",
-        sdk.DURING,
-    )
     frames = _saving(
         stage,
         sdk.Frame(job.job.script, 126, "save_checkpoint", "self.s3.upload_file(local, BUCKET, key)", True),
@@ -115,7 +119,7 @@ def session_of_a_cloud_key_is_over(stage: Stage) -> Scenario:
     )
     text = f"boto3.exceptions.S3UploadFailedError: Failed to upload /tmp/step={stage.step}.pt to {bucket}/{key}: "
     text += "An error occurred (ExpiredToken) when calling the CreateMultipartUpload operation: The provided token has "
-    job.raise_on(at, 0, sdk.traceback(first, sdk.Raised(frames, f"{text}expired.")))
+    job.raise_on(at, 0, sdk.traceback(_expired(site), sdk.Raised(frames, f"{text}expired.")))
     exits(stage, at, 0)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", 0, also=("infrastructure", "storage_io"))

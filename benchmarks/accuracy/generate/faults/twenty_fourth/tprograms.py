@@ -147,11 +147,10 @@ def loss_is_not_finite(stage: Stage) -> Scenario:
         step, norm = stage.step - steps + turn, norm * draw.between(1.8, 4.1)
         then, scale = job.step_at(step + 1) + draw.span(1, 9), scale / (2 if turn > 2 else 1)
         if then < at - 20 * MS:
-            told(stage, then, 0, "optim", f"step {step}: grad norm {norm:.1f} before the clip, loss scale {scale:.0f}")
+            size = f"{norm:.1f}," if turn < 3 else "inf, step skipped,"
+            told(stage, then, 0, "optim", f"step {step}: grad norm {size} loss scale {scale:.0f}")
     stage.mark(at, "the loss of all ranks is NaN")
-    told(
-        stage, at - 15 * MS, 0, "optim", f"step {stage.step}: grad norm nan before the clip, loss scale {scale / 2:.0f}"
-    )
+    told(stage, at - 15 * MS, 0, "optim", f"step {stage.step}: grad norm nan, loss scale {scale / 2:.0f}")
     for rank in range(0, job.job.world, 1 if job.job.world <= 64 else job.job.ranks_per_node):
         then = at + draw.span(1, 30)
         job.say(then, rank, f"{{'loss_ctc': tensor(nan, device='cuda:{job.job.local_rank(rank)}')}}")

@@ -16,7 +16,7 @@ from benchmarks.accuracy.generate.faults.words.requests import HANDLES
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, all_raise, node_fails, speakers, told
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
-from fixtures.generator.draw import HEX
+from fixtures.generator.draw import HEX, Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, cpp_stamp, seconds
 from fixtures.generator.stage import Stage
@@ -96,6 +96,17 @@ def weights_only_refuses_a_config(stage: Stage) -> Scenario:
     return stage.close("The image has a newer PyTorch since this morning.", (of_all(made),))
 
 
+def _turned_away(stage: Stage, began: int, url: str) -> None:
+    """Every rank asks the Hub six times and is told 429."""
+    draw = stage.draw.child("turned away by the hub")
+    for rank in speakers(stage):
+        then = began + draw.span(1, 500)
+        for attempt, wait in enumerate((1, 2, 4, 8, 8), 1):
+            stage.job.say(then, rank, f"HTTP Error 429 thrown while requesting HEAD {url}")
+            stage.job.say(then + MS, rank, f"Retrying in {wait}s [Retry {attempt}/5].")
+            then += wait * SEC + draw.span(40, 130)
+
+
 @kind(hangs=False, trains=False)
 def hub_turns_all_ranks_away(stage: Stage) -> Scenario:
     """Every rank asks the Hub for a config at the same time, without a token: 429 (OLMo#550, datasets#7506).
@@ -108,15 +119,9 @@ def hub_turns_all_ranks_away(stage: Stage) -> Scenario:
     model = draw.pick(("openai/whisper-large-v3", "Qwen/Qwen2.5-1.5B", "facebook/wav2vec2-xls-r-300m"))
     file = "preprocessor_config.json" if "Qwen" not in model else "tokenizer_config.json"
     url = f"{HUB}/{model}/resolve/main/{file}"
-    at = job.begin - seconds(2.2)
-    launchers.banners(stage, at - seconds(9.1))
-    began = stage.mark(at - seconds(3.6), "the Hub turns the ranks away")
-    for rank in speakers(stage):
-        then = began + draw.span(1, 500)
-        for attempt, wait in enumerate((1, 2), 1):
-            job.say(then, rank, f"HTTP Error 429 thrown while requesting HEAD {url}")
-            job.say(then + MS, rank, f"Retrying in {wait}s [Retry {attempt}/5].")
-            then += wait * SEC + draw.span(40, 130)
+    at = job.begin + seconds(21)
+    launchers.banners(stage, at - seconds(33))
+    _turned_away(stage, stage.mark(at - seconds(24.6), "the Hub turns the ranks away"), url)
     amz = f"(Request ID: Root=1-{draw.token(8, HEX)}-{draw.token(24, HEX)};{draw.token(8, HEX)})"
     hub = f"{site}/huggingface_hub"
     first = sdk.Raised(
@@ -144,6 +149,21 @@ def hub_turns_all_ranks_away(stage: Stage) -> Scenario:
     return stage.close("The cache of the site was emptied over the weekend.", (of_all(made),))
 
 
+def _asks_for_a_name(stage: Stage, node: int, span: tuple[int, int], why: str) -> None:
+    """The agent of a host resolves a name again and again, for both families of addresses."""
+    own, draw = stage.job.job, stage.draw.child("asks for a name", node)
+    number = 697 if own.torch.order < 205 else 759
+    then, wait = span[0] + draw.span(100, 900), 0.9
+    while then < span[1]:
+        for turn, family in enumerate(("IPv6", "IPv4")):
+            asked = then + turn * draw.span(0.4, 5)
+            stamp = cpp_stamp(asked, own.zone) if own.torch.prints_time else ""
+            said = f"[W{stamp} socket.cpp:{number}] [c10d] The {family} network addresses of {why}"
+            stage.job.agent(asked, node, said)
+        then += seconds(wait) + draw.span(10, 200)
+        wait = min(wait * 1.9, 15)
+
+
 @kind(hangs=False, trains=False, hosts=2)
 def first_host_has_no_name(stage: Stage) -> Scenario:
     """Agents cannot resolve the name of the host that they are to meet at (torchx#540, pytorch#150532).
@@ -156,18 +176,10 @@ def first_host_has_no_name(stage: Stage) -> Scenario:
     began = stage.mark(job.begin - seconds(6), f"{own.hosts[0]} is not known by its name")
     launchers.banners(stage, began - 300 * MS)
     name = f"{own.hosts[0]}.{draw.pick(('train', 'jobs', 'gang'))}.svc.cluster.local"
-    number = 697 if own.torch.order < 205 else 759
     why = f"cannot be retrieved (gai error: {draw.pick(GAI)})."
     site = own.build["site"]
     for node in range(1, len(own.hosts)):
-        then, wait = began + draw.span(100, 900), 0.9
-        while then < began + (limit - 1) * SEC:
-            stamp = cpp_stamp(then, own.zone) + " " if own.torch.prints_time else ""
-            for turn, family in enumerate(("IPv6", "IPv4")):
-                head = f"[W{stamp or ' '}socket.cpp:{number}] [c10d]"
-                job.agent(then + turn * MS, node, f"{head} The {family} network addresses of ({name}, {port}) {why}")
-            then += seconds(wait) + draw.span(10, 200)
-            wait = min(wait * 1.9, 15)
+        _asks_for_a_name(stage, node, (began, began + (limit - 1) * SEC), f"({name}, {port}) {why}")
         over = began + limit * SEC + node * MS
         frames = (
             sdk.Frame(f"{own.build['bin']}/torchrun", 8, "<module>", "sys.exit(main())"),
@@ -229,6 +241,13 @@ def kernels_built_for_another_torch(stage: Stage) -> Scenario:
     return stage.close("PyTorch came anew with a requirement of another package.", (of_all(made),))
 
 
+def _not_resolved(host: str, path: str, draw: Draw) -> str:
+    """urllib3 cannot resolve the name of a gateway."""
+    cause = f"<urllib3.connection.HTTPConnection object at {draw.whole(*HANDLES) // 16 * 16:#x}>: Failed to resolve "
+    cause = f"NameResolutionError(\"{cause}'{host}' ([Errno -2] Name or service not known)\")"
+    return sdk.pool_error(host, 51080, path, cause)
+
+
 @kind(hangs=False, trains=False)
 def endpoint_of_a_former_site(stage: Stage) -> Scenario:
     """The config still names the gateway of a cluster that was moved away (AIStore docs, AIS_ENDPOINT).
@@ -243,13 +262,10 @@ def endpoint_of_a_former_site(stage: Stage) -> Scenario:
     launchers.banners(stage, began - seconds(5))
     for rank in range(job.job.world):
         job.greet(began - seconds(2.1) + rank * 160_000, rank)
-    file = draw.pick(("conf/cluster.yaml", "~/.config/ais/cli.json", "env.sh of 14 months ago"))
-    file = file.split(" of ")[0]
+    file = draw.pick(("conf/cluster.yaml", "~/.config/ais/cli.json", "env.sh"))
     told(stage, began - 30 * MS, 0, "data", f"AIS_ENDPOINT=http://{host}:51080 ({file}), bucket ais://{stage.bucket}")
     stage.mark(began, "rank 0 asks a gateway that is not there any more")
-    cause = f"<urllib3.connection.HTTPConnection object at {draw.whole(*HANDLES) // 16 * 16:#x}>: Failed to resolve "
-    cause = f"NameResolutionError(\"{cause}'{host}' ([Errno -2] Name or service not known)\")"
-    text = sdk.pool_error(host, 51080, f"/v1/buckets/{stage.bucket}?provider=ais", cause)
+    text = _not_resolved(host, f"/v1/buckets/{stage.bucket}?provider=ais", draw)
     then = began
     for attempt in range(6):
         wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)

@@ -20,15 +20,18 @@ def neighbour_skips_bad_reads(scene: Scene) -> None:
     draw, cluster, node = scene.draw.child("bad reads"), scene.cluster, scene.bystander()
     other = neighbour(scene, draw, "skipping neighbour", (1_500, 5_500), ("herbarium-scans", "tv-news-2019", "dialogs"))
     bucket, disk = other.job.bucket, draw.whole(0, max(0, len(node.mountpaths) - 1))
-    for turn in range(draw.whole(3, 8)):
-        then, rank = scene.at - draw.span(-6_000, 23_000), turn % other.job.world
+    moments = sorted(scene.at - draw.span(-6_000, 23_000) for _ in range(draw.whole(3, 8)))
+    many = 0
+    for then in moments:
+        rank = draw.whole(0, other.job.world - 1)
         if not other.begin + seconds(2) < then < other.ended_at - seconds(5) or cluster.process(node, then) is None:
             continue
+        many += 1
         name = f"{draw.token(2, HEX)}/{draw.token(10, HEX)}.bin"
         text = f"read {node.mountpaths[disk]}/@ais/{bucket}/%ob/{name}: input/output error"
         cluster.say(node, then, ev.http_error(node, text, f"GET /v1/objects/{bucket}/{name}", TRACE))
         cluster.count(node, then, err_get_n=1, err_io_get_n=1)
-        said = f"ais://{bucket}/{name}: 500 from {node.name}, left out ({turn + 1} so far)"
+        said = f"ais://{bucket}/{name}: 500 from {node.name}, left out ({many} so far)"
         other.say(then + 4 * MS, rank, f"{comma_stamp(then, other.job.zone)} [rank{rank}] WARNING dataset: {said}")
 
 
