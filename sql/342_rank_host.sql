@@ -1,15 +1,14 @@
 -- On which host each rank of a failed attempt ran, as far as its lines, its log file or its number tell.
--- grain: one row a rank of a failed attempt whose logs are at hand
+-- grain: one row a rank of a failed attempt
 -- reads: failed_rank, job
 -- stored: yes
 -- empty without: failed_rank
--- note: place is the same for ranks of one host: where the job says how many ranks a host has, what the rank's number tells, else its host, else its log file. A host without its domain is that of the rank's own lines, or the only one of its log file or of its place. Where numbers put two hosts at one place, they are not how this job counts, and are left out. place_count: ranks at that place; seen_count: ranks of all places; rank_count: those without a log as well.
+-- note: place is the same for ranks of one host: where the job says how many ranks a host has, what the rank's number tells, else its host, else its log file. A host without its domain is that of the rank's own lines, or the only one of its log file or of its place. Where numbers put two hosts at one place, they are not how this job counts, and are left out. A rank without a log has no place. place_count: ranks at that place; seen_count: ranks of all places; rank_count: those without a log as well.
 create or replace view rank_host as
 with numbered as (
-    select r.job_id, r.attempt, r.rank, r.file_id, split_part(r.host, '.', 1) as host, r.rank // nullif(j.ranks_per_node, 0) as node_no, r.rank_count
-    from (select *, count(*) over (partition by job_id, attempt) as rank_count from failed_rank) as r
+    select r.job_id, r.attempt, r.rank, r.file_id, split_part(r.host, '.', 1) as host, r.is_absent, case when not r.is_absent then r.rank // nullif(j.ranks_per_node, 0) end as node_no
+    from failed_rank as r
     left join job as j on j.job_id = r.job_id and j.attempt = r.attempt and j.node_count > 1
-    where not r.is_absent
 ),
 counted as (
     select *, bool_or(is_split) over (partition by job_id, attempt) as is_miscounted
@@ -17,7 +16,7 @@ counted as (
 ),
 filed as (
     select
-        job_id, attempt, rank, file_id, rank_count,
+        job_id, attempt, rank, file_id, is_absent,
         case when not is_miscounted then node_no end as node_no,
         coalesce(host, case when min(host) over log = max(host) over log and min(node_no) over log is not distinct from max(node_no) over log then min(host) over log end) as host
     from counted
@@ -25,15 +24,15 @@ filed as (
 ),
 placed as (
     select
-        job_id, attempt, rank, file_id, rank_count,
+        job_id, attempt, rank, file_id,
         case when node_no is null then host when min(host) over node = max(host) over node then min(host) over node end as host,
-        case when node_no is not null then 'node ' || node_no::varchar else coalesce(host, 'file ' || file_id::varchar) end as place
+        case when not is_absent then coalesce('node ' || node_no::varchar, host, 'file ' || file_id::varchar) end as place
     from filed
     window node as (partition by job_id, attempt, node_no)
 )
 select
     job_id, attempt, rank, file_id, host, place,
     count(*) over (partition by job_id, attempt, place) as place_count,
-    count(*) over (partition by job_id, attempt) as seen_count,
-    rank_count
+    count(place) over (partition by job_id, attempt) as seen_count,
+    count(*) over (partition by job_id, attempt) as rank_count
 from placed

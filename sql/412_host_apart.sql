@@ -30,7 +30,7 @@ port as (
     join threshold as s on s.name = 'fault_slack_s'
     join worker_event as w on w.job_id = a.job_id and w.attempt = a.attempt and w.pattern = 'kernel_network_trouble' and w.utc_ns between a.stall_ns - r.value::bigint * 1000000000 and a.stall_ns + s.value::bigint * 1000000000
     where coalesce(w.host = a.host or starts_with(w.host, a.host || '.'), contains(w.message, ' ' || a.host || ' kernel:'), false)
-        or (a.host is null and regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1) <> '' and exists (select 1 from rank_host as o where o.job_id = a.job_id and o.attempt = a.attempt and not list_contains(a.ranks, o.rank) group by o.job_id having count(o.host) = count(*) and count(*) = any_value(o.seen_count) - a.rank_count and count(distinct o.host) = 1 and min(o.host) <> regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1)))
+        or (a.host is null and regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1) <> '' and exists (select 1 from rank_host as o where o.job_id = a.job_id and o.attempt = a.attempt and o.place is not null and not list_contains(a.ranks, o.rank) group by o.job_id having count(o.host) = count(*) and count(*) = any_value(o.seen_count) - a.rank_count and count(distinct o.host) = 1 and min(o.host) <> regexp_extract(w.message, '([^\s.]+)\S* kernel:', 1)))
         or (w.host is null and list_contains(a.file_ids, w.file_id) and not exists (select 1 from rank_host as o where o.job_id = a.job_id and o.attempt = a.attempt and o.file_id = w.file_id and not list_contains(a.ranks, o.rank)))
     qualify row_number() over (partition by a.failure_id order by w.utc_ns desc, w.file_id, w.line_no) = 1
 )
