@@ -339,7 +339,7 @@ PATTERN_INFO = Table(
         ("chain_step", "VARCHAR", "step of an x-get-batch chain, else null"),
         ("node_effect", "VARCHAR", "what it says about a node: down, up, hung, removed, …, else null"),
         ("subject", "VARCHAR", "whom node_effect is about: self (the writer) or peer"),
-        ("rank_effect", "VARCHAR", "what it says about a rank: timed_out, notified, names_peer, gives_up, …, else null"),
+        ("rank_effect", "VARCHAR", "what it says of a rank: timed_out, notified, names_peer, gives_up, …, else null"),
         ("marks", "VARCHAR", "attempt_start, attempt_end or job_success, else null"),
     ),
 )
