@@ -106,10 +106,6 @@ def stays_frozen(cluster: ClusterRun, node: Node, at: int) -> None:
     cluster.last_process(node).pauses.append((at, 1 << 62))
 
 
-def upload_elsewhere(cluster: ClusterRun, node: Node, at: int, key: str, upload: str) -> str:
-    """A target is sent a part of an upload that another one has begun: the text, sent with 404."""
-    text = f'upload "{upload}" not found'
-    cluster.count(node, at, err_put_n=1)
-    trace = "htrun.go:1636 <- tgts3mpt.go:131 <- tgts3.go:88"
-    cluster.say(node, at, ev.http_error(node, text, f"PUT /s3/checkpoints/{key}", trace))
-    return text
+def upload_elsewhere(upload: str) -> str:
+    """What a target answers for a part of an upload that another one has begun; over S3, it logs no such answer."""
+    return f'upload "{upload}" not found List uploads in s3://checkpoints to see available upload IDs'
