@@ -12,13 +12,14 @@ from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.loaders import dataset_frames, in_worker
 from benchmarks.accuracy.generate.faults.words.regulars import curl_tells, shard_left_out, tar_of
 from benchmarks.accuracy.generate.faults.words.requests import object_path, refused_get
-from benchmarks.accuracy.generate.faults.words.servers import cloud_refused
+from benchmarks.accuracy.generate.faults.words.servers import cloud_refused, cloud_refuses_all
 from benchmarks.accuracy.generate.faults.words.turns import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisrounds as rounds
 from fixtures.generator import aistickets as tickets
 from fixtures.generator import sdk
+from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -29,7 +30,8 @@ BUSY = "azure-error[ServerBusy: Egress is over the account limit.]"
 ARCHIVED = "aws-error[InvalidObjectState: The operation is not valid for the object's storage class]"
 SKEWED = "aws-error[RequestTimeTooSkewed: The difference between the request time and the current time is too large.]"
 NO_GRANT = (
-    'gcp-error[Get "https://storage.googleapis.com/storage/v1/b/{bucket}/o/{name}?alt=media&prettyPrint=false": '
+    'gcp-error[Get "https://storage.googleapis.com/storage/v1/b/{bucket}/o/{name}'
+    '?alt=json&prettyPrint=false&projection=full": '
     'oauth2: cannot fetch token: 400 Bad Request Response: {{"error":"invalid_grant","error_description":'
     '"Invalid JWT Signature."}}]'
 )
@@ -50,6 +52,7 @@ def bucket_policy_forgets_the_cluster(stage: Stage) -> Scenario:
     tickets.reworded(cluster, "backends: []", "backends: [aws]")
     since = stage.mark(at - draw.span(2_000, 17_000), "the policy of the bucket is another")
     rounds.reads_cold(cluster, stage.job.begin + seconds(2), since - seconds(2), 0.7, WARM, (30, 90), draw)
+    cloud_refuses_all(cluster, since, at + seconds(2), lambda drawn: (tar_of(drawn), DENIED), 403, draw.child("others"))
     words = "The requested URL returned error: 403"
     for other in readers(stage)[: draw.whole(2, 5)]:
         then, shard = since + int((at - since) * draw.between(0.05, 0.96)), tar_of(draw)
@@ -90,7 +93,11 @@ def account_sends_no_more_than_its_limit(stage: Stage) -> Scenario:
         then += draw.span(700, 6_500)
     entry_was_empty(stage, at - 12 * MS, rank, name)
     for other in readers(stage)[: draw.whole(2, 5)]:
-        entry_was_empty(stage, at + draw.span(2_000, 70_000), other, utterance(draw))
+        empty, what, target = at + draw.span(2_000, 70_000), utterance(draw), draw.pick(cluster.targets)
+        entry_was_empty(stage, empty, other, what)
+        for then in (empty + 12 * MS + seconds(after) for after in TRIES_S):
+            if then < over:
+                cloud_refused(cluster, target, then - 7 * MS, what, BUSY, 503)
     text = sdk.pool_error(victim.address, victim.ports[0], object_path(stage, rank, name), sdk.too_many(503))
     lhotse_direct_failed(stage, over, rank, name, text)
     leaves(stage, over, rank)
@@ -139,7 +146,7 @@ def old_shards_were_moved_to_the_archive(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, lead_s=65.0)
 def clock_of_a_target_has_run_away(stage: Stage) -> Scenario:
-    """The clock of one target is a quarter of an hour wrong, S3 turns it down (aws docs, RequestTimeTooSkewed).
+    """The clock of a target drifts until it is a quarter of an hour wrong (aws docs, RequestTimeTooSkewed).
 
     To convict: the SDK's error is of a target that S3 tells that its time is too far from its own; no other target is
     told so, and the lines of this one stand that far from those of all others for the same Smap or batch.
@@ -148,7 +155,7 @@ def clock_of_a_target_has_run_away(stage: Stage) -> Scenario:
     draw = stage.draw.child("clock")
     stage.open()
     tickets.reworded(cluster, "backends: []", "backends: [aws]")
-    cluster.skews[node.node_id] = draw.pick((-1, 1)) * draw.span(911_000, 1_260_000)
+    cluster.skews[node.node_id] = draw.pick((-1, 1)) * draw.span(900_300, 902_900)
     since = stage.mark(at - draw.span(3_000, 15_000), f"the clock of {node.name} is too far from that of S3")
     others = [one for one in cluster.targets if one is not node]
     for other in readers(stage)[: draw.whole(1, 4)]:
@@ -157,8 +164,10 @@ def clock_of_a_target_has_run_away(stage: Stage) -> Scenario:
         stage.job.note(then, other, f"{name}: 403 from {node.url(0)}, taking the next one", "W", 86)
     then = stage.job.begin + seconds(2)
     while then < at + seconds(3):
-        size = draw.whole(9, 24) << 10
-        cluster.count(draw.pick(others), then, aws_get_n=1, aws_get_ns_total=draw.span(60, 300), aws_get_size=size)
+        size, spent = draw.whole(9, 24) << 10, draw.span(60, 300)
+        reader = draw.pick(cluster.targets if then < since - SEC else others)
+        cluster.count(reader, then, aws_get_n=1, aws_get_ns_total=spent, aws_get_size=size)
+        cluster.count(reader, then, get_n=1, get_ns_total=spent + draw.span(2, 9), get_size=size)
         then += draw.span(200, 900)
     name = utterance(draw)
     cloud_refused(cluster, node, at - 5 * MS, name, SKEWED, 403)
@@ -184,17 +193,21 @@ def key_of_the_service_account_was_deleted(stage: Stage) -> Scenario:
     tickets.reworded(cluster, "backends: []", "backends: [gcp]")
     since = stage.mark(at - draw.span(2_000, 14_000), "the token of all targets is over, their key is deleted")
 
-    def refused(then: int, name: str) -> str:
-        error = NO_GRANT.format(bucket=stage.bucket, name=name.replace("/", "%2F"))
-        cloud_refused(cluster, node if then == at - 6 * MS else draw.pick(cluster.targets), then, name, error, 400)
-        return error
+    def refused(name: str) -> str:
+        return NO_GRANT.format(bucket=stage.bucket, name=name.replace("/", "%2F"))
 
+    def of_others(drawn: Draw) -> tuple[str, str]:
+        name = utterance(drawn, "extra")
+        return name, refused(name)
+
+    cloud_refuses_all(cluster, since, at + seconds(2), of_others, 400, draw.child("others"))
     for other in readers(stage)[: draw.whole(2, 5)]:
         then, name = since + int((at - since) * draw.between(0.04, 0.96)), utterance(draw)
-        refused(then, name)
+        cloud_refused(cluster, draw.pick(cluster.targets), then, name, refused(name), 400)
         stage.job.note(then + 7 * MS, other, f"{name} not read (400), sample dropped", "W", 84)
     name = utterance(draw)
-    error = refused(at - 6 * MS, name)
+    error = refused(name)
+    cloud_refused(cluster, node, at - 6 * MS, name, error, 400)
     stage.job.raise_on(at, rank, refused_get(stage, at, rank, node, name, (400, "Bad Request"), error))
     leaves(stage, at, rank)
     return stage.close(

@@ -17,8 +17,8 @@ from benchmarks.accuracy.generate.faults.words.servers import (
 from benchmarks.accuracy.generate.faults.words.turns import over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers
-from fixtures.generator import aisdesk, aisobjects, aisstrain, sdk
 from fixtures.generator import aisdisk as disk
+from fixtures.generator import aisobjects, aisstrain, sdk
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, go_duration, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -94,21 +94,20 @@ def checkpoint_stays_in_the_cache_of_a_mount(stage: Stage) -> Scenario:
     """rclone takes a checkpoint into its cache and cannot upload it, the target is full (rclone docs, vfs-cache-mode).
 
     To convict: rank 0 waits for its checkpoint to be in the bucket; rclone says that its uploads are turned down for
-    want of space, one target writes 507 for the same key at the same moments and is out of space.
+    want of space, 507, in words that name how much is used of how much; one target is out of space with these numbers.
     """
     cluster, victim, at, over = stage.cluster, stage.victim, stage.at, over_at(stage)
     draw = stage.draw.child("mount")
     total = draw.pick((7450.58, 14901.16))
     used = total * draw.between(0.962, 0.981)
     space = disk.Space(f"{used:.1f}GiB", f"{total - used:.1f}GiB", round(used / total * 100), f"{total}GiB")
-    key = f"{stage.job.job.task}/step_{stage.step:06d}/model.safetensors"
+    key = f"{stage.job.job.task}/step_{stage.step:06d}/adapter_model.safetensors"
     stage.open()
     stage.job.note(at - 80 * MS, 0, f"checkpoint written to /mnt/checkpoints/{key}", line=116)
     begun = stage.mark(at + draw.span(900, 2_600), f"{victim.name} is out of space")
     disk.out_of_space(cluster, victim, begun, over + seconds(20), space)
-    then, wait, turn = begun + draw.span(30, 300), 10, 1
+    then, wait, turn = at + seconds(5) + draw.span(30, 300), 10, 1
     while then < over:
-        aisdesk.put_by_s3_rejected(cluster, victim, then - 9 * MS, "checkpoints", key, space)
         told = f"https response error StatusCode: 507, RequestID: , HostID: , api error ErrCapExceeded: {space.error}"
         failed = f"vfs cache: failed to upload try #{turn}, will retry in {go_duration(seconds(wait))}"
         cause = f"vfs cache: failed to transfer file from cache to remote: operation error S3: PutObject, {told}"

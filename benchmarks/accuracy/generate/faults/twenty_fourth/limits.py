@@ -7,6 +7,7 @@ from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.loaders import over_tls
 from benchmarks.accuracy.generate.faults.words.regulars import tar_of
 from benchmarks.accuracy.generate.faults.words.requests import batch_unanswered, one_object
+from benchmarks.accuracy.generate.faults.words.servers import control_port_waits
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -35,7 +36,8 @@ def target_has_as_many_files_open_as_it_may(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(300, 4_000), f"{victim.name} has no descriptor left")
     over = at + seconds(60.02)
-    aisobjects.no_descriptors(cluster, victim, began, over + seconds(9), draw)
+    aisobjects.no_descriptors(cluster, victim, began, over + seconds(60), draw)
+    control_port_waits(cluster, victim, began + draw.span(40, 900), over + seconds(60), draw)
     faults.leave_smap(cluster, victim, began, hung=True)
     for other in readers(stage)[: draw.whole(1, 4)]:
         then = at + draw.span(31_000, 38_000)
@@ -93,10 +95,10 @@ def rebalance_by_day_starves_the_readers(stage: Stage) -> Scenario:
     upkeep.rebalance_at_length(cluster, began, over + seconds(30), draw)
     cluster.start_batches(began + seconds(3.4), draw.pick(cluster.targets))
     for node in cluster.up(at):
-        for tick in ticks_between(cluster.last_process(node), began + seconds(4), over):
-            many = draw.whole(1, 6)
+        for tick in ticks_between(cluster.last_process(node), began + seconds(5), over):
+            many, waited = draw.whole(1, 6), min(draw.span(7_000, 18_500), tick - SEC - began - seconds(2))
             cluster.count(node, tick - SEC, getbatch_n=many, getbatch_obj_n=many * 30, getbatch_obj_size=many << 19)
-            cluster.count(node, tick - SEC, getbatch_rxwait_ns=many * draw.span(7_000, 18_500))
+            cluster.count(node, tick - SEC, getbatch_rxwait_ns=many * waited)
     for turn, other in enumerate(readers(stage)[: draw.whole(2, 5)]):
         then = max(began + seconds(25), at + seconds(3 + 9 * turn)) + draw.span(1, 4_000)
         chains.read_timed_out(stage, then, draw.pick(cluster.targets), other, round(draw.between(1, 1.5), 2))

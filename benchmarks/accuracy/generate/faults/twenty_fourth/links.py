@@ -10,7 +10,7 @@ from benchmarks.accuracy.generate.faults.words.consumers import (
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.regulars import tar_of
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES, exhausted, object_path, one_object, retries
-from benchmarks.accuracy.generate.faults.words.servers import reads_on_time, sends_at, stays_frozen
+from benchmarks.accuracy.generate.faults.words.servers import reads_parts, sends_at, stays_frozen
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -31,14 +31,14 @@ def link_of_a_target_came_up_at_a_gigabit(stage: Stage) -> Scenario:
     """A network card has negotiated a gigabit after a cable was touched, nothing else is said (ethtool, Speed).
 
     To convict: shards of one target come with less than a megabyte a second, and all others wait for a rank that reads
-    one; that target counts the same bytes at every tick, and its reads last a hundred times those of its neighbours.
+    one; that target counts the same bytes at every tick, and its reads last hundreds of times those of its neighbours.
     """
     cluster, victim, rank, at, over = stage.cluster, stage.victim, stage.culprit, stage.at, over_at(stage)
     draw = stage.draw.child("gigabit")
     stage.open()
     began = stage.mark(at - draw.span(16_000, 33_000), f"the link of {victim.name} comes up at 1 Gbit/s")
     sends_at(cluster, victim, began, over + seconds(20), draw.whole(114, 118), draw)
-    reads_on_time(cluster, [one for one in cluster.up(at) if one is not victim], began, over + seconds(20), draw)
+    reads_parts(cluster, [one for one in cluster.up(at) if one is not victim], began, over + seconds(20), draw)
     for other in readers(stage)[: draw.whole(1, 4)]:
         url = f"{victim.url(0)}/v1/objects/{stage.bucket}/{tar_of(draw)}"
         rate, size, part = draw.between(0.9, 2.4), draw.whole(300, 900), draw.whole(71, 97)

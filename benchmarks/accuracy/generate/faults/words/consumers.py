@@ -47,7 +47,7 @@ def s5cmd_failed(stage: Stage, at: int, key: str, upload: str, told: str) -> Non
     local_path = f"/dev/shm/ckpt/{key.rsplit('/', 1)[-1]}"
     command = f"cp {local_path} s3://checkpoints/{key}"
     cause = (
-        f"MultipartUpload: upload multipart failed upload id: {upload} caused by: ErrNotFound: {told} status code: 404"
+        f"MultipartUpload: upload multipart failed upload id: {upload} caused by: NoSuchUpload: {told} status code: 404"
     )
     stage.job.say(at, 0, f'ERROR "{command}": {cause}, request id: , host id: ')
     script = stage.job.job.script

@@ -5,10 +5,13 @@ Each takes a cluster and the node, from when and until when; lines and counters 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from fixtures.generator import aisevents as ev
 from fixtures.generator.aiscluster import ClusterRun
 from fixtures.generator.aisdisk import each_disk, state_alert
-from fixtures.generator.aislog import Say
+from fixtures.generator.aislog import Process, Say
 from fixtures.generator.aisobjects import TRACE
 from fixtures.generator.aisstats import ticks_between
 from fixtures.generator.draw import Draw
@@ -28,7 +31,8 @@ def spindle_fails_slowly(cluster: ClusterRun, node: Node, disk: str, at: int, un
             busy = Say("W", "lcache:418", "hk: high system load (cpu: 1 disk: 4 ) - not running")
             cluster.say(node, tick + draw.span(3, 9), busy)
         if draw.chance(0.6):
-            cluster.count(node, tick - SEC, get_n=1, get_ns_total=draw.span(18_000, 64_000), get_size=1 << 22)
+            spent = min(draw.span(18_000, 64_000), tick - SEC - at)
+            cluster.count(node, tick - SEC, get_n=1, get_ns_total=spent, get_size=1 << 22)
 
 
 def burst_is_spent(cluster: ClusterRun, node: Node, at: int, until: int, draw: Draw) -> None:
@@ -43,8 +47,8 @@ def burst_is_spent(cluster: ClusterRun, node: Node, at: int, until: int, draw: D
     process.busy_disks.append((at, until))
     for tick in ticks_between(process, at, until):
         each_disk(cluster, node, tick + draw.span(0.1, 1.4), rates)
-        slow = draw.whole(9, 31)
-        cluster.count(node, tick - SEC, get_n=slow, get_ns_total=slow * draw.span(9_000, 19_000), get_size=slow << 14)
+        slow, spent = draw.whole(9, 31), min(draw.span(9_000, 19_000), max(SEC, tick - SEC - at))
+        cluster.count(node, tick - SEC, get_n=slow, get_ns_total=slow * spent, get_size=slow << 14)
 
 
 def entries_are_late(cluster: ClusterRun, sender: Node, at: int, until: int, draw: Draw) -> None:
@@ -52,9 +56,9 @@ def entries_are_late(cluster: ClusterRun, sender: Node, at: int, until: int, dra
     for peer in cluster.up(at):
         if peer is not sender:
             for tick in ticks_between(cluster.last_process(peer), at + 8 * SEC, until):
-                many = draw.whole(1, 5)
+                many, waited = draw.whole(1, 5), min(draw.span(9_000, 19_800), tick - SEC - at)
                 cluster.count(peer, tick - SEC, getbatch_n=many, getbatch_obj_n=many * 34, getbatch_obj_size=many << 19)
-                cluster.count(peer, tick - SEC, getbatch_rxwait_ns=many * draw.span(9_000, 19_800))
+                cluster.count(peer, tick - SEC, getbatch_rxwait_ns=many * waited)
                 cluster.count(peer, tick - SEC, err_soft_getbatch_n=draw.whole(0, 2))
 
 
@@ -67,25 +71,43 @@ def reads_on_time(cluster: ClusterRun, nodes: list[Node], at: int, until: int, d
             cluster.count(node, tick - SEC, get_n=many, get_ns_total=spent, get_size=size)
 
 
+def reads_parts(cluster: ClusterRun, nodes: list[Node], at: int, until: int, draw: Draw) -> None:
+    """Nodes whose network is fast serve parts of 32 MiB, each within a fraction of a second."""
+    for node in nodes:
+        for tick in ticks_between(cluster.last_process(node), at, until):
+            many = draw.whole(24, 58)
+            cluster.count(node, tick - SEC, get_n=many, get_ns_total=many * draw.span(60, 240), get_size=many << 25)
+
+
 def sends_at(cluster: ClusterRun, node: Node, at: int, until: int, mb_s: int, draw: Draw) -> None:
-    """A node sends so many megabytes a second, tick for tick the same, however many wait for them."""
+    """A node sends so many megabytes a second, tick for tick the same, to the many that wait for parts of 32 MiB."""
     for tick in ticks_between(cluster.last_process(node), at, until):
         size = int(mb_s * 1e7 * draw.between(0.985, 0.999))
-        many = draw.whole(2, 4)
-        cluster.count(node, tick - SEC, get_n=many, get_ns_total=many * draw.span(24_000, 52_000), get_size=size)
+        many, spent = size >> 25, min(draw.span(40_000, 92_000), max(SEC, tick - SEC - at))
+        cluster.count(node, tick - SEC, get_n=many, get_ns_total=many * spent, get_size=size)
+
+
+def _memory_of(process: Process, draw: Draw) -> tuple[int, int]:
+    """How much memory a node has and when it is low, in GiB: as it has said at its start, if that is kept."""
+    for entry in process.entries:
+        found = re.search(r"gmm\[\(used (\d+)GiB, free (\d+)GiB, buffcache (\d+)GiB.*low-wm (\d+)GiB", entry.text)
+        if found:
+            used, free, held, mark = map(int, found.groups())
+            return used + free + held, mark
+    return draw.whole(44, 49), 16
 
 
 def lists_without_end(cluster: ClusterRun, proxy: Node, at: int, until: int, draw: Draw) -> None:
     """A proxy gathers the pages of listings of whole buckets in its memory, and is short of it in the end."""
-    process, used = cluster.last_process(proxy), draw.whole(38, 44)
+    process = cluster.last_process(proxy)
     for tick in ticks_between(process, at, until):
         cluster.count(proxy, tick - SEC, lst_n=draw.whole(3, 9))
     low = until - draw.span(21_000, 29_000)
-    rest = (
-        f"free {draw.whole(2, 3)}GiB, buffcache {draw.whole(1, 3)}GiB, actfree {draw.whole(3, 5)}GiB), pressure 'high'"
-    )
-    text = f"{proxy.name} {proxy.node_id}.gmm[(used {used}GiB, {rest}, (min-free 2GiB, low-wm 16GiB] alert: low memory"
-    cluster.say(proxy, low, Say("W", "common:612", text))
+    total, mark = _memory_of(process, draw)
+    free, held = draw.whole(2, 3), draw.whole(1, 3)
+    state = f"(used {total - free - held}GiB, free {free}GiB, buffcache {held}GiB, actfree {free + held}GiB)"
+    text = f"{proxy.node_id}.gmm[{state}, pressure 'high', (min-free 2GiB, low-wm {mark}GiB] alert: low memory"
+    cluster.say(proxy, low, Say("W", "common:612", f"{proxy.name} {text}"))
     process.flag(low, BIT_LOW_MEMORY, True)
     for tick in ticks_between(process, low, until):
         state_alert(cluster, proxy, tick, "low-memory", draw)
@@ -101,15 +123,35 @@ def cloud_refused(cluster: ClusterRun, node: Node, at: int, name: str, error: st
     return cluster.say(node, then + MS // 9, ev.http_error(node, error, request, TRACE, tcode))
 
 
+def cloud_refuses_all(
+    cluster: ClusterRun, since: int, until: int, of: Callable[[Draw], tuple[str, str]], status: int, draw: Draw
+) -> None:
+    """Whatever targets do not have is refused from a moment on: `of` draws a name and the error for it."""
+    then = since + draw.span(10, 600)
+    while then < until:
+        name, error = of(draw)
+        cloud_refused(cluster, draw.pick(cluster.targets), then, name, error, status)
+        then += draw.span(700, 2_300)
+
+
+def control_port_waits(cluster: ClusterRun, node: Node, at: int, until: int, draw: Draw) -> None:
+    """The port for other nodes cannot accept either while there is no descriptor; it waits by its own count."""
+    then, wait = at, 5
+    while then < until:
+        error = f"accept tcp [::]:{node.ports[1]}: accept4: too many open files"
+        shown = f"{wait}ms" if wait < 1000 else "1s"
+        cluster.say(
+            node, then, Say("E", "htcommon:361", f"net/http err: http: Accept error: {error}; retrying in {shown}")
+        )
+        then += wait * MS + draw.span(0.1, 2.0)
+        wait = min(1000, 2 * wait)
+
+
 def stays_frozen(cluster: ClusterRun, node: Node, at: int) -> None:
     """All threads of a node wait in its kernel from a moment on: it says and counts nothing any more."""
     cluster.last_process(node).pauses.append((at, 1 << 62))
 
 
-def upload_elsewhere(cluster: ClusterRun, node: Node, at: int, key: str, upload: str) -> str:
-    """A target is sent a part of an upload that another one has begun: the text, sent with 404."""
-    text = f'upload "{upload}" not found'
-    cluster.count(node, at, err_put_n=1)
-    trace = "htrun.go:1636 <- tgts3mpt.go:131 <- tgts3.go:88"
-    cluster.say(node, at, ev.http_error(node, text, f"PUT /s3/checkpoints/{key}", trace))
-    return text
+def upload_elsewhere(upload: str) -> str:
+    """What a target answers for a part of an upload that another one has begun; over S3, it logs no such answer."""
+    return f'upload "{upload}" not found List uploads in s3://checkpoints to see available upload IDs'
