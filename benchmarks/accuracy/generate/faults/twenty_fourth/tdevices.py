@@ -71,8 +71,8 @@ def tokens_beyond_the_vocabulary(stage: Stage) -> Scenario:
     classes, more = draw.pick((1024, 2048, 4096)), draw.pick((2, 4, 8))
     pieces = f"tokenizer: {classes + more} pieces of v{draw.whole(3, 9)}, {more} of them new"
     told(stage, job.begin - 300 * MS, rank, "model", f"decoder: {classes} classes and a blank; {pieces}")
-    last = classes + draw.whole(0, more - 1)
-    told(stage, at - 85 * MS, rank, "train", f"step {stage.step}: 32 of 32 cuts here, {last} is the highest token")
+    last = classes + draw.whole(1, more - 1)
+    told(stage, at - 85 * MS, rank, "train", f"step {stage.step}: 48 of 48 cuts here, {last} is the highest token")
     stage.mark(at, f"a loss of rank {rank} is given a target that is no class")
     place = f"{job.job.torch.source_tree}aten/src/ATen/native/cuda/Loss.cu:{draw.pick((245, 250))}"
     head = f"{place}: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0]"
@@ -156,13 +156,20 @@ def receiver_of_efa_does_not_respond(stage: Stage) -> Scenario:
     draw = stage.draw.child("efa")
     stage.mark(at, f"an endpoint of EFA on {own.hosts[own.node_of(rank)]} does not respond")
     peer = (rank + own.ranks_per_node) % own.world
+    ends = [
+        f"fe80::8{draw.token(2, HEX)}:{draw.token(2, HEX)}ff:fe{draw.token(2, HEX)}:{port}" for port in ("db5", "9a1c")
+    ]
     for turn, one in enumerate(dict.fromkeys((peer, rank))):
+        own_end, other_end = ends[turn], ends[1 - turn]
         pid, host = own.rank_pids[one], own.hosts[own.node_of(one)]
         head = (
             f"\n{host}:{pid}:{pid + draw.whole(150, 400)} [{own.local_rank(one)}] ofi_process_cq:{draw.whole(90, 200)}"
         )
-        text = f"NET/OFI Request 0x7f{draw.token(10, HEX)} completed with error. RC: 103. Error: 4 (Unresponsive "
-        text += "receiver (reachable by EFA device but handshake failed)). Completed length: 0, Request: { dev: "
+        text = f"NET/OFI Request 0x7f{draw.token(10, HEX)} completed with error. RC: 103. Error: 4126 (Unresponsive "
+        text += "receiver (reachable by EFA device but handshake failed) My EFA addr: fi_addr_efa://"
+        text += f"[{own_end}]:0:{draw.whole(10_000_000, 2_000_000_000)} My host id: i-0{draw.token(16, HEX)} Peer EFA "
+        text += f"addr: fi_addr_efa://[{other_end}]:0:{draw.whole(10_000_000, 2_000_000_000)} Peer host id: N/A). "
+        text += "Completed length: 0, Request: { dev: "
         text += f"{draw.whole(0, 7)}, size: 0, state: CREATED, type: SEND }}"
         job.say(at + seconds(draw.between(4.5, 6.0)) + turn * 300 * MS, one, f"{head} NCCL WARN {text}")
     for one in readers(stage)[:3]:

@@ -18,14 +18,24 @@ from benchmarks.accuracy.generate.faults.words.launchers import throttled_neighb
 from benchmarks.accuracy.generate.faults.words.script import loss_frames
 from benchmarks.accuracy.generate.faults.words.tellers import firsts, node_fails, told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
-from benchmarks.accuracy.generate.faults.words.workbenches import data_folder
+from benchmarks.accuracy.generate.faults.words.workbenches import data_folder, in_pods, meter
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
+from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "twenty_fourth")
+
+#: What a host says when it begins to shut down and while it does, without Kubernetes and with it.
+DOWN = (
+    ("systemd-logind: System is powering down.", "systemd[1]: Stopped slurmd.service - Slurm node daemon."),
+    (
+        'kubelet: "Shutdown manager detected new shutdown event, isNodeShuttingDownNow" event=true',
+        "systemd[1]: Stopped containerd.service.",
+    ),
+)
 
 
 @kind(hangs=False, slurm=True, lead_s=80.0, without=RESTARTS)
@@ -40,7 +50,7 @@ def time_of_the_job_is_up(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (disk_unrest.disk_lost_in_window, reset_unrest.neighbour_is_reset))
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("time")
     warned = at - seconds(draw.pick((30, 45, 60))) - draw.span(1, 900)
-    told(stage, warned, 0, "train", "SIGUSR1: the time of this job ends soon, a checkpoint is due at the next hundred")
+    told(stage, warned, 0, "train", "SIGUSR1: the time of this job ends soon, going on to the next checkpoint")
     stage.mark(at, "the time of the job is up")
     job.slurm(at, 0, "srun: Job step aborted: Waiting up to 62 seconds for job step to finish.")
     job.slurm(at + 2 * MS, 0, torchrun.step_cancelled(own, at, "TIME LIMIT"))
@@ -60,8 +70,8 @@ def time_of_the_job_is_up(stage: Stage) -> Scenario:
 def spot_host_taken_back(stage: Stage) -> Scenario:
     """A cloud takes a preemptible host back with half a minute of notice (Google Cloud docs, preemptible instances).
 
-    To acquit: the metadata of that host say so first, and its kubelet that it shuts down; ranks of other hosts name it
-    as the peer that has closed its connections; storage is on hosts of its own.
+    To acquit: the metadata of that host say so first, and its kubelet or logind that it shuts down; ranks of other
+    hosts name it as the peer that has closed its connections; storage is on hosts of its own.
     """
     stage.open()
     beside(stage, throttled_neighbour)
@@ -72,12 +82,12 @@ def spot_host_taken_back(stage: Stage) -> Scenario:
     draw, node = stage.draw.child("spot"), stage.job.job.node_of(stage.culprit)
     host = own.hosts[node]
     notice = stage.mark(at - seconds(draw.between(24, 29)), f"{host} is to be taken back")
-    watched(stage, notice, node, "metadata: instance/preempted TRUE, maintenance-event TERMINATE_ON_HOST_MAINTENANCE")
-    said = '"Shutdown manager detected new shutdown event, isNodeShuttingDownNow" event=true'
-    watched(stage, notice + draw.span(90, 400), node, f"kubelet: {said}")
+    watched(stage, notice, node, "metadata: instance/preempted TRUE")
+    first, last_said = DOWN[in_pods(stage)]
+    watched(stage, notice + draw.span(90, 400), node, first)
     stage.mark(at, f"{host} shuts down")
     job.agent_signalled(at, node)
-    watched(stage, at + draw.span(600, 1_900), node, "systemd[1]: Stopped containerd.service.")
+    watched(stage, at + draw.span(600, 1_900), node, last_said)
     what = "remote process exited or there was a network error\n"
     what += "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
     last = at
@@ -112,12 +122,15 @@ def no_threads_left_in_a_container(stage: Stage) -> Scenario:
         then = at - seconds(before) - draw.span(1, 900)
         used = limit - before * draw.whole(9, 17) - 1
         if then > job.begin + SEC and used > 90:
-            watched(stage, then, node, f"cadvisor: pids.current {used} of {limit}")
+            watched(stage, then, node, f"{meter(stage)}: pids.current {used} of {limit}")
     told(stage, at - 210 * MS, rank, "data", f"pass over {stage.bucket} is over, all here; beginning 16 loaders anew")
     stage.mark(at, f"the container of rank {rank} has no pid left")
-    watched(
-        stage, at - 4 * MS, node, "kernel: cgroup: fork rejected by pids controller in /kubepods.slice/kubepods-pod"
-    )
+    pod, inside = f"{draw.token(8, HEX)}_{draw.token(4, HEX)}_4{draw.token(3, HEX)}", f"job_{job.job.job_id}/step_0"
+    inside = f"/system.slice/slurmstepd.scope/{inside}/user/task_0"
+    if in_pods(stage):
+        inside = f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{pod}_a{draw.token(3, HEX)}_"
+        inside += f"{draw.token(12, HEX)}.slice"
+    watched(stage, at - 4 * MS, node, f"kernel: cgroup: fork rejected by pids controller in {inside}")
     frames = (
         *sdk.main_frames(
             job.job,
@@ -125,6 +138,7 @@ def no_threads_left_in_a_container(stage: Stage) -> Scenario:
             sdk.Frame(job.job.script, 81, "fetch", "self.batches = iter(self.loader)", True),
         ),
         sdk.Frame(f"{folder}/dataloader.py", 493, "__iter__", "return self._get_iterator()", True),
+        sdk.Frame(f"{folder}/dataloader.py", 424, "_get_iterator", "return _MultiProcessingDataLoaderIter(self)", True),
         sdk.Frame(f"{folder}/dataloader.py", 1241, "__init__", "pin_memory_thread.start()"),
         sdk.Frame(f"{PYTHON}/threading.py", 964, "start", "_start_new_thread(self._bootstrap, ())"),
     )

@@ -15,7 +15,13 @@ from benchmarks.accuracy.generate.faults.words.beside import beside
 from benchmarks.accuracy.generate.faults.words.script import loss_frames
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
-from benchmarks.accuracy.generate.faults.words.workbenches import data_folder, loader_killed, queue_frames
+from benchmarks.accuracy.generate.faults.words.workbenches import (
+    data_folder,
+    in_pods,
+    loader_killed,
+    meter,
+    queue_frames,
+)
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
@@ -55,7 +61,8 @@ def longest_bucket_does_not_fit(stage: Stage) -> Scenario:
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("longest")
     site, whole = job.job.build["site"], draw.pick((39.38, 79.11, 79.18, 139.71))
     buckets, many, longest = draw.pick((12, 24, 30)), draw.pick((12, 16, 24)), draw.between(36.5, 39.9)
-    told(stage, job.begin - 80 * MS, rank, "sampler", f"dynamic bucketing: {buckets} buckets, max_duration 40.0 s")
+    said, most = f"dynamic bucketing: {buckets} buckets, max_duration 40.0 s", (int(many * longest) // 100 + 1) * 100
+    told(stage, job.begin - 80 * MS, rank, "sampler", f"{said}, batch_duration {most} s")
     for one in (rank, *readers(stage)[:3]):
         then, bucket = at - draw.span(3_000, 14_000), draw.whole(3, buckets - 4)
         said = f"bucket {bucket} of {buckets}, peak {whole * draw.between(0.55, 0.74):.2f} GiB"
@@ -66,11 +73,14 @@ def longest_bucket_does_not_fit(stage: Stage) -> Scenario:
     frames = (
         *loss_frames(stage, "loss = criterion(model(batch), batch)"),
         sdk.Frame(f"{site}/torch/nn/modules/module.py", 1751, "_wrapped_call_impl", "return self._call_impl(*args)"),
+        sdk.Frame(
+            f"{site}/torch/nn/modules/module.py", 1762, "_call_impl", "return forward_call(*args, **kwargs)", True
+        ),
         sdk.Frame(f"{job.job.script.rsplit('/', 1)[0]}/attention.py", 118, "forward", "scores = q @ k.mT", True),
     )
-    wanted = draw.between(2.6, 9.4)
+    wanted, reserved = draw.between(2.6, 9.4), draw.between(0.4, 2.3)
     text = _out_of_memory(
-        job.job.torch.order, job.job.local_rank(rank), wanted, wanted * draw.between(0.2, 0.8), whole, 1.74
+        job.job.torch.order, job.job.local_rank(rank), wanted, wanted * draw.between(0.2, 0.8), whole, reserved
     )
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
     exits(stage, at, rank)
@@ -92,19 +102,20 @@ def shuffle_buffers_fill_a_pod(stage: Stage) -> Scenario:
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("buffers")
     node, limit = job.job.node_of(rank), draw.pick((128, 200, 256, 480))
     pid, loaders = job.job.rank_pids[rank] + draw.whole(40, 99), draw.pick((6, 8, 12))
-    size = draw.pick((20_000, 50_000))
+    size = draw.pick((2_000, 3_000))
     told(stage, job.begin - 60 * MS, rank, "pipeline", f"{loaders} loaders, shuffle({size}) in each, no initial fill")
     then, span = job.begin + draw.span(4_000, 8_000), at - job.begin
     while then < at - 2 * SEC:
         share = (then - job.begin) / span
         held, used = int(size * min(0.97, share)), limit * (0.31 + 0.68 * share)
         told(stage, then, rank, "pipeline", f"shuffle buffers hold {held} samples on average")
-        watched(stage, then + draw.span(50, 900), node, f"cadvisor: memory.current {used:.1f}Gi of {limit}Gi")
+        watched(stage, then + draw.span(50, 900), node, f"{meter(stage)}: memory.current {used:.1f}Gi of {limit}Gi")
         then += draw.span(8_000, 13_000)
     stage.mark(at - 90 * MS, f"the kernel kills a loader of rank {rank}")
     rss = int(limit * (1 << 20) / loaders / len(job.job.ranks_of(node)) * draw.between(0.9, 0.97))
     said = f"Memory cgroup out of memory: Killed process {pid} (pt_data_worker) total-vm:{rss + 19_702_144}kB, "
-    said += f"anon-rss:{rss}kB, file-rss:41216kB, shmem-rss:69632kB, UID:0 pgtables:{rss // 498}kB oom_score_adj:996"
+    said += f"anon-rss:{rss}kB, file-rss:41216kB, shmem-rss:69632kB, UID:0 pgtables:{rss // 498}kB "
+    said += f"oom_score_adj:{996 if in_pods(stage) else 0}"
     watched(stage, at - 80 * MS, node, f"kernel: {said}")
     loader_killed(stage, at, rank, pid, "Killed")
     exits(stage, at, rank)
@@ -140,11 +151,11 @@ def one_core_for_all_loaders(stage: Stage) -> Scenario:
                 f"clip of {draw.whole(8, 30)} min decoded in {spent + late / 2:.1f} s, {draw.between(0.1, 0.4):.2f} s"
             )
             told(stage, then, rank, "loader", f"{said} of it reading")
-            load = f"load average {loaders * draw.between(0.9, 1.1):.2f}, cpuset 0, {files} files open"
-            watched(stage, then + draw.span(200, 900), node, f"top: pid {job.job.rank_pids[rank]} {load}")
+            load = f"load average {loaders * draw.between(0.9, 1.1):.2f}, Cpus_allowed_list 0, {files} open files"
+            watched(stage, then + draw.span(200, 900), node, f"job-stat: pid {job.job.rank_pids[rank]}: {load}")
         then += seconds(draw.between(7, 11))
-    waits = queue_frames(stage)
-    last = sdk.Frame(f"{folder}/dataloader.py", 1275, "_try_get_data", "raise RuntimeError(")
+    waits = queue_frames(stage)[:-1]
+    last = sdk.Frame(f"{folder}/dataloader.py", 1409, "_get_data", "raise RuntimeError(")
     text = f"RuntimeError: DataLoader timed out after {limit} seconds"
     job.raise_on(over, rank, sdk.traceback(sdk.Raised((*waits, last), text)))
     exits(stage, over, rank)

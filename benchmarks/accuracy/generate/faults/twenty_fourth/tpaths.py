@@ -28,6 +28,12 @@ from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "twenty_fourth")
 
+#: A quota in the words of safetensors, of its earlier releases and of later ones.
+QUOTA = (
+    'IoError(Os { code: 122, kind: FilesystemQuotaExceeded, message: "Disk quota exceeded" })',
+    "I/O error: Disk quota exceeded (os error 122)",
+)
+
 
 def _saving(stage: Stage, *inner: sdk.Frame) -> tuple[sdk.Frame, ...]:
     """From the script's main to what saves a checkpoint."""
@@ -57,7 +63,7 @@ def shards_listed_beyond_the_last(stage: Stage) -> Scenario:
     said = f"ais://{stage.bucket}/{prefix}-*.tar: {has} objects, {prefix}-000000.tar to {prefix}-{has - 1:06d}.tar"
     told(stage, then, 0, "data", said)
     said = f"urls: {prefix}-{{000000..{asked - 1:06d}}}.tar, {asked} shards"
-    told(stage, then + 3 * MS, 0, "data", f"{said}, split over {job.job.world} ranks")
+    told(stage, then + 3 * MS, 0, "data", f"{said} in random order, split over {job.job.world} ranks")
     before, shard = draw.whole(0, has - 1), draw.whole(has, asked - 1)
     told(stage, at - draw.span(900, 2_600), rank, "data", f"{prefix}-{before:06d}.tar read to its end")
     stage.mark(at, f"rank {rank} asks for a shard that was never made")
@@ -77,7 +83,12 @@ def _expired(site: str) -> sdk.Raised:
     return sdk.Raised(
         (
             sdk.Frame(f"{site}/boto3/s3/transfer.py", 372, "upload_file", "future.result()"),
+            sdk.Frame(f"{site}/s3transfer/futures.py", 103, "result", "return self._coordinator.result()", True),
+            sdk.Frame(f"{site}/s3transfer/futures.py", 266, "result", "raise self._exception"),
             sdk.Frame(f"{site}/s3transfer/tasks.py", 139, "__call__", "return self._execute_main(kwargs)"),
+            sdk.Frame(f"{site}/s3transfer/tasks.py", 162, "_execute_main", "return_value = self._main(**kwargs)", True),
+            sdk.Frame(f"{site}/s3transfer/tasks.py", 348, "_main", "response = client.create_multipart_upload("),
+            sdk.Frame(f"{site}/botocore/client.py", 569, "_api_call", "return self._make_api_call(name, kwargs)", True),
             sdk.Frame(f"{site}/botocore/client.py", 1017, "_make_api_call", "raise error_class(parsed_response, name)"),
         ),
         "botocore.exceptions.ClientError: An error occurred (ExpiredToken) when calling the CreateMultipartUpload "
@@ -178,17 +189,13 @@ def quota_of_a_group_is_used_up(stage: Stage) -> Scenario:
     told(stage, at - seconds(1.4), 0, "checkpoint", f"saving {draw.whole(3, 12)} files to {folder}")
     stage.mark(at, f"group {group} may write no more")
     line = f"lfs quota -g {group} /lustre/fsw: {limit}.00T of {limit}T, files {draw.whole(1, 9)}.{draw.whole(1, 9)}M"
-    code = 'message: "Disk quota exceeded"'
     frames = _saving(
         stage,
         sdk.Frame(job.job.script, 122, "save_checkpoint", "save_file(state, folder / name, metadata=META)", True),
         sdk.Frame(f"{site}/safetensors/torch.py", 307, "save_file", "serialize_file(_flatten(tensors), filename)"),
     )
-    which = draw.pick(("FilesystemQuotaExceeded", "QuotaExceeded"))
-    text = f"Error while serializing: I/O error: Disk quota exceeded (os error 122), {which}"
-    if which == "FilesystemQuotaExceeded":
-        text = f"Error while serializing: IoError(Os {{ code: 122, kind: {which}, {code} }})"
-    job.raise_on(at, 0, sdk.traceback(sdk.Raised(frames, f"safetensors_rust.SafetensorError: {text}")))
+    text = f"safetensors_rust.SafetensorError: Error while serializing: {draw.pick(QUOTA)}"
+    job.raise_on(at, 0, sdk.traceback(sdk.Raised(frames, text)))
     watched(stage, at + 500 * MS, 0, line)
     exits(stage, at, 0)
     unrest.hung_up_on(stage)

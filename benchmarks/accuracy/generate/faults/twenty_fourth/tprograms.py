@@ -29,6 +29,9 @@ from fixtures.generator.stage import Stage
 
 kind = kinds_of("training", "twenty_fourth")
 
+#: Cuts of a batch of one rank.
+BATCH = 48
+
 
 @kind(reads=True, hangs=False, lead_s=60.0, torch_before=215, sizes_only=True)
 def filtered_rank_is_a_batch_short(stage: Stage) -> Scenario:
@@ -42,14 +45,14 @@ def filtered_rank_is_a_batch_short(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (disk_unrest.disk_lost_in_window, reset_unrest.neighbour_is_reset, unrest.entries_missing))
     job, own, rank, at = stage.job, stage.job.job, stage.culprit, stage.at
     draw = stage.draw.child("filtered")
-    share, batches = draw.whole(4_000, 9_000), stage.step
-    others = readers(stage)
-    for one in (rank, *others[:5]):
-        lost = draw.whole(60, 99) if one == rank else draw.whole(2, 31)
+    many, batches, others = draw.whole(95, 140), stage.step, readers(stage)[:5]
+    share, left = batches * BATCH + many, {one: draw.whole(9, 40) for one in others}
+    for one in (rank, *others):
+        lost = many if one == rank else many - BATCH - left[one]
         said = f"shard of this rank: {share} cuts, {lost} longer than 20 s are filtered when they come"
         told(stage, job.begin - draw.span(100, 500), one, "dataset", said)
-    for one in others[:5]:
-        said = f"step {batches}: batch {batches} of epoch 0 here, {draw.whole(9, 40)} cuts left for the next"
+    for one in others:
+        said = f"step {batches}: batch {batches} of epoch 0 here, {left[one]} cuts left for the next"
         told(stage, at - draw.span(20, 200), one, "train", said)
     stage.mark(at, f"rank {rank} is through with its epoch")
     told(stage, at - 30 * MS, rank, "train", f"epoch 0 is over after {batches} batches, no cuts left; validating")

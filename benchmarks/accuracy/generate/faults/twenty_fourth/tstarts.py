@@ -14,6 +14,7 @@ from benchmarks.accuracy.generate.faults.words import launchers
 from benchmarks.accuracy.generate.faults.words.beside import beside
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, all_raise, node_fails, speakers, told
+from benchmarks.accuracy.generate.faults.words.workbenches import in_pods
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
 from fixtures.generator.draw import HEX, Draw
@@ -24,6 +25,17 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "twenty_fourth")
 
 HUB = "https://huggingface.co"
+#: Packages of kernels: a module, what a user imports, the library beneath it, the symbol that it lacks.
+KERNELS = (
+    ("flash_attn/flash_attn_interface", "flash_attn_func", "flash_attn_2_cuda", "_ZN3c104cuda9SetDeviceEab"),
+    ("mamba_ssm/ops/selective_scan_interface", "Mamba", "selective_scan_cuda", "_ZN3c104cuda9SetDeviceEi"),
+    (
+        "causal_conv1d/causal_conv1d_interface",
+        "causal_conv1d_fn",
+        "causal_conv1d_cuda",
+        "_ZN3c105ErrorC2ENS_14SourceLocationESs",
+    ),
+)
 #: What a resolver says of a name.
 GAI = ("-2 - Name or service not known", "-3 - Temporary failure in name resolution")
 
@@ -175,7 +187,8 @@ def first_host_has_no_name(stage: Stage) -> Scenario:
     limit, port = 60, draw.pick((29500, 29400, 29603))
     began = stage.mark(job.begin - seconds(6), f"{own.hosts[0]} is not known by its name")
     launchers.banners(stage, began - 300 * MS)
-    name = f"{own.hosts[0]}.{draw.pick(('train', 'jobs', 'gang'))}.svc.cluster.local"
+    where = draw.pick(("train", "jobs", "gang")) + ".svc.cluster.local"
+    name = f"{own.hosts[0]}.{where if in_pods(stage) else draw.pick(('hpc.lan', 'cluster.internal', 'ib.site'))}"
     why = f"cannot be retrieved (gai error: {draw.pick(GAI)})."
     site = own.build["site"]
     for node in range(1, len(own.hosts)):
@@ -195,7 +208,9 @@ def first_host_has_no_name(stage: Stage) -> Scenario:
         job.agent(over, node, sdk.traceback(sdk.Raised(frames, f"torch.distributed.DistNetworkError: {text}")))
         job.slurm(over + draw.span(200, 900), node, torchrun.srun_exit(own, node))
     over = began + limit * SEC + draw.span(1_400, 2_600)
-    job.agent_signalled(over, 0)
+    for text in torchrun.death_signal(own, 0, over):
+        if "closing signal" not in text:
+            job.agent(over, 0, text)
     job.slurm(over + 300 * MS, 0, f"srun: error: {own.hosts[0]}: task 0: Terminated")
     job.ended_at = over + SEC
     made = stage.innocent("network", also=("infrastructure", "software"))
@@ -214,24 +229,13 @@ def kernels_built_for_another_torch(stage: Stage) -> Scenario:
     at = job.begin - seconds(3.1)
     launchers.banners(stage, at - seconds(3.4))
     stage.mark(at, "all ranks lack a symbol")
-    package, module, library, symbol = draw.pick(
-        (
-            ("flash_attn", "flash_attn_interface", "flash_attn_2_cuda", "_ZN3c104cuda9SetDeviceEab"),
-            ("mamba_ssm/ops", "selective_scan_interface", "selective_scan_cuda", "_ZN3c104cuda9SetDeviceEi"),
-            (
-                "apex/normalization",
-                "fused_layer_norm",
-                "fused_layer_norm_cuda",
-                "_ZN3c105ErrorC2ENS_14SourceLocationESs",
-            ),
-        )
-    )
+    module, name, library, symbol = draw.pick(KERNELS)
+    package, dotted = module.split("/")[0], module.replace("/", ".")
     frames = (
         sdk.Frame(job.job.script, 19, "<module>", "from model import build_model"),
-        sdk.Frame(
-            f"{job.job.script.rsplit('/', 1)[0]}/model.py", 11, "<module>", f"from {package.split('/')[0]} import ops"
-        ),
-        sdk.Frame(f"{site}/{package}/{module}.py", 15, "<module>", f"import {library}"),
+        sdk.Frame(f"{job.job.script.rsplit('/', 1)[0]}/model.py", 11, "<module>", f"from {package} import {name}"),
+        sdk.Frame(f"{site}/{package}/__init__.py", 3, "<module>", f"from {dotted} import ("),
+        sdk.Frame(f"{site}/{module}.py", 15, "<module>", f"import {library}"),
     )
     text = f"ImportError: {site}/{library}.cpython-311-x86_64-linux-gnu.so: undefined symbol: {symbol}"
     last = _bare_of_all(stage, at, sdk.Raised(frames, text))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from benchmarks.accuracy.generate.faults.eighteenth.tunrest import neighbour
 from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator import aisevents as ev
-from fixtures.generator import aisfaults
+from fixtures.generator import aisfaults, aistroubles
 from fixtures.generator.aisobjects import TRACE
 from fixtures.generator.draw import HEX
 from fixtures.generator.moment import MS, comma_stamp, seconds
@@ -16,10 +16,10 @@ from fixtures.generator.stage import Stage
 
 
 def neighbour_skips_bad_reads(scene: Scene) -> None:
-    """A disk of a target cannot read some old objects of another job's bucket, which leaves them out and ends well."""
+    """A disk cannot read some old objects of another job's bucket, and is found well; that job leaves them out."""
     draw, cluster, node = scene.draw.child("bad reads"), scene.cluster, scene.bystander()
     other = neighbour(scene, draw, "skipping neighbour", (1_500, 5_500), ("herbarium-scans", "tv-news-2019", "dialogs"))
-    bucket, disk = other.job.bucket, draw.whole(0, max(0, len(node.mountpaths) - 1))
+    bucket = other.job.bucket
     moments = sorted(scene.at - draw.span(-6_000, 23_000) for _ in range(draw.whole(3, 8)))
     many = 0
     for then in moments:
@@ -28,9 +28,11 @@ def neighbour_skips_bad_reads(scene: Scene) -> None:
             continue
         many += 1
         name = f"{draw.token(2, HEX)}/{draw.token(10, HEX)}.bin"
-        text = f"read {node.mountpaths[disk]}/@ais/{bucket}/%ob/{name}: input/output error"
+        text = f"read {node.mountpaths[0]}/@ais/{bucket}/%ob/{name}: input/output error"
         cluster.say(node, then, ev.http_error(node, text, f"GET /v1/objects/{bucket}/{name}", TRACE))
         cluster.count(node, then, err_get_n=1, err_io_get_n=1)
+        if many == 1 and node.disks and cluster.process(node, then + seconds(9)) is cluster.last_process(node):
+            aistroubles.examined(cluster, node, then + MS, text, True, draw)
         said = f"ais://{bucket}/{name}: 500 from {node.name}, left out ({many} so far)"
         other.say(then + 4 * MS, rank, f"{comma_stamp(then, other.job.zone)} [rank{rank}] WARNING dataset: {said}")
 

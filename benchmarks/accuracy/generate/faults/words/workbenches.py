@@ -23,6 +23,16 @@ def data_folder(stage: Stage) -> str:
     return f"{stage.job.job.build['site']}/torch/utils/data"
 
 
+def in_pods(stage: Stage) -> bool:
+    """Whether Kubernetes runs the job, and not SLURM."""
+    return stage.job.job.layout not in ("slurm", "srun-l")
+
+
+def meter(stage: Stage) -> str:
+    """What tells how full the cgroup of a job is."""
+    return "cadvisor" if in_pods(stage) else "cgroup-exporter"
+
+
 def script_folder(stage: Stage) -> str:
     """Where the script and its own modules lie."""
     return stage.job.job.script.rsplit("/", 1)[0]
