@@ -1,14 +1,14 @@
 -- A target, or a proxy short of CPU, that left the requests of a rank without an answer again and again, while the way to it was open.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, rank_request, ais_event, node, threshold
+-- reads: failure_case, failed_rank, rank_request, ais_event, node, node_process, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either, or where its node has begun since the job did: it may have announced an address that is not reached from there. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
 create or replace view unanswered_node as
 with recent as (
     select
-        r.*, coalesce(i.host, r.file_id::varchar) as host,
+        r.*, f.started_ns, coalesce(i.host, r.file_id::varchar) as host,
         regexp_matches(r.text, 'Read timed out|ReadTimeout') as is_late,
         is_late or regexp_matches(r.text, '\[Errno 111\]|[Cc]onnection refused') as is_taken,
         regexp_matches(r.text, '\[Errno 113\]|No route to host|[Cc]onnect timeout|ConnectTimeout|\[Errno 110\]') as is_path
@@ -19,11 +19,12 @@ with recent as (
     where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= least(f.stall_ns, f.crash_ns) - t.value::bigint * 1000000000
 ),
 shut as (
-    select failure_id, endpoint
-    from recent
-    where is_path
-    group by failure_id, endpoint
-    having count(distinct host) > 1
+    select r.failure_id, r.endpoint
+    from recent as r
+    left join node_process as p on p.cluster = r.cluster and p.node_id = r.node_id and p.started_at is not null and p.started_ns between r.started_ns and r.from_ns
+    where r.is_path
+    group by r.failure_id, r.endpoint
+    having count(distinct r.host) > 1 or count(p.node_id) > 0
 ),
 starved as (
     select r.failure_id, r.endpoint
