@@ -72,6 +72,7 @@ from (
         ('repeated_lines', 3.0, 'a number that grew three times from one line to the next alike counts something'),
         ('step_slow_lines', 3.0, 'one long step is a checkpoint or a validation'),
         ('clock_doubt_s', 7200.0, 'clocks that are wrong without being in another zone are so by seconds to an hour or two'),
+        ('exit_heard_s', 6.0, 'an agent of torchrun looks at its processes every 5 s or more often, and a process that crashed takes a moment to end'),
         ('felt_before_s', 5.0, 'clients meet the end of a node seconds after it at the earliest, give or take their clocks'),
         ('felt_after_s', 45.0, 'who reads from a node meets its end within a read time-out or two'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')

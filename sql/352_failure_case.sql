@@ -3,7 +3,7 @@
 -- reads: failed_attempt, last_step, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
 -- stored: yes
 -- empty without: failed_attempt
--- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due. low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke; where no time-out is printed, from the begin of the hang.
+-- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a process of its ended (a rank may have saved for long before it crashed). low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke; where no time-out is printed, from the begin of the hang.
 create or replace view failure_case as
 with died as (
     select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns, arg_min(r.stamp_source, (r.utc_ns, r.file_id, r.line_no)) as stamp_source,
@@ -18,6 +18,13 @@ sign as (
     from failure_signal
     where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer', 'aborted', 'victim', 'cancel')
     group by job_id, attempt
+),
+agent as (
+    select s.job_id, s.attempt, min(s.utc_ns) - any_value(p.value)::bigint * 1000000000 as crash_from_ns
+    from failure_signal as s
+    join threshold as p on p.name = 'exit_heard_s'
+    where s.pattern in ('torchrun_closing_signal', 'torchrun_worker_failed') and s.stamp_source = 'own'
+    group by s.job_id, s.attempt
 ),
 place as (
     select job_id, attempt, mode(user_location order by user_location) as user_location
@@ -35,7 +42,7 @@ moment as (
         case
             when k.hang_start_ns is not null then k.hang_start_ns
             when d.stamp_source = 'own' then d.crash_ns
-            else coalesce(least(d.crash_latest_ns, s.first_own_ns, case when l.interval_ns is not null then greatest(d.crash_ns, l.step_ns + l.interval_ns) end), s.first_own_ns, s.first_ns, f.progress_ns)
+            else coalesce(least(d.crash_latest_ns, s.first_own_ns, case when l.interval_ns is not null then greatest(d.crash_ns, l.step_ns + l.interval_ns, g.crash_from_ns) end), s.first_own_ns, s.first_ns, f.progress_ns)
         end as stall_ns,
         coalesce(greatest(s.last_ns, f.ended_ns), s.last_ns, f.ended_ns) as ended_ns,
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated, f.cancel_ns, f.progress_ns,
@@ -49,6 +56,7 @@ moment as (
     left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt
     left join died as d on d.job_id = f.job_id and d.attempt = f.attempt
     left join sign as s on s.job_id = f.job_id and s.attempt = f.attempt
+    left join agent as g on g.job_id = f.job_id and g.attempt = f.attempt
     left join place as p on p.job_id = f.job_id and p.attempt = f.attempt
 )
 select
