@@ -20,6 +20,7 @@ from (
         ('chain_time', 'a broken batch at the same moment', 8, false),
         ('stale_membership', 'the node was not found by its peers while the rank waited', 9, false),
         ('unanswered', 'the rank''s requests were sent to this node, and none was answered', 10, true),
+        ('unreached', 'this is the address to which the rank could not connect, announced by a node that has begun since the job did', 10, true),
         ('error_line', 'an error that no rule knows names what the error of the rank names', 11, true),
         ('rank_object', 'an error of the node names an object that bears the number of the rank, at the moment of the rank''s own error', 12, false),
         ('backoff', 'the node refused requests at the pace of one client''s silent repeats, from when the rank stopped', 13, false),

@@ -1,10 +1,10 @@
 -- A target, or a proxy short of CPU, that left the requests of a rank without an answer again and again, while the way to it was open.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, rank_request, ais_event, node, node_process, threshold
+-- reads: failure_case, failed_rank, rank_request, ais_event, node, node_endpoint, node_process, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either, or where its node has begun since the job did: it may have announced an address that is not reached from there. Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either, or where its node has begun since the job did: it may have announced an address that is not reached from there (announced_file_id, announced_line_no). Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
 create or replace view unanswered_node as
 with recent as (
     select
@@ -19,7 +19,7 @@ with recent as (
     where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= least(f.stall_ns, f.crash_ns) - t.value::bigint * 1000000000
 ),
 shut as (
-    select r.failure_id, r.endpoint
+    select r.failure_id, r.endpoint, count(distinct r.host) < 2 as is_new
     from recent as r
     left join node_process as p on p.cluster = r.cluster and p.node_id = r.node_id and p.started_at is not null and p.started_ns between r.started_ns and r.from_ns
     where r.is_path
@@ -40,22 +40,25 @@ failed as (
         r.failure_id, r.rank, r.cluster, r.endpoint, r.node_id, r.from_ns, r.file_id, r.line_no,
         (r.is_taken or (r.is_path and s.endpoint is not null)) and regexp_matches(coalesce(r.url, r.text), '/v1/(objects|ml/moss)/')
             and coalesce(n.role = 'target' or (v.endpoint is not null and r.is_late), r.node_id is null and contains(r.text, 'pid=')) as is_unanswered,
-        contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch
+        contains(coalesce(r.url, r.text), '/v1/ml/moss/') as is_batch, coalesce(s.is_new, false) as is_new, e.first_ns as announced_ns, e.file_id as announced_file_id, e.line_no as announced_line_no
     from recent as r
     left join shut as s on s.failure_id = r.failure_id and s.endpoint = r.endpoint
     left join starved as v on v.failure_id = r.failure_id and v.endpoint = r.endpoint
     left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
+    left join node_endpoint as e on s.is_new and e.cluster = r.cluster and e.node_id = r.node_id and e.endpoint = r.endpoint and e.first_ns <= r.from_ns
 )
 select
     failure_id,
     rank,
     any_value(cluster) as cluster,
     case when not bool_or(is_batch) then any_value(node_id) end as node_id,
-    count(*) as request_count,
+    count(distinct (file_id, line_no)) as request_count,
     min(from_ns) as first_ns,
     arg_min(file_id, (from_ns, file_id, line_no)) as file_id,
-    arg_min(line_no, (from_ns, file_id, line_no)) as line_no
+    arg_min(line_no, (from_ns, file_id, line_no)) as line_no,
+    arg_max(announced_file_id, announced_ns) filter (where is_new) as announced_file_id,
+    arg_max(announced_line_no, announced_ns) filter (where is_new) as announced_line_no
 from failed
 group by failure_id, rank
 having bool_and(is_unanswered) and count(distinct endpoint) = 1
-    and count(*) >= (select value from threshold where name = 'unanswered_requests')
+    and request_count >= (select value from threshold where name = 'unanswered_requests')

@@ -15,8 +15,8 @@ with sureness as (
     group by w.job_id, t.value
 ),
 unexplained as (
-    select failure_id, rank, node_id, 'unanswered' as link_kind, null as fault_id, 'unanswered' as fault_kind, 0.9 as strength, file_id, line_no, file_id as client_file_id, line_no as client_line_no
-    from unanswered_node
+    select failure_id, rank, node_id, kind as link_kind, null as fault_id, kind as fault_kind, 0.9 as strength, coalesce(announced_file_id, file_id) as file_id, coalesce(announced_line_no, line_no) as line_no, file_id as client_file_id, line_no as client_line_no
+    from (select *, case when announced_line_no is null then 'unanswered' else 'unreached' end as kind from unanswered_node)
     where node_id is not null
     union all
     select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
