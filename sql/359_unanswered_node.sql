@@ -1,6 +1,6 @@
 -- A target, or a proxy short of CPU, that left the requests of a rank without an answer again and again, while the way to it was open.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, rank_request, ais_event, node, node_endpoint, node_process, threshold
+-- reads: failure_case, rank_host, rank_request, ais_event, node, node_endpoint, node_process, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_request where outcome in ('retry', 'error') and endpoint is not null
@@ -8,23 +8,23 @@
 create or replace view unanswered_node as
 with recent as (
     select
-        r.*, f.started_ns, coalesce(i.host, r.file_id::varchar) as host,
+        r.*, f.started_ns, coalesce(i.place, 'file ' || r.file_id::varchar) as place,
         regexp_matches(r.text, 'Read timed out|ReadTimeout') as is_late,
         is_late or regexp_matches(r.text, '\[Errno 111\]|[Cc]onnection refused') as is_taken,
         regexp_matches(r.text, '\[Errno 113\]|No route to host|[Cc]onnect timeout|ConnectTimeout|\[Errno 110\]') as is_path
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
     join threshold as t on t.name = 'stall_reach_s'
-    left join failed_rank as i on i.job_id = r.job_id and i.attempt = r.attempt and i.rank = r.rank
+    left join rank_host as i on i.job_id = r.job_id and i.attempt = r.attempt and i.rank = r.rank
     where r.outcome in ('retry', 'error') and r.endpoint is not null and r.to_ns >= least(f.stall_ns, f.crash_ns) - t.value::bigint * 1000000000
 ),
 shut as (
-    select r.failure_id, r.endpoint, count(distinct r.host) < 2 as is_new
+    select r.failure_id, r.endpoint, count(distinct r.place) < 2 as is_new
     from recent as r
     left join node_process as p on p.cluster = r.cluster and p.node_id = r.node_id and p.started_at is not null and p.started_ns between r.started_ns and r.from_ns
     where r.is_path
     group by r.failure_id, r.endpoint
-    having count(distinct r.host) > 1 or count(p.node_id) > 0
+    having count(distinct r.place) > 1 or count(p.node_id) > 0
 ),
 starved as (
     select r.failure_id, r.endpoint
