@@ -25,7 +25,7 @@ from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
-LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth"]
+LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -47,6 +47,7 @@ GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment
 GREETING += r"|world size: \d+, current rank|building CogModel model|world size: \d+, seed 42"
 GREETING += "|running with these configs on rank|binding local rank"
 GREETING += r"|to store for rank: \d+|Creating model Llama on cuda|nranks = \d+"
+GREETING += r"|Process group initialized|number of training files = \d+|using device: cuda"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -312,6 +313,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("vits", r"2026-09-14 10:20:00,000\t[a-z0-9_-]+\tWARNING\tlate"),
         ("picotron", "late"),
         ("colbert", r"\[Sep 14, 10:20:00\] late"),
+        ("mace", r"2026-09-14 10:20:00\.000 WARNING: late"),
+        ("pwg", r"2026-09-14 10:20:00,000 \(loop:7\) WARNING: late"),
+        ("llmc", "late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -32,7 +32,7 @@ class Part:
             for name in (
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
-                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron"),
+                *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
             )
             if name in self.styles
         )
@@ -230,6 +230,14 @@ _HELD: dict[str, Part] = {
         ("4.2.rc7", "4.5.rc6", "5.0.rc7", "5.3.rc6"),
         ("2.3-nix", "2.7-easybuild", "2.12-easybuild", "2.15-spack"),
         ("vits", "picotron", "colbert"),
+    ),
+    "twenty_fifth": Part(
+        "held back as the twenty-fifth",
+        ("twenty_fifth",),
+        0.8,
+        ("4.1.rc7", "4.4.rc7", "4.8.rc7", "5.2.rc7"),
+        ("2.2-spack", "2.5-easybuild", "2.11-easybuild", "2.13-nix"),
+        ("mace", "pwg", "llmc"),
     ),
 }
 

@@ -84,6 +84,9 @@ NAMELESS = (
     "vits",
     "picotron",
     "colbert",
+    "mace",
+    "pwg",
+    "llmc",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
