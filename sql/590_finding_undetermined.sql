@@ -43,7 +43,7 @@ select
         else 'the job failed and no line at hand names a first cause'
     end as statement,
     list_filter([
-        {'file_id': coalesce(f.basis_file_id, f.file_id), 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
+        {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end, 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
         {'file_id': case when f.basis = 'exited' then e.file_id end, 'line_no': e.line_no, 'why': 'the echo of the end of another process'},
         {'file_id': case when f.culprit_rank is not null or d.outcome = 'dump_missing' then d.file_id end, 'line_no': d.place_no, 'why': 'the first record that waits for it'},
         {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'the last collective that it entered late'}

@@ -131,6 +131,9 @@ def test_wrong_answers_are_seen(tmp_path: Path) -> None:
     assert judge(lesser, [unsure]).judged[0].is_allowed and not judge(lesser, [acquitted]).judged[0].is_allowed
     path, line_no, text = citations(failure)[0]
     assert stands(path, line_no, text, {}) and not stands(path, line_no + 1, text, {})
+    log = tmp_path / "target.log"
+    log.write_text("I 16:07:08.957505 {get.bps:409,get.n:177838}\nI 16:07:08.957611 nvme0n1: 1MiB/s\n")
+    assert stands(str(log), 1, "", {}) and not stands(str(log), 2, "", {})
     assert not judge(truth, []).judged[0].is_allowed
     assert judge(truth, [failure, failure]).invented == (failure,)
 

@@ -111,6 +111,7 @@ class Opinion:
     cited_real: int
 
 
+_STATISTICS = re.compile(r'\{"?[\w.-]+"?:')
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -142,18 +143,21 @@ def _score(truth: Truth, expected: Expected, said: Json) -> int:
 
 
 def citations(failure: Json) -> list[tuple[str, int, str]]:
-    """Every line that a failure quotes as evidence: its file, its number, its text."""
+    """Every line that a failure cites as evidence: its file, its number, its text (empty: a line of statistics)."""
     places = [step for chain in failure["chains"] for step in chain["steps"]]
     places += [line for cause in failure["root_causes"] for line in (*cause["supports"], *cause["contradicts"])]
     return [
-        (place["path"], place["line_no"], place["text"])
+        (place["path"], place["line_no"], place.get("text") or "")
         for place in places
-        if place.get("path") and place.get("line_no") and place.get("text")
+        if place.get("path") and place.get("line_no")
     ]
 
 
 def stands(path: str, line_no: int, text: str, files: dict[str, list[str]]) -> bool:
-    """The quoted text stands in that line of that file, read again: cut, spaced otherwise, no secrets or colours."""
+    """The quoted text stands in that line of that file, read again: cut, spaced otherwise, no secrets or colours.
+
+    A report quotes no statistics: where it gives no text, the line must hold a record of them.
+    """
     if path not in files:
         try:
             files[path] = Path(path).read_bytes().decode("utf-8", "replace").split("\n")
@@ -161,6 +165,8 @@ def stands(path: str, line_no: int, text: str, files: dict[str, list[str]]) -> b
             files[path] = []
     if not 1 <= line_no <= len(files[path]):
         return False
+    if not text:
+        return _STATISTICS.search(files[path][line_no - 1]) is not None
     quoted = " ".join(text.split("\n")[0].split("…")[0].split())
     line = " ".join(_COLOUR.sub("", files[path][line_no - 1]).split())
     pattern = ".+".join(re.escape(part) for part in quoted.split("<redacted>"))
