@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.accuracy.generate.faults.words.enquirers import archive_of, parquet_not_found, plain_put_failed
+from benchmarks.accuracy.generate.faults.words.enquirers import (
+    archive_of,
+    parquet_not_found,
+    plain_put_failed,
+    resume_failed,
+    s3_url,
+)
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.loaders import put_refused
 from benchmarks.accuracy.generate.faults.words.regulars import curl_tells
@@ -194,4 +200,38 @@ def inodes_are_used_up(stage: Stage) -> Scenario:
         "One file a tensor, eight years of that.",
         (stage.guilty("storage_io", victim, also=("infrastructure",)),),
         until=at + seconds(20),
+    )
+
+
+@kind(hangs=False, trains=False, without=DISKS)
+def checkpoint_cannot_be_read_at_start(stage: Stage) -> Scenario:
+    """A shard of the checkpoint lies on sectors that cannot be read any more (torch forum, resume from s3; smartctl).
+
+    To convict: all other ranks have their shard; one target says for that of the rank that fails, five times, that a
+    read of its disk ends in an input/output error, and has its mountpath examined.
+    """
+    cluster, victim, rank, job = stage.cluster, stage.victim, stage.culprit, stage.job
+    draw, step = stage.draw.child("resume"), stage.draw.child("resumed step").whole(12, 900) * 500
+    at = job.begin + draw.span(2_000, 6_000)
+    job.start()
+    stage.mark(at - SEC, f"sectors of {victim.name} cannot be read")
+    folder = f"s3://{stage.bucket}/resume/step_{step}"
+    told(stage, at - seconds(1.6), 0, "resume", f"loading {job.job.world} shards of {folder}")
+    key, then = f"resume/step_{step}/shard_{rank:05d}.pt", at
+    for wait_ms in (0, 540, 1_700, 2_900, 6_100):
+        then += draw.span(wait_ms + 20, wait_ms + 400)
+        error = aistroubles.not_readable(cluster, victim, then, key, True)
+        if not wait_ms:
+            aistroubles.examined(cluster, victim, then + MS, error, True, draw)
+    for other in draw.shuffled([one for one in range(job.job.world) if one != rank])[:6]:
+        told(stage, at + draw.span(400, 5_000), other, "resume", f"{folder}/shard_{other:05d}.pt loaded")
+    over = then + draw.span(4, 30)
+    said = f"giving up on {s3_url(victim, stage.bucket, key)} after 5 attempts"
+    told(stage, over - MS, rank, "resume", said, "ERROR")
+    resume_failed(stage, over, rank)
+    leaves(stage, over + MS, rank)
+    return stage.close(
+        "It was written once, in the night before, and nobody has looked at it since.",
+        (stage.guilty("storage_io", victim, also=("data", "infrastructure")),),
+        until=over + seconds(25),
     )

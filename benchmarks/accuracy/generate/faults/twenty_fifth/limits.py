@@ -170,9 +170,12 @@ def rebalanced_in_training_hours(stage: Stage) -> Scenario:
             cluster.count(node, tick - SEC, get_n=many, get_ns_total=many * draw.span(most * 0.3, most * 0.8))
             cluster.count(node, tick - SEC, get_size=many << 20)
     nodes = draw.shuffled(cluster.up(at))[:3]
-    names = [f"{node.url(0)}/v1/objects/{stage.bucket}/{archive_of(draw)}" for node in nodes]
-    late_elsewhere(stage, began + seconds(4), 4, draw, lambda spent: f"{draw.pick(names)}: 64 MiB in {spent:.1f} s")
-    own, each, total = names[0], draw.between(11, 15), draw.whole(70, 140) * 64
+
+    def shard() -> str:
+        return f"{draw.pick(nodes).url(0)}/v1/objects/{stage.bucket}/{archive_of(draw)}"
+
+    late_elsewhere(stage, began + seconds(4), 4, draw, lambda spent: f"{shard()}: 64 MiB in {spent:.1f} s")
+    own, each, total = shard(), draw.between(11, 15), draw.whole(70, 140) * 64
 
     def so_far(spent: float) -> str:
         return f"{own}: {int(spent / each) * 64} of {total} MiB after {spent:.0f} s"

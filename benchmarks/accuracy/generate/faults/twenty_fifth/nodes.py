@@ -53,8 +53,8 @@ def target_is_killed_for_memory(stage: Stage) -> Scenario:
 def host_is_patched_under_the_job(stage: Stage) -> Scenario:
     """A host is shut down for its kernel without a drain: what it alone had is missing (aistore docs, lifecycle).
 
-    To convict: a batch has too many entries missing, and others are told 404 by several targets, for names that all
-    have been there: since a target took itself out of the map, and only since then.
+    To convict: a batch has too many entries missing, and others are told 404 by several targets, for names that had all
+    come from one: it took itself out of the map some seconds ago, and nothing was missing before.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("patched")
@@ -65,7 +65,8 @@ def host_is_patched_under_the_job(stage: Stage) -> Scenario:
     for other in readers(stage)[: draw.whole(2, 5)]:
         name, then, heir = utterance(draw), at - draw.span(700, 7_000), draw.pick(heirs)
         text = aisobjects.not_there(cluster, heir, then - 4 * MS, name)
-        told(stage, then, other, "dataset", f"ErrObjNotFound: {text}; left out", "WARNING")
+        said = f"ErrObjNotFound: {text}; left out (its epoch 0 copy came from {victim.endpoint(0)})"
+        told(stage, then, other, "dataset", said, "WARNING")
     failed = chains.soft_limit(stage, at, draw.pick(heirs), rank)
     stage.job.raise_on(at + 5 * MS, rank, failed.traceback)
     leaves(stage, at + 6 * MS, rank)

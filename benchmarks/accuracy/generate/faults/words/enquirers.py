@@ -89,6 +89,23 @@ def parquet_not_found(stage: Stage, at: int, rank: int, url: str) -> None:
     in_worker(stage, at, rank, "FileNotFoundError", url, frames)
 
 
+def resume_failed(stage: Stage, at: int, rank: int) -> None:
+    """boto3 was told 500 as often as it asks for the shard of a checkpoint; a GET that fails has no text here."""
+    script, site = stage.job.job.script, stage.job.job.build["site"]
+    frames = (
+        sdk.Frame(script, 212, "<module>", "main()"),
+        sdk.Frame(script, 149, "main", "step = resume(model, optimizer, args.resume_from)", True),
+        sdk.Frame(script, 133, "resume", "blob = s3.get_object(Bucket=bucket, Key=key)['Body'].read()", True),
+        sdk.Frame(f"{site}/botocore/client.py", 569, "_api_call", "return self._make_api_call(operation_name, kwargs)"),
+        sdk.Frame(
+            f"{site}/botocore/client.py", 1023, "_make_api_call", "raise error_class(parsed_response, operation_name)"
+        ),
+    )
+    asked = "when calling the GetObject operation (reached max retries: 4)"
+    text = f"botocore.exceptions.ClientError: An error occurred (500) {asked}: Internal Server Error"
+    stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
+
+
 def plain_put_failed(stage: Stage, at: int, url: str) -> None:
     """The script writes its checkpoint with requests, which only knows the status and the address."""
     site = stage.job.job.build["site"]
