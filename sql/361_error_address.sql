@@ -1,6 +1,6 @@
 -- What address the error of a culprit speaks of, and whether it is another service's than AIStore's.
 -- grain: one row a failure and rank whose words tell of a culprit (rank null: an error whose lines name no rank)
--- reads: culprit_cause, failure_case, job, job_cluster, node_endpoint
+-- reads: culprit_cause, failure_case, job, job_cluster, node_endpoint, public_service
 -- stored: yes
 -- empty without: culprit_cause
 -- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend. An error is another service's where it names a host outside the networks of the cluster's daemons (not every daemon's address need be in the logs), or a well-known service, or was raised by a client of such a service, of a model hub, or of Google's or Azure's store; but an answer of AIStore is its own, whatever backend it names. is_own_host: it asked its own host (localhost), where no daemon of the job's cluster is, nor what the job reads its data through. is_any_mount: a mount's daemon names no store, or one that shows no sign of AIStore.
@@ -49,9 +49,10 @@ select
         or starts_with(n.crash_pattern, 'hf_')
         or regexp_matches(n.crash_text, 'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error')
         or (starts_with(n.crash_pattern, 'tensorstore_') and contains(n.crash_text, 'gs://'))
-        or regexp_matches(n.words, '(?i)amazonaws\.com|googleapis\.com|blob\.core\.windows|huggingface\.co|wandb\.(ai|com)|api\.wandb|mlflow|neptune\.ai|arn:aws:')
+        or regexp_matches(n.words, '(?i)(?:' || s.host_patterns || '|arn:aws:)')
         or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/') and not list_contains(w.networks, regexp_extract(n.host, '^[0-9]+\.[0-9]+\.'))),
         false
     ) as is_foreign
 from named as n
+cross join (select string_agg(host_pattern, '|') as host_patterns from public_service) as s
 left join network as w on w.failure_id = n.failure_id
