@@ -100,7 +100,7 @@ def lost_disk_had_the_only_copies(stage: Stage) -> Scenario:
     leaves(stage, at, rank)
     return stage.close(
         "Two copies of everything were thought to be too dear.",
-        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),
+        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall", "infrastructure")),),
         until=at + seconds(35),
     )
 
@@ -140,7 +140,7 @@ def shards_cut_by_a_power_loss(stage: Stage) -> Scenario:
     leaves(stage, at + 4 * MS, rank)
     return stage.close(
         "The shards had been written an hour before, and the disks had said that they have them.",
-        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall")),),
+        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall", "infrastructure")),),
         until=at + seconds(20),
     )
 

@@ -112,7 +112,7 @@ def upload_is_forgotten_over_a_restart(stage: Stage) -> Scenario:
 def pods_are_rolled_one_by_one(stage: Stage) -> Scenario:
     """An operator rolls all targets for a new setting; a reader resumes at one that is just down (ais-k8s, rollout).
 
-    To convict: a large object broke off when its target took its turn to stop, a minute after another had; the reader
+    To convict: a large object broke off when its target took its turn to stop, minutes after another had; the reader
     comes again, and whoever is asked for it now does not have it: 404.
     """
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at

@@ -60,7 +60,7 @@ def in_worker(
         sdk.Frame(f"{site}/torch/utils/data/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))"),
         *inner,
     )
-    original = sdk.traceback(*first, sdk.Raised(frames, f"{error}: {text}"))
+    original = sdk.traceback(*first, sdk.Raised(frames, f"{error}: {text}" if text else error))
     caller = sdk.main_frames(
         job.job,
         stage.step,
