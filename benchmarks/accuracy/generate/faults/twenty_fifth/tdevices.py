@@ -43,7 +43,8 @@ def device_off_the_bus(stage: Stage) -> Scenario:
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("off the bus")
     node, slot = own.node_of(rank), SLOTS[own.local_rank(rank) % len(SLOTS)]
     if draw.chance(0.6):
-        said = f"kernel: pcieport {slot[:-2]}01.0: AER: Correctable error message received from {slot}.0"
+        port = f"0000:{int(slot[5:7], 16) - 1:02x}:01.0"
+        said = f"kernel: pcieport {port}: AER: Correctable error message received from {slot}.0"
         watched(stage, at - draw.span(3_000, 15_000), node, said)
     stage.mark(at - 80 * MS, f"the device of rank {rank} has fallen off the bus")
     said = f"kernel: NVRM: Xid (PCI:{slot}): 79, pid={own.rank_pids[rank]}, name=python3, GPU has fallen off the bus."
@@ -61,12 +62,25 @@ def device_off_the_bus(stage: Stage) -> Scenario:
     return stage.close("A riser of the host was loose.", (made,))
 
 
+def _reduces(stage: Stage) -> tuple[sdk.Frame, ...]:
+    """From the script's main to a gradient's collective, which NCCL refuses."""
+    own = stage.job.job
+    c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
+    return (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 196, "main", "sync_gradients(model)"),
+        sdk.Frame(own.script, 163, "sync_gradients", "dist.all_reduce(bucket)"),
+        sdk.Frame(c10d, 83, "wrapper", "return func(*args, **kwargs)", True),
+        sdk.Frame(c10d, 3252, "all_reduce", "work = group.allreduce([tensor], opts)", True),
+    )
+
+
 @kind(hangs=False, hosts=2, lead_s=60.0, torch_order=203)
 def send_not_acknowledged(stage: Stage) -> Scenario:
     """A cable of InfiniBand loses its link: a send of NCCL is never acknowledged (nccl#1405, nccl#1814).
 
-    To acquit: NCCL names its peer, a card of InfiniBand and status 12; the host's driver says that the port of that
-    card is down; AIStore is reached by another network, and connections to it that were late had been made.
+    To acquit: NCCL names its peer, a card of InfiniBand and status 12, as its time-out of seconds is over; the host's
+    driver says that the port of that card is down; connections to AIStore that were late had been made before.
     """
     stage.open()
     beside(stage, unrest.connects_repeated)
@@ -74,12 +88,16 @@ def send_not_acknowledged(stage: Stage) -> Scenario:
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("completion")
     node, local = own.node_of(rank), own.local_rank(rank)
     far, card, port = (node + 1) % len(own.hosts), f"mlx5_{local}", draw.whole(33_000, 60_000)
-    began = stage.mark(at - seconds(draw.between(4.1, 6.9)), f"the link of {card} on {own.hosts[node]} is lost")
-    said = (
-        f"kernel: mlx5_core 0000:{draw.pick(('1a', '4d', '9e', 'c6'))}:00.0: Port module event: module {local}, Cable "
+    began = stage.mark(at - 30 * MS, f"the link of {card} on {own.hosts[node]} is lost")
+    events = (
+        f"Port module event[error]: module {local}, Cable error, Bus stuck(I2C or data shorted)",
+        f"Port module event: module {local}, Cable unplugged",
     )
-    watched(stage, began, node, f"{said}{draw.pick(('error, Bus stuck', 'unplugged'))}")
-    watched(stage, began + 90 * MS, node, f"kernel: infiniband {card}: port 1: link down, was 4X NDR")
+    said = f"kernel: mlx5_core 0000:{draw.pick(('1a', '4d', '9e', 'c6'))}:00.0: {draw.pick(events)}"
+    watched(stage, began, node, said)
+    said = f"ib-monitor: {card} port 1: state ACTIVE -> DOWN, phys_state LinkUp -> Polling, was 4X NDR"
+    watched(stage, began + 90 * MS, node, said)
+    over = began + seconds(draw.between(8.1, 16.9))
     ends = f"localGid fe80::a088:c203:0:{draw.token(4, HEX)} remoteGidsfe80::a088:c203:0:{draw.token(4, HEX)}"
     last = (
         f"NET/IB : Got completion from peer 10.22.{far % 250}.{draw.whole(2, 250)}<{port}> with status=12 opcode=129 "
@@ -88,18 +106,12 @@ def send_not_acknowledged(stage: Stage) -> Scenario:
     pid = own.rank_pids[rank]
     line = draw.pick((1295, 1615, 2019))
     head = f"{own.hosts[node]}:{pid}:{pid + draw.whole(300, 900)} [{local}] transport/net_ib.cc:{line} NCCL WARN"
-    job.say(at - 12 * MS, rank, f"\n{head} {last}")
+    job.say(over - 12 * MS, rank, f"\n{head} {last}")
     said = "remote process exited or there was a network error"
     advice = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
     text = nccl_error(stage, f"{said}\n{advice}", last)
-    frames = (
-        *loss_frames(stage, "scaler.step(optimizer)"),
-        sdk.Frame(
-            f"{own.build['site']}/torch/distributed/distributed_c10d.py", 83, "wrapper", "return func(*args)", True
-        ),
-    )
-    job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
-    exits(stage, at, rank)
+    job.raise_on(over, rank, sdk.traceback(sdk.Raised(_reduces(stage), text)))
+    exits(stage, over, rank)
     made = stage.innocent("network", rank, also=("gpu_fabric", "infrastructure"))
     return stage.close("Somebody worked behind the rack.", (made,))
 

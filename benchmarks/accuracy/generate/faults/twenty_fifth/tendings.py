@@ -41,23 +41,17 @@ def rank_runs_out_of_shards(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (unrest.entries_missing, past_unrest.neighbour_reads_cold))
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("shards")
     each, others = draw.whole(3, 9), readers(stage)[:4]
-    told(stage, job.begin - 150 * MS, 0, "data", f"{each * own.world - draw.whole(1, 3)} shards, split_by_node")
+    told(stage, job.begin - 150 * MS, 0, "data", f"{each * own.world - 1} shards, given out to {own.world} ranks")
     for one in (rank, *others):
         count = each - (one == rank)
         told(stage, job.begin - draw.span(20, 120), one, "data", f"{count} shards for rank {one} of {own.world}")
     for one in others:
         said = f"shard {each} of {each} opened, {stage.step} batches so far"
         told(stage, at - draw.span(700, 6_000), one, "data", said)
-    done = f"epoch 0 done: {stage.step} batches of {each - 1} shards, waiting for the other ranks before validation"
+    done = f"epoch 0 done: {stage.step} batches of {each - 1} shards, waiting for the others in the TCPStore"
     stage.mark(at - 20 * MS, f"rank {rank} has read all of its shards")
     told(stage, at - 20 * MS, rank, "train", done)
-    c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
-    stack = standing_in(
-        stage,
-        206,
-        ("_store_based_barrier", c10d, 926),
-        ("wait_for_all", f"{own.script.rsplit('/', 1)[0]}/sync.py", 27),
-    )
+    stack = standing_in(stage, 206, ("wait_for_all", f"{own.script.rsplit('/', 1)[0]}/sync.py", 27))
     py_spy(stage, min(draw.between(24, 41), own.timeout_s - 11), (stack,))
     stage.hang(at + 30 * MS, rank)
     loud.killed_in_the_hang(stage)
@@ -117,8 +111,9 @@ def host_resets_itself(stage: Stage) -> Scenario:
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("resets")
     node = own.node_of(stage.culprit)
     host, cpu, bank = own.hosts[node], draw.whole(0, 127), draw.pick((7, 8, 13, 14))
-    place = f"CPU_SrcID#{cpu // 64}_MC#{draw.whole(0, 3)}_Chan#{draw.whole(0, 1)}_DIMM#0 (channel:0 slot:0)"
-    controller = draw.whole(0, 7)
+    socket, memory, channel = cpu // 64, draw.whole(0, 3), draw.whole(0, 1)
+    place = f"CPU_SrcID#{socket}_MC#{memory}_Chan#{channel}_DIMM#0 (channel:{channel} slot:0)"
+    controller = 4 * socket + memory
     for before in sorted((draw.span(4_000, 26_000) for _ in range(draw.whole(2, 4))), reverse=True):
         said = f"kernel: EDAC MC{controller}: {draw.whole(1, 40)} CE memory read error on {place}"
         watched(stage, at - before, node, said)
@@ -129,7 +124,8 @@ def host_resets_itself(stage: Stage) -> Scenario:
     noticed = at + draw.span(9_000, 17_000)
     job.slurm(noticed, first, f"srun: error: Node failure on {host}")
     reason = "NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
-    job.slurm(noticed + 40 * MS, first, torchrun.step_cancelled(own, noticed + 40 * MS, reason))
+    alive = replace(own, hosts=own.hosts[first:])
+    job.slurm(noticed + 40 * MS, first, torchrun.step_cancelled(alive, noticed + 40 * MS, reason))
     for other in range(len(own.hosts)):
         if other != node:
             job.agent_signalled(noticed + draw.span(80, 300), other)
@@ -158,7 +154,8 @@ def compiled_kernels_collide(stage: Stage) -> Scenario:
         told(stage, at - draw.span(600, 1_900), one, "model", said)
     stage.mark(at, f"a file of rank {rank} in Triton's cache is gone")
     folder = f"/home/{user}/.triton/cache/{draw.token(52, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}"
-    part = f"{folder}/tmp.pid_{own.rank_pids[rank]}_{draw.token(8, HEX)}-{draw.token(4, HEX)}/_layer_norm_fwd.json"
+    unique = "-".join(draw.token(many, HEX) for many in (8, 4)) + f"-4{draw.token(3, HEX)}-a{draw.token(3, HEX)}"
+    part = f"{folder}/tmp.pid_{own.rank_pids[rank]}_{unique}-{draw.token(12, HEX)}/_layer_norm_fwd.json"
     frames = (
         *loss_frames(stage, "loss = criterion(model(batch), batch)"),
         sdk.Frame(f"{own.script.rsplit('/', 1)[0]}/norm.py", 88, "forward", "_layer_norm_fwd[(rows,)]("),

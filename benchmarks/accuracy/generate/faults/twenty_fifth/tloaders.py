@@ -91,7 +91,13 @@ def lists_copied_until_killed(stage: Stage) -> Scenario:
         then += draw.span(9_000, 14_000)
     stage.mark(at, f"the kernel of {job.job.hosts[node]} kills rank {rank}")
     rss = int(whole * (1 << 20) / len(job.job.ranks_of(node)) * draw.between(0.21, 0.3))
-    watched(stage, at - 60 * MS, node, "kernel: pt_data_worker invoked oom-killer: gfp_mask=0x140cca, order=0")
+    watched(
+        stage,
+        at - 60 * MS,
+        node,
+        "kernel: pt_data_worker invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP), order=0, "
+        "oom_score_adj=0",
+    )
     said = f"kernel: Out of memory: Killed process {pid} (python3) total-vm:{rss + 61_204_480}kB, anon-rss:{rss}kB, "
     said += f"file-rss:118784kB, shmem-rss:{draw.whole(2, 9) * 1_048_576}kB, UID:0 pgtables:{rss // 490}kB "
     watched(stage, at + 3 * MS, node, said + "oom_score_adj:0")
@@ -143,8 +149,8 @@ def no_descriptor_for_a_tensor(stage: Stage) -> Scenario:
 def prefetch_thread_has_died(stage: Stage) -> Scenario:
     """A thread that fills a queue has ended with an exception, and nobody asks for it (forum: queue.get hangs).
 
-    To acquit: Python prints the thread's exception, in the program's own parser; the rank waits for the queue, and no
-    thread that fills it is left; a target is killed when the job hangs already.
+    To acquit: Python prints the thread's exception, in the program's own parser; the rank takes what the queue has and
+    then waits for it, and no thread that fills it is left; a target is killed when the job hangs already.
     """
     stage.open()
     beside(stage, disk_unrest.tenant_full_in_window)
@@ -153,16 +159,17 @@ def prefetch_thread_has_died(stage: Stage) -> Scenario:
     folder, number = script_folder(stage), draw.whole(3, 9)
     name = f"Thread-{number} (_fill)"
     bad = draw.pick(("'1O.24'", "'n/a'", "'12,8'", "''"))
-    stage.mark(at - 300 * MS, f"a thread of rank {rank} ends")
+    gone = at - 300 * MS - draw.whole(2, 5) * seconds(stage.params.step_s)
+    stage.mark(gone, f"a thread of rank {rank} ends")
     error, code = f"ValueError: could not convert string to float: {bad}", 'begin = float(row["start"])'
     frames = (
         sdk.Frame(f"{PYTHON}/threading.py", 1045, "_bootstrap_inner", "self.run()"),
         sdk.Frame(f"{PYTHON}/threading.py", 982, "run", "self._target(*self._args, **self._kwargs)"),
-        sdk.Frame(f"{folder}/prefetch.py", 44, "_fill", "self.queue.put(self.parse(blob))", True),
+        sdk.Frame(f"{folder}/prefetch.py", 44, "_fill", "samples = self.parse(blob)", True),
         sdk.Frame(f"{folder}/prefetch.py", 71, "parse", code, True),
     )
-    told(stage, at - 340 * MS, rank, "prefetch", f"batch {stage.step + 6}: 48 of 48 objects here, parsing")
-    job.say(at - 300 * MS, rank, f"Exception in thread {name}:\n" + sdk.traceback(sdk.Raised(frames, error)))
+    told(stage, gone - 40 * MS, rank, "prefetch", f"batch {stage.step}: 48 of 48 objects here, parsing")
+    job.say(gone, rank, f"Exception in thread {name}:\n" + sdk.traceback(sdk.Raised(frames, error)))
     main = main_thread(
         stage,
         ("wait", f"{PYTHON}/threading.py", 327),

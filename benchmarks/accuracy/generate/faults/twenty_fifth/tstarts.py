@@ -44,22 +44,22 @@ def _others_are_ended(stage: Stage, at: int, failed: int) -> None:
     job.ended_at = at + SEC
 
 
-def _reraised(stage: Stage, worker: int, error: str, text: str, *inner: sdk.Frame) -> sdk.Raised:
-    """The first batch: an exception of a loader, raised once more in the rank."""
+def _reraised(
+    stage: Stage, worker: int, asks: tuple[sdk.Frame, ...], error: str, text: str, *inner: sdk.Frame
+) -> sdk.Raised:
+    """One of the first batches, which `asks` asks for: an exception of a loader, raised once more in the rank."""
     site = stage.job.job.build["site"]
     frames = (
         sdk.Frame(
             f"{site}/torch/utils/data/_utils/worker.py", 349, "_worker_loop", "data = fetcher.fetch(index)", True
         ),
-        sdk.Frame(
-            f"{site}/torch/utils/data/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))", True
-        ),
+        sdk.Frame(f"{site}/torch/utils/data/_utils/fetch.py", 33, "fetch", "data.append(next(self.dataset_iter))"),
         *inner,
     )
     original = sdk.traceback(sdk.Raised(frames, f"{error}: {text}"))
     outer = launchers.begins(
         stage,
-        sdk.Frame("", 0, "", "batch = next(iter(loader))"),
+        *asks,
         sdk.Frame(f"{site}/torch/utils/data/dataloader.py", 708, "__next__", "data = self._next_data()", True),
         sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", "raise exception"),
     )
@@ -118,7 +118,7 @@ def requests_go_through_a_proxy(stage: Stage) -> Scenario:
     url = f"{stage.proxy_of(0).url(0)}/v1/buckets/{stage.bucket}?provider=ais"
     cause = f"ProxyError('Unable to connect to proxy', {sdk.refused(draw.whole(*HANDLES) // 16 * 16)})"
     text, then = sdk.pool_error(host, 3128, url, cause), began
-    for attempt in range(5):
+    for attempt in range(6):
         wait = round(draw.between(1.0, min(30.0, 2.0**attempt + 0.5)), 2)
         job.sdk_warning(then, 0, sdk.retrying(wait, "ProxyError", text))
         then += seconds(wait) + draw.span(6, 60)
@@ -158,9 +158,13 @@ def fewer_shards_than_loaders(stage: Stage) -> Scenario:
         sdk.Frame(f"{site}/webdataset/pipeline.py", 105, "iterator", "yield from self.iterator1()"),
         sdk.Frame(f"{site}/webdataset/compat.py", 93, "check_empty", "raise ValueError("),
     )
-    last = all_raise(stage, at, _reraised(stage, loaders - 1, "ValueError", text, *inner))
+    asks = (
+        sdk.Frame("", 0, "", f"lengths = sample_lengths(loader, {8 * loaders})"),
+        sdk.Frame(own.script, 71, "sample_lengths", "for batch in islice(loader, count):"),
+    )
+    last = all_raise(stage, at, _reraised(stage, loaders - 1, asks, "ValueError", text, *inner))
     all_exit(stage, last)
-    made = stage.innocent("software", also=("data",))
+    made = stage.innocent("software", also=("data", "data_loading_stall"))
     return stage.close("The small set was to try something out on two hosts.", (of_all(made),))
 
 
@@ -174,17 +178,21 @@ def shared_memory_of_a_former_run(stage: Stage) -> Scenario:
     beside(stage, tenth_unrest.disk_found_well_early)
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw = stage.job, stage.job.job, stage.draw.child("stale")
-    at, site, node = own.began - seconds(1.2), own.build["site"], own.node_of(stage.culprit)
+    at, streaming = own.began - seconds(1.2), f"{own.build['site']}/streaming/base"
+    node = own.node_of(stage.culprit)
     _greeted(stage, at)
     said = f"StreamingDataset(remote='s3://{stage.bucket}/mds', local='/tmp/mds/{own.task}')"
     told(stage, at - 500 * MS, 0, "data", said)
-    name = f"/00000{draw.whole(0, 2)}_{draw.pick(('locals', 'barrier', 'cache_usage'))}"
+    name = f"/00000{draw.whole(0, 2)}_locals"
     stage.mark(at, f"{own.hosts[node]} has a segment of a former run")
     frames = launchers.begins(
         stage,
         sdk.Frame("", 0, "", "dataset = build_dataset(args)"),
-        sdk.Frame(f"{site}/streaming/base/dataset.py", 514, "__init__", "prefix, shm = get_shm_prefix(streams_local,"),
-        sdk.Frame(f"{site}/streaming/base/shared/memory.py", 60, "__init__", "shm = BuiltinSharedMemory(name, True)"),
+        sdk.Frame(
+            f"{streaming}/dataset.py", 514, "__init__", "self._shm_prefix_int, self._locals_shm = get_shm_prefix("
+        ),
+        sdk.Frame(f"{streaming}/shared/prefix.py", 192, "get_shm_prefix", "shm = SharedMemory(name, True, len(data))"),
+        sdk.Frame(f"{streaming}/shared/memory.py", 60, "__init__", "shm = BuiltinSharedMemory(name, create, size)"),
         sdk.Frame(f"{PYTHON}/multiprocessing/shared_memory.py", 104, "__init__", "self._fd = _posixshmem.shm_open("),
     )
     text = f"FileExistsError: [Errno 17] File exists: '{name}'"
@@ -213,11 +221,12 @@ def device_used_in_a_fork(stage: Stage) -> Scenario:
     stage.mark(at, "loaders ask for a device")
     text = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
     inner = (
-        sdk.Frame(f"{folder}/dataset.py", 66, "__iter__", "yield self.transform(sample)", True),
+        sdk.Frame(f"{folder}/dataset.py", 66, "__iter__", "sample = self.transform(sample)", True),
         sdk.Frame(f"{folder}/transforms.py", 23, "__call__", "return self.mel(wave.cuda(non_blocking=True))", True),
         sdk.Frame(f"{site}/torch/cuda/__init__.py", 358, "_lazy_init", "raise RuntimeError("),
     )
-    last = all_raise(stage, at, _reraised(stage, 0, "RuntimeError", f"{text}start method", *inner))
+    asks = (sdk.Frame("", 0, "", "batch = next(iter(loader))"),)
+    last = all_raise(stage, at, _reraised(stage, 0, asks, "RuntimeError", f"{text}start method", *inner))
     all_exit(stage, last)
-    made = stage.innocent("software", also=("gpu",))
+    made = stage.innocent("software", also=("gpu", "data_loading_stall"))
     return stage.close("Features are computed on the device since this morning.", (of_all(made),))

@@ -22,7 +22,8 @@ def tenant_uploads_break_off(scene: Scene) -> None:
     bucket = draw.pick(("camera-dumps", "nightly-backup", "sim-traces"))
     for _ in range(draw.whole(4, 11)):
         node, then = cluster.target(draw.whole(0, 99)), scene.at - draw.span(-8_000, 27_000)
-        if cluster.process(node, then) is None:
+        process = cluster.process(node, then)
+        if process is None or cluster.process(node, then - 12 * SEC) is not process:
             continue
         name = f"{draw.token(2, HEX)}/{draw.token(8, HEX)}.bag"
         text = (
@@ -37,15 +38,15 @@ def neighbour_loses_its_bucket(scene: Scene) -> None:
     draw, cluster = scene.draw.child("loses its bucket"), scene.cluster
     other = neighbour(scene, draw, "emptied neighbour", (1_200, 6_000), ("forum-dump-v2", "screens-2021", "pdf-pages"))
     moments = sorted(scene.at - draw.span(-5_000, 25_000) for _ in range(draw.whole(4, 9)))
-    many = 0
+    missed: dict[int, int] = {}
     for then in moments:
         node, rank = cluster.target(draw.whole(0, 99)), draw.whole(0, other.job.world - 1)
         if not other.begin + seconds(2) < then < other.ended_at - 5 * SEC or cluster.process(node, then) is None:
             continue
-        many += 1
+        missed[rank] = missed.get(rank, 0) + 1
         name = f"pages/{draw.token(2, HEX)}/{draw.token(9, HEX)}.webp"
         text = f"{node.name}: ais://{other.job.bucket}/{name} does not exist"
         cluster.say(node, then, ev.http_error(node, text, f"GET /v1/objects/{other.job.bucket}/{name}", GET_TRACE))
         cluster.count(node, then, err_get_n=1)
-        said = f"{name}: 404, {many} names without an object so far, going on"
+        said = f"{name}: 404, {missed[rank]} names without an object so far, going on"
         other.say(then + SEC // 200, rank, f"{comma_stamp(then, other.job.zone)} [rank{rank}] WARNING index: {said}")
