@@ -10,7 +10,7 @@ with lister as (
     select failure_id, cluster, hang_start_ns as from_ns, spoke_ns as until_ns
     from failure_lead
     where is_cluster_sure and crash_pattern is null and spoke_ns > hang_start_ns and activity = 'storage_wait'
-        and regexp_matches(activity_text, '(?i)\blist(ing)?\b[^\r\n]{0,40}://|\blist_(all_)?objects|\bListObjects|\b[Pp]age \d+ of \w+://')
+        and regexp_matches(activity_text, '(?i)\blist(ing)?\b[^\r\n]{0,40}://|\blist_(all_)?objects|\bListObjects|\b[Pp]age \d+ (of|/) ')
 ),
 walk as (
     select l.failure_id, l.cluster, l.from_ns, l.until_ns, e.node_id, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no, min(e.utc_ns) as walked_ns
