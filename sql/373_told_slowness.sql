@@ -16,7 +16,7 @@ told as (
     select f.failure_id, c.cluster, e.utc_ns, e.wait_s, e.url, regexp_replace(e.endpoint, ':\d+$', '') as host, e.file_id, e.line_no
     from failure_case as f
     join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt and a.is_cancelled
-    join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern in ('app_slow_read', 'app_slow_wait') and e.utc_ns <= f.stall_ns
+    join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and starts_with(e.pattern, 'app_slow_') and e.utc_ns <= f.stall_ns
     join threshold as k on k.name = 'cluster_sure'
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt and c.certainty >= k.value
 ),

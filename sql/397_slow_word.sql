@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: worker_event where pattern like 'app_slow_%'
--- note: From one read before the hang (window_margin_s) to the last word of the failure; only reads whose address is one of the cluster's hosts. Who says so need not be the rank that others waited for; a line that names no rank counts as well. It accuses no node, but storage was not quiet to its clients then, whatever the clocks of its logs say.
+-- note: From one read before the hang (window_margin_s) to the last word of the failure; only reads whose address is one of the cluster's hosts, or has a path of AIStore's interfaces. Who says so need not be the rank that others waited for; a line that names no rank counts as well. It accuses no node, but storage was not quiet to its clients then, whatever the clocks of its logs say.
 create or replace view slow_word as
 select
     f.failure_id,
@@ -15,6 +15,6 @@ select
     arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no
 from failure_lead as f
 join threshold as m on m.name = 'window_margin_s'
-join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and e.pattern in ('app_slow_read', 'app_slow_wait') and e.utc_ns between f.hang_start_ns - m.value * 1e9 and f.spoke_ns
-where exists (from node_endpoint as n where n.cluster = f.cluster and split_part(n.endpoint, ':', 1) = split_part(e.endpoint, ':', 1))
+join worker_event as e on e.job_id = f.job_id and e.attempt = f.attempt and starts_with(e.pattern, 'app_slow_') and e.utc_ns between f.hang_start_ns - m.value * 1e9 and f.spoke_ns
+where regexp_matches(e.url, '/v1/(objects|ml/moss)/|:\d+/s3/') or exists (from node_endpoint as n where n.cluster = f.cluster and split_part(n.endpoint, ':', 1) = split_part(e.endpoint, ':', 1))
 group by f.failure_id

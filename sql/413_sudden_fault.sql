@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null
 -- empty without: node_fault
--- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder. An error without a time of its own came when the job stopped keeping up. Such a coincidence accuses nobody, but storage is not innocent while it stands there. Mistakes of a program (a key, a type, an attribute, a shape) and files of a path of the host come from no node.
+-- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder. An error without a time of its own came when the job stopped keeping up. Such a coincidence accuses nobody, but storage is not innocent while it stands there. Mistakes of a program (a key, a type, an attribute, a shape), files of a path of the host or of a name that is taken, and shards too few for their readers, where no request had failed, come from no node.
 create or replace view sudden_fault as
 select f.failure_id, n.node_id, n.fault_kind, n.started_ns, n.file_id, n.line_no
 from failure_lead as f
@@ -17,6 +17,7 @@ join node_fault as n on n.cluster = f.cluster
     and n.started_ns between m.from_ns - 2 * b.value * 1e9 and m.to_ns + a.value * 1e9
 where f.frame_kind in ('storage', 'data_loading', 'decoding')
     and (f.crash_pattern = 'python_exception' or (f.crash_class = 'data' and not regexp_matches(f.crash_pattern, 'missing|not_found|bucket|entry')))
-    and not regexp_matches(coalesce(f.exception, ''), '^(Type|Attribute|Name|UnboundLocal|Key|Index|Assertion|NotImplemented|Import|ModuleNotFound|Recursion|ZeroDivision|FloatingPoint|Syntax|FileNotFound|Permission|IsADirectory|NotADirectory)Error$')
+    and not regexp_matches(coalesce(f.exception, ''), '^(Type|Attribute|Name|UnboundLocal|Key|Index|Assertion|NotImplemented|Import|ModuleNotFound|Recursion|ZeroDivision|FloatingPoint|Syntax|FileNotFound|FileExists|Permission|IsADirectory|NotADirectory)Error$')
     and not regexp_matches(f.crash_message, '(?i)\b(dtype|shape|tensor|dimension|channel|label|vocab|broadcast)|: ?([^\n]*[\s''"=(])?/[\w.-]+/[^:\n]*$')
+    and not (f.request_outcome is null and regexp_matches(f.crash_message, '(?i)\bfewer shards than\b'))
 qualify row_number() over (partition by f.failure_id order by abs(n.started_ns - m.from_ns), n.weight desc, n.node_id, n.fault_id) = 1

@@ -1,9 +1,9 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead, rank_request, unanswered_node, storage_remark, strained_reads, failing_disk, told_reads, hang_word, reading_word, cold_batch, long_list, decoding_loader, crowded_loader, threshold
+-- reads: failure_lead, rank_request, unanswered_node, storage_remark, strained_reads, failing_disk, told_reads, hang_word, reading_word, awaited_work, slow_word, decoding_loader, crowded_loader, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it acquits storage only where the statistics of every target tell how reads went then; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl; and where its own read timed out in the hang, beside reads that took crawl_s on average; and a batch whose entries came one by one from a slow remote backend (cold_batch), or a list for which targets walked their disks at the limit of these (long_list). A rank whose loaders said that they decode far longer than they read waited for them. A reader that gave up waiting for a download (nobody gives up before a minute) waited for the one target of which a disk moved next to nothing all that minute, and so did a rank that says in the hang for how long it has been at a transfer.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it acquits storage only where the statistics of every target tell how reads went then; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl; and where its own read timed out in the hang, beside reads that took crawl_s on average; and work that targets did all the while for what it waited (awaited_work). Ranks that call their reads from AIStore slow then (slow_word) keep it from being acquitted. A rank whose loaders said that they decode far longer than they read waited for them. A reader that gave up waiting for a download (nobody gives up before a minute) waited for the one target of which a disk moved next to nothing all that minute, and so did a rank that says in the hang for how long it has been at a transfer.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -18,7 +18,7 @@ select
     case
         when activity in ('decoding', 'batch_preparation') or (l.failure_id is not null and activity in ('worker_wait', 'data_loading') and q.failure_id is null) then 'innocent'
         when (q.failure_id is not null or s.failure_id is not null or b.failure_id is not null or d.node_id is not null) and is_storage_seen then 'guilty'
-        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null and u.failure_id is null and w.told_count >= w.target_count then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     coalesce(s.node_id, case when is_storage_seen then d.node_id end) as node_id,
@@ -30,7 +30,7 @@ select
         || case when l.failure_id is not null then '; its loaders had decoded for ' || l.decode_s::varchar || ' s what they had read in ' || l.read_s::varchar || ' s' else '' end
         || case when n.failure_id is not null then '; PyTorch had warned that its ' || n.worker_count::varchar || ' loaders share one core' else '' end
         || case when q.failure_id is not null and is_storage_seen then ', and one of its nodes answered none of the rank''s requests' else '' end
-        || case when b.failure_id is not null and is_storage_seen then b.words when s.failure_id is not null and is_storage_seen then ': reads took ' || s.mean_s::varchar || ' s on average at ' || case when s.node_id is not null then s.node_id else s.target_count::varchar || ' of ' || s.served_count::varchar || ' targets' end when d.node_id is not null and is_storage_seen then ': all the while a disk of AIStore node ' || d.node_id || ' was at its limit and moved next to nothing' else '' end as statement,
+        || case when b.failure_id is not null and is_storage_seen then ': ' || b.words when s.failure_id is not null and is_storage_seen then ': reads took ' || s.mean_s::varchar || ' s on average at ' || case when s.node_id is not null then s.node_id else s.target_count::varchar || ' of ' || s.served_count::varchar || ' targets' end when d.node_id is not null and is_storage_seen then ': all the while a disk of AIStore node ' || d.node_id || ' was at its limit and moved next to nothing' else '' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
@@ -45,14 +45,8 @@ select
 from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 left join storage_remark as m on m.failure_id = f.failure_id
-left join (
-    select failure_id, ': its batch waited for cold reads, which took ' || mean_s::varchar || ' s on average (' || read_count::varchar || ' at ' || target_count::varchar || ' targets)' as words, 'the statistics of the target that waited longest for its backend' as why, file_id, line_no
-    from cold_batch
-    union all
-    select failure_id, ': all the while ' || target_count::varchar || ' of its targets walked their disks for a list, at the limit of these', 'a target that walked its disks for the list', file_id, line_no
-    from long_list
-    where failure_id not in (select failure_id from cold_batch)
-) as b on b.failure_id = f.failure_id
+left join awaited_work as b on b.failure_id = f.failure_id and f.activity in ('storage_wait', 'data_loading', 'worker_wait')
+left join slow_word as u on u.failure_id = f.failure_id and u.told_count >= 3
 left join hang_word as h on h.file_id = f.activity_file_id and h.line_no = f.activity_line_no and f.activity_witness = 'last_words'
 join threshold as c on c.name = 'crawl_s'
 left join (

@@ -1,0 +1,18 @@
+-- Work of AIStore's targets for which a rank had to wait, though nothing was broken: cold entries of a batch, a list, reads of what had been evicted.
+-- grain: one row a failure; of several kinds the first of these
+-- reads: cold_batch, long_list, evicted_reads
+-- stored: yes
+-- empty without: cold_batch, long_list, evicted_reads
+create or replace view awaited_work as
+select failure_id, words, why, file_id, line_no
+from (
+    select failure_id, 1 as place, 'its batch waited for cold reads, which took ' || mean_s::varchar || ' s on average (' || read_count::varchar || ' at ' || target_count::varchar || ' targets)' as words, 'the statistics of the target that waited longest for its backend' as why, file_id, line_no
+    from cold_batch
+    union all
+    select failure_id, 2, 'all the while ' || target_count::varchar || ' of its targets walked their disks for a list, at the limit of these', 'a target that walked its disks for the list', file_id, line_no
+    from long_list
+    union all
+    select failure_id, 3, target_count::varchar || ' of ' || served_count::varchar || ' targets evicted objects (LRU) and had to read nearly all that they served from the remote backend, ' || mean_s::varchar || ' s on average (' || read_count::varchar || ' reads)', 'the statistics of the target that evicted most', file_id, line_no
+    from evicted_reads
+)
+qualify row_number() over (partition by failure_id order by place) = 1
