@@ -19,5 +19,5 @@ where f.frame_kind in ('storage', 'data_loading', 'decoding')
     and (f.crash_pattern = 'python_exception' or (f.crash_class = 'data' and not regexp_matches(f.crash_pattern, 'missing|not_found|bucket|entry')))
     and not regexp_matches(coalesce(f.exception, ''), '^(Type|Attribute|Name|UnboundLocal|Key|Index|Assertion|NotImplemented|Import|ModuleNotFound|Recursion|ZeroDivision|FloatingPoint|Syntax|FileNotFound|FileExists|Permission|IsADirectory|NotADirectory)Error$')
     and not regexp_matches(f.crash_message, '(?i)\b(dtype|shape|tensor|dimension|channel|label|vocab|broadcast)|: ?([^\n]*[\s''"=(])?/[\w.-]+/[^:\n]*$')
-    and not (f.request_outcome is null and regexp_matches(f.crash_message, '(?i)\bfewer shards than\b'))
+    and not (coalesce(f.request_pattern = f.crash_pattern, true) and regexp_matches(f.crash_message, '(?i)\bfewer shards than\b'))
 qualify row_number() over (partition by f.failure_id order by abs(n.started_ns - m.from_ns), n.weight desc, n.node_id, n.fault_id) = 1
