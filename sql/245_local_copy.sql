@@ -7,7 +7,7 @@
 create or replace view local_copy as
 select
     job_id, attempt, rank, utc_ns,
-    unnest(list_distinct(regexp_extract_all(text, '[\w@=+-][\w.@=+-]*\.\w{2,8}\b'))) as name,
+    unnest(list_distinct(regexp_extract_all(text, '[\w@=+-][\w.@=+-]*\.[a-z]\w{1,7}\b'))) as name,
     file_id, line_no
 from worker_event
 where pattern = 'local_copy_used' and rank is not null

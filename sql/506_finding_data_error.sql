@@ -3,7 +3,7 @@
 -- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, storage_relation, ais_event
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -27,8 +27,7 @@ judged as (
     left join misnamed as n on n.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
     left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
-    left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank
-    left join failure_coverage as v on v.failure_id = f.failure_id
+    left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
@@ -44,7 +43,7 @@ select
         when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'
-        when is_storage_seen and link_score < 0.5 then 'innocent'
+        when (is_storage_seen and link_score < 0.5) or (crash_pattern = 'data_collate_failed' and regexp_extract(crash_message, '(\d+)\] at entry 0', 1) = nullif(regexp_extract(crash_message, '(\d+)\] at entry [1-9]', 1), '')) then 'innocent'
         when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
         else 'undetermined'
@@ -59,8 +58,7 @@ select
             when is_gone and loss = 'corrupt' then '; target ' || gone_node_id || ' had found its own copy of it corrupt'
             when is_gone and loss = 'registered_twice' then '; two daemons took turns as target ' || gone_node_id || ', so that the object may lie with the other'
             when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that it was asked for are gone'
-            when copy_file_id is not null then '; it is a copy on its host that was there before, and nothing was fetched'
-            when object_count > 0 then '; ' || case loss
+            when copy_file_id is not null then '; it is a copy on its host that was there before, and nothing was fetched' when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'evicted_unnamed' then 'target ' || gone_node_id || ' counts objects that it had evicted (LRU), of whatever buckets'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
