@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: ais_line
 -- empty without: worker_line where wid is not null or object is not null
--- note: A target's error about an object and the rank's error about it are seconds apart at most (same_cause_s), so that the difference of their stamps is a whole number of quarter hours but for that. Only names count that either side says at one time (chain_gap_s), not what is read in vain again and again; most of them must fit the offset, and none another one. is_known: the job's own times are UTC, so that the offset is the cluster's zone. Worked example: a rank cannot open clip 153 at 00:00:21.289 UTC, a target finds its checksum bad at 05:30:21.284; no other clip fits elsewhere: the cluster is at UTC+5:30.
+-- note: A target's error about an object and the rank's error about it are seconds apart at most (same_cause_s), so that the difference of their stamps is a whole number of quarter hours but for that. Where both name its bucket it must be the same, whatever the provider for a client of the S3 interface, which does not tell it; a name of less than four letters is none. Only names count that either side says at one time (chain_gap_s), not what is read in vain again and again; most of them must fit the offset, and none another one. is_known: the job's own times are UTC, so that the offset is the cluster's zone. Worked example: a rank cannot open clip 153 at 00:00:21.289 UTC, a target finds its checksum bad at 05:30:21.284; no other clip fits elsewhere: the cluster is at UTC+5:30.
 create or replace view clock_job_name as
 with span as (
     select
@@ -23,21 +23,22 @@ client as (
     select
         f.job_id,
         f.is_utc or f.zone is not null or w.zone_offset_s is not null or t.file_id is not null as is_known,
-        coalesce(w.wid, w.bucket || '/' || w.object) as name,
+        coalesce(w.wid, w.object) as name,
+        w.bucket,
         w.local_ns - case when w.zone_offset_s is null and f.zone is null then coalesce(t.offset_ns, 0) else 0 end as moment_ns,
         w.line_no,
         w.text
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id and f.kind = 'worker_log'
     left join told as t on t.file_id = w.file_id
-    where w.stamp_source in ('own', 'wrapper') and (w.wid is not null or (w.object is not null and w.bucket is not null))
+    where w.stamp_source in ('own', 'wrapper') and (w.wid is not null or length(w.object) >= 4)
 ),
 server as (
-    select f.cluster, coalesce(a.wid, a.bucket || '/' || a.object) as name, a.local_ns - k.shift_ns as moment_ns
+    select f.cluster, coalesce(a.wid, a.object) as name, a.bucket, a.local_ns - k.shift_ns as moment_ns
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id
-    where a.wid is not null or (a.object is not null and a.bucket is not null)
+    where a.wid is not null or length(a.object) >= 4
 ),
 once as (
     select c.job_id, c.is_known, s.cluster, c.name
@@ -54,6 +55,7 @@ pair as (
     from once as o
     join client as c on c.job_id = o.job_id and c.is_known = o.is_known and c.name = o.name
     join server as s on s.cluster = o.cluster and s.name = o.name
+        and coalesce(case when starts_with(c.bucket, 's3://') then regexp_extract(c.bucket, '://(.*)', 1) = regexp_extract(s.bucket, '://(.*)', 1) else c.bucket = s.bucket end, true)
     cross join span as p
 )
 select

@@ -58,6 +58,8 @@ def test_an_exception_that_nobody_knows(exception: str, pattern: str) -> None:
     ("text", "found"),
     [
         ('"http://10.0.0.1:51080/s3/speech/train/a.tar?x=1"', "train/a.tar"),
+        ("input/output error: GET /s3/speech/train/a.tar (t[nQAKMQ1b]: htrun.go:1636)", "train/a.tar"),
+        ("open(GET)/s3/speech/train/a.tar", None),
         ("http://10.0.0.1:51080/v1/objects/speech/train/a.tar?provider=ais", "train/a.tar"),
         ("/mnt/s3/speech/train/a.tar", None),
         ("http://10.0.0.1:51080/metrics/s3/", None),

@@ -23,7 +23,7 @@ XID = re.compile(
 )
 _ENDPOINT = re.compile(r"(?:https?://|dial tcp |host=')(\[[0-9a-fA-F:]+\]|[\w.-]+)(?:', port=|:)(\d{2,5})")
 _BUCKET = re.compile(r"\b(ais|aws|s3|gs|gcp|az|azure|oci|ht)://(@?[\w#.-]+)(?:/([^\s\"',\])}]+))?")
-_OBJECT_URL = re.compile(r"/(?:v1/objects/([\w.@#-]+)|s3/(?<=\d\d/s3/)[\w.@#-]+)/([^\s?\"',)\]}]+)")
+_OBJECT_URL = re.compile(r"/(?:v1/objects/([\w.@#-]+)|s3/(?:(?<=\d\d/s3/)|(?<=[A-Z] /s3/))[\w.@#-]+)/([^\s?\"',)\]}]+)")
 _SMAP = re.compile(r"Smap v(\d+)(?:\[([\w-]*))?")
 _REBALANCE = re.compile(r"rebalance\[(g\d+)\]|\[(g\d+),v\d+\]")
 _MOUNTPATH = re.compile(r"mp\[([^\],]+)|\bmp-(?:path )?(/[^\s:,]+)")
