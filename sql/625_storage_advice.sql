@@ -1,6 +1,6 @@
 -- Advice that needs AIStore's side: what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind
+-- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
@@ -50,6 +50,15 @@ from storage_crawl as c
 join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
 join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' when 'slow_target' then 'slow_reads' else 'pressure' end
 where c.is_felt
+union all
+select failure_id, 1, recipient, text, words
+from (
+    select l.failure_id, unnest(['storage', 'client']) as recipient, unnest([w.storage_advice, w.client_advice]) as text, w.words
+    from lead as l
+    join awaited_work as w on w.failure_id = l.failure_id
+    where l.storage_verdict = 'guilty' and l.failure_kind in ('storage_wait', 'data_loading', 'worker_wait')
+)
+where text is not null
 union all
 select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
 from lead as l
