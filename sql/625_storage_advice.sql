@@ -1,14 +1,13 @@
--- Advice that needs AIStore's side: what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
+-- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind
+-- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind, failure_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
 create or replace view storage_advice as
 with lead as (
     select l.*, r.storage_verdict, r.failure_kind, r.node_id as told_node_id
-    from failure_lead as l
-    join root_cause as r on r.failure_id = l.failure_id and r.place = 1
+    from failure_lead as l join root_cause as r on r.failure_id = l.failure_id and r.place = 1
 ),
 befell as (
     select
@@ -22,8 +21,7 @@ befell as (
 ),
 repeated as (
     select l.failure_id, count(*) as line_count
-    from lead as l
-    join failure_signal as s on s.job_id = l.job_id and s.attempt = l.attempt and s.signal = 'retry'
+    from lead as l join failure_signal as s on s.job_id = l.job_id and s.attempt = l.attempt and s.signal = 'retry'
     group by l.failure_id
 ),
 aside as (
@@ -46,19 +44,21 @@ select failure_id, 2 as position, 'storage' as recipient,
 from aside
 union all
 select c.failure_id, 1, 'storage', case c.crawl when 'transform_slow' then 'Look at the transform (ETL): CPU, memory and restarts of its pods, how many there are, and what it calls.' else k.advice end, c.words
-from storage_crawl as c
-join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
+from storage_crawl as c join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
 join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' when 'slow_target' then 'slow_reads' else 'pressure' end
 where c.is_felt
 union all
 select failure_id, 1, recipient, text, words
 from (
     select l.failure_id, unnest(['storage', 'client']) as recipient, unnest([w.storage_advice, w.client_advice]) as text, w.words
-    from lead as l
-    join awaited_work as w on w.failure_id = l.failure_id
+    from lead as l join awaited_work as w on w.failure_id = l.failure_id
     where l.storage_verdict = 'guilty' and l.failure_kind in ('storage_wait', 'data_loading', 'worker_wait')
 )
 where text is not null
+union all
+select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
+from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
+where l.storage_verdict = 'guilty' and l.failure_kind not in ('shards_passed_over', 'cancelled_crawling', 'chain')
 union all
 select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
 from lead as l
@@ -74,7 +74,6 @@ select c.failure_id, 5, 'client',
     'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
     'its last request met ' || c.node_id || ' up to ' || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar || ' s after the node was gone; AIStore took it off the map after up to '
         || round((c.removed_ns - c.gone_ns) / 1e9)::integer::varchar || ' s'
-from failure_comeback as c
-join repeated as r on r.failure_id = c.failure_id
+from failure_comeback as c join repeated as r on r.failure_id = c.failure_id
 join lead as l on l.failure_id = c.failure_id and l.crash_pattern is not null
 where c.asked_ns >= c.gone_ns and c.asked_ns < c.removed_ns
