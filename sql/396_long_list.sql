@@ -16,7 +16,7 @@ walk as (
     select l.failure_id, l.cluster, l.from_ns, l.until_ns, e.node_id, arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id, arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no, min(e.utc_ns) as walked_ns
     from lister as l
     join ais_event as e on e.cluster = l.cluster and e.pattern = 'ais_running_job' and e.node_role = 'target' and e.utc_ns between l.from_ns - 300e9 and l.until_ns
-    where regexp_matches(e.message, '(^| )list\[')
+    where regexp_matches(split_part(e.message, '; idle', 1), '(^| )(x-)?list\[')
     group by l.failure_id, l.cluster, l.from_ns, l.until_ns, e.node_id
     having walked_ns >= l.from_ns - (select value * 1e9 from threshold where name = 'fault_slack_s')
 ),
