@@ -1,9 +1,9 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, checkpoint_drag, slow_word
+-- reads: failure_lead, checkpoint_drag, slow_word, strained_reads
 -- stored: yes
 -- empty without: failure_lead
--- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, and so do ranks that call their reads slow at that time.
+-- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for.
 create or replace view finding_rank_hang as
 with drag as (
     select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id,
@@ -15,10 +15,12 @@ known as (
     select
         l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
         is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 and coalesce(w.told_count, 0) < 3 as is_storage_quiet, w.told_count, w.most_s, w.file_id as told_file_id, w.line_no as told_line_no,
+        s.mean_s, s.target_count as strained_count, s.served_count, s.node_id as strained_node_id, s.file_id as strained_file_id, s.line_no as strained_line_no, coalesce(activity in ('unknown', 'step', 'initialisation') and w.told_count >= 3 and s.is_crawl and l.is_storage_seen, false) as is_starved,
         d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
     left join slow_word as w on w.failure_id = l.failure_id
+    left join strained_reads as s on s.failure_id = l.failure_id
 )
 select
     failure_id,
@@ -30,14 +32,14 @@ select
         when is_storage_seen then 'fired'
         else 'blind'
     end as state,
-    case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged then 'data_loading_stall' else 'rank_hang' end as failure_class,
-    case when is_dragged then 'pressure' else coalesce(nullif(activity, 'unknown'), 'silent') end as failure_kind,
-    case when is_dragged then 'guilty' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
-    case when is_dragged then drag_node_id end as node_id,
+    case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged or is_starved then 'data_loading_stall' else 'rank_hang' end as failure_class,
+    case when is_dragged or is_starved then 'pressure' else coalesce(nullif(activity, 'unknown'), 'silent') end as failure_kind,
+    case when is_dragged or is_starved then 'guilty' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when is_dragged then drag_node_id when is_starved then strained_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
     case
-        when is_dragged then 0.7
+        when is_dragged or is_starved then 0.7
         when is_elsewhere and activity_witness = 'stack' then 0.9
         when is_elsewhere and link_score < 0.5 then 0.82
         when is_elsewhere then 0.66
@@ -45,13 +47,13 @@ select
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_dragged then '; it waited for a checkpoint that goes to a store, and all the while a disk of AIStore node ' || drag_node_id || ' was at its limit and moved next to nothing' when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 and told_count >= 3 then 'and AIStore''s logs are quiet, but ranks tell of reads from it that took up to ' || round(most_s, 1)::varchar || ' s' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
+        || case when is_dragged then '; it waited for a checkpoint that goes to a store, and all the while a disk of AIStore node ' || drag_node_id || ' was at its limit and moved next to nothing' when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_storage_seen then '; nothing tells what it was doing, ' || case when is_starved then 'but ranks tell of reads from AIStore that took up to ' || round(most_s, 1)::varchar || ' s, and at ' || strained_count::varchar || ' of ' || served_count::varchar || ' targets they took ' || mean_s::varchar || ' s on average' when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 and told_count >= 3 then 'and AIStore''s logs are quiet, but ranks tell of reads from it that took up to ' || round(most_s, 1)::varchar || ' s' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
-    ] || case when is_dragged then [{'file_id': drag_file_id, 'line_no': drag_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_file_id, 'line_no': word_line_no, 'why': 'where the checkpoint goes'}] else [] end as supports,
+    ] || case when is_dragged then [{'file_id': drag_file_id, 'line_no': drag_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_file_id, 'line_no': word_line_no, 'why': 'where the checkpoint goes'}] when is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}, {'file_id': strained_file_id, 'line_no': strained_line_no, 'why': 'what made reads slow'}] else [] end as supports,
     list_concat(
-        case when activity = 'unknown' and told_count >= 3 then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}] else [] end,
+        case when activity = 'unknown' and told_count >= 3 and not is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}] else [] end,
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts

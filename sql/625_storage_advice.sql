@@ -1,6 +1,6 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, node_fault, fault_kind, failure_kind
+-- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, failure_node, node_fault, fault_kind, failure_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
@@ -57,8 +57,9 @@ from (
 where text is not null
 union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
-from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
-where l.storage_verdict = 'guilty' and l.failure_kind not in ('shards_passed_over', 'cancelled_crawling', 'chain')
+from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind not in ('shards_passed_over', 'cancelled_crawling', 'chain')
+union all
+select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l join fault_kind as k on k.fault_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
 union all
 select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
 from lead as l
