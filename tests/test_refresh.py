@@ -83,7 +83,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Path) -> None:
     """Files that come in steps, grow, change and come twice leave the views and verdicts of one ingest of them all."""
     draw, db, logs = random.Random(seed), tmp_path / "x.duckdb", tmp_path / "logs"
@@ -119,8 +119,8 @@ def test_lines_at_the_ends_of_files(scenario: str, library: Library, tmp_path: P
     shutil.copytree(library.folder(scenario), logs)
     read_in(db, logs)
     files = sorted(path for path in logs.rglob("*") if path.suffix in (".out", ".log") or ".INFO." in path.name)
-    for _ in range(3):
-        for path in draw.sample(files, 3):
+    for _ in range(2):
+        for path in draw.sample(files, 4):
             with path.open("ab") as file:
                 file.write(draw.choice(AIS_WORDS if "ais" in path.parts else WORKER_WORDS))
         read_in(db, logs)

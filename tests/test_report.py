@@ -307,13 +307,13 @@ def test_golden_report(name: str, library: Library, request: pytest.FixtureReque
 
 def test_reports_are_no_evidence(tmp_path: Path, library: Library) -> None:
     """A report that lies beside logs is no log, however many lines of logs it quotes."""
-    db = tmp_path / "x.duckdb"
-    for name in SCENARIOS:
+    db, names = tmp_path / "x.duckdb", SCENARIOS[::3]
+    for name in names:
         (tmp_path / "forms").mkdir(exist_ok=True)
         (tmp_path / "forms" / f"{name}.md").write_text(render_markdown(one(library, name)))
         (tmp_path / "forms" / f"{name}.json").write_text(render_json(one(library, name)))
-    summary = read_in(db, tmp_path / "forms", *(FIXTURES / name / "expected" for name in SCENARIOS))
-    assert summary.kinds == {"unknown": 3 * len(SCENARIOS)} and summary.event_count == 0
+    summary = read_in(db, tmp_path / "forms", *(FIXTURES / name / "expected" for name in names))
+    assert summary.kinds == {"unknown": 3 * len(names)} and summary.event_count == 0
     assert column(db, "select failure_id from failure") == []
 
 
