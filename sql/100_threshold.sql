@@ -59,6 +59,7 @@ from (
         ('crawl_share', 0.1, 'a job that was slow for less than a tenth of its time would hardly have ended before its limit without that; chained jobs always run into it'),
         ('strained_read_s', 1.0, 'a read of a healthy target takes milliseconds; one that takes a second keeps a batch of dozens waiting for longer than its step'),
         ('port_reach_s', 30.0, 'transfers over a port that goes down stop at once, and so do the ranks that wait for them; stamps of NCCL''s warnings are whole seconds'),
+        ('slow_words', 3.0, 'one slow read is drawn out by its reader, or two by a moment''s load; a third within one hang tells of the time'),
         ('told_share', 0.9, 'a slow reader calls all targets slow alike; nearly all complaints about one target of three or more are no chance'),
         ('told_reads', 5.0, 'objects are spread over all targets: of three targets five slow reads of different objects are of one by chance in one case of eighty'),
         ('batch_wait_share', 0.5, 'targets that waited for batches for less than half of a hang did not make it; a rank that waits for the rest stands elsewhere'),

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: slow_word
--- note: A cache that is smaller than what an epoch reads loses what the next one wants (LRU), and every read of it waits for the cloud again. Statistics intervals that lie in the hang for the most part count; half of the targets that served reads then, or more, must have evicted as many objects as they read cold, with cold reads that took strained_read_s on average and were nine of ten of theirs. Both sides must say so: slow_reads of the ranks (slow_word) at three lines or more.
+-- note: A cache that is smaller than what an epoch reads loses what the next one wants (LRU), and every read of it waits for the cloud again. Statistics intervals that lie in the hang for the most part count; half of the targets that served reads then, or more, must have evicted as many objects as they read cold, with cold reads that took strained_read_s on average and were nine of ten of theirs. Both sides must say so: the ranks as well (slow_word).
 create or replace view evicted_reads as
 with growth as (
     select
@@ -16,7 +16,7 @@ with growth as (
         arg_max(d.file_id, (d.delta, d.file_id, d.line_no)) filter (where d.counter = 'lru.evict.n') as file_id,
         arg_max(d.line_no, (d.delta, d.file_id, d.line_no)) filter (where d.counter = 'lru.evict.n') as line_no
     from failure_lead as f
-    join slow_word as w on w.failure_id = f.failure_id and w.told_count >= 3
+    join slow_word as w on w.failure_id = f.failure_id
     join counter_delta as d on d.cluster = f.cluster and d.node_role = 'target' and d.utc_ns > f.hang_start_ns and d.previous_ns < f.spoke_ns
         and least(d.utc_ns, f.spoke_ns) - greatest(d.previous_ns, f.hang_start_ns) >= 0.5 * (d.utc_ns - d.previous_ns)
     where f.is_cluster_sure and (d.counter in ('get.n', 'lru.evict.n') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)')))

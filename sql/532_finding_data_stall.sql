@@ -46,7 +46,7 @@ from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 left join storage_remark as m on m.failure_id = f.failure_id
 left join awaited_work as b on b.failure_id = f.failure_id and f.activity in ('storage_wait', 'data_loading', 'worker_wait')
-left join slow_word as u on u.failure_id = f.failure_id and u.told_count >= 3
+left join slow_word as u on u.failure_id = f.failure_id
 left join hang_word as h on h.file_id = f.activity_file_id and h.line_no = f.activity_line_no and f.activity_witness = 'last_words'
 join threshold as c on c.name = 'crawl_s'
 left join (
