@@ -25,7 +25,7 @@ from fixtures.generator.trainend import JobRun
 
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
-LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth"]
+LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -48,6 +48,7 @@ GREETING += r"|world size: \d+, current rank|building CogModel model|world size:
 GREETING += "|running with these configs on rank|binding local rank"
 GREETING += r"|to store for rank: \d+|Creating model Llama on cuda|nranks = \d+"
 GREETING += r"|Process group initialized|number of training files = \d+|using device: cuda"
+GREETING += r"|Done initializing distributed|Snapshot not found|Distributed world size"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -316,6 +317,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("mace", r"2026-09-14 10:20:00\.000 WARNING: late"),
         ("pwg", r"2026-09-14 10:20:00,000 \(loop:7\) WARNING: late"),
         ("llmc", "late"),
+        ("tacotron2", "late"),
+        ("mingpt", r"\[RANK3\] late"),
+        ("nanochat", r"2026-09-14 10:20:00,000 - nanochat\.loop - WARNING - late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -33,6 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
+                "nanochat",
             )
             if name in self.styles
         )
@@ -238,6 +239,14 @@ _HELD: dict[str, Part] = {
         ("4.1.rc7", "4.4.rc7", "4.8.rc7", "5.2.rc7"),
         ("2.2-spack", "2.5-easybuild", "2.11-easybuild", "2.13-nix"),
         ("mace", "pwg", "llmc"),
+    ),
+    "twenty_sixth": Part(
+        "held back as the twenty-sixth",
+        ("twenty_sixth",),
+        0.8,
+        ("4.0.rc7", "4.5.rc7", "4.7.rc7", "5.3.rc7"),
+        ("2.4-nix", "2.8-easybuild", "2.10-easybuild", "2.14-easybuild"),
+        ("tacotron2", "mingpt", "nanochat"),
     ),
 }
 

@@ -87,11 +87,12 @@ NAMELESS = (
     "mace",
     "pwg",
     "llmc",
+    "tacotron2",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
     *("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner"),
-    *("mae", "imagenet"),
+    *("mae", "imagenet", "mingpt"),
 )
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
