@@ -39,6 +39,8 @@ class _Content:
 
 
 _NOTHING = _Content(0, "0")
+#: DuckDB shares a table out to threads by groups of so many rows.
+_SHARED_ROWS = 122_880
 #: Where a stored view is computed, until it is known to hold something else than before.
 _FRESH = "fresh_rows"
 #: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
@@ -100,6 +102,13 @@ def refresh_alone(
     connection.execute("commit")
 
 
+def _spare_threads(connection: duckdb.DuckDBPyConnection) -> None:
+    """Takes one thread as long as the connection lives where no table can be shared out; more would wake in vain."""
+    (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
+    if largest < _SHARED_ROWS:
+        connection.execute("set threads = 1")
+
+
 def _plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:
     """Leaves out the stages of the optimizer that are not needed, as long as the connection lives."""
     stages = {name for (name,) in connection.execute("select name from duckdb_optimizers()").fetchall()}
@@ -112,6 +121,7 @@ def refresh_views(connection: duckdb.DuckDBPyConnection, stale: Collection[str] 
     `stale`: those that use what changed in the stored tables, where that is known; else all that use these tables.
     """
     specs = view_specs()
+    _spare_threads(connection)
     if _definitions(connection) == _wanted(specs):
         _compute_changed(connection, specs, stale)
     else:

@@ -12,12 +12,14 @@ import duckdb
 import pytest
 from commands import Command
 from packing import LOG, written
-from scenes import FIXTURES, Library, read_in
+from scenes import FIXTURES, NOW, Library, read_in
 from truths import failures_of
 
 from aiscorr import refresh
 from aiscorr.errors import PlanError
 from aiscorr.inputs import view_uses
+from aiscorr.model import IngestOptions
+from aiscorr.pipeline import ingest
 from aiscorr.refresh import refresh_views
 from aiscorr.store.database import reading, writing
 from aiscorr.views import Source, ViewSpec, compute, view_specs
@@ -291,6 +293,23 @@ def test_patterns_are_stored_when_they_change(tmp_path: Path, computed: list[str
         (key,) = connection.execute("select comment from duckdb_tables() where table_name = 'pattern'").fetchall()[0]
     assert count > 100 and key != "of other files"
     assert_as_if_made_anew(db)
+
+
+@pytest.mark.parametrize(("shared_rows", "threads"), [(10_000, 1), (1, 3)])
+def test_threads_that_would_wake_in_vain(
+    shared_rows: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Views of few rows are computed by one thread, those of a table that can be shared out by as many as are asked."""
+    asked: list[int] = []
+
+    def noted(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+        asked.append(connection.execute("select current_setting('threads')").fetchall()[0][0])
+        return compute(connection, spec, table)
+
+    monkeypatch.setattr(refresh, "_SHARED_ROWS", shared_rows)
+    monkeypatch.setattr(refresh, "compute", noted)
+    ingest([str(written(tmp_path / "rank0.log"))], str(tmp_path / "x.duckdb"), IngestOptions(), now=NOW, threads=3)
+    assert set(asked) == {threads}
 
 
 def test_a_plan_that_fails_inside_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from scenes import FIXTURES, SHARED, Library, column, parts_of, read_in, recorde
 from truths import differences, failures_of
 
 ALL = [*scenario_names(), *recorded_names()]
+WHOLE = [*scenario_names()[::6], *(name for name in recorded_names() if name.startswith("incidents/"))]
+WHOLE += [name for name in recorded_names()[::4] if name not in WHOLE]
 RECORDED = "recorded incidents are not at hand"
 needs_recorded = pytest.mark.skipif(not SHARED.is_dir(), reason=f"{RECORDED}: {SHARED} is missing")
 
@@ -38,7 +40,7 @@ def test_alone(name: str, library: Library) -> None:
     _check(library.database(name), library.folder(name))
 
 
-@pytest.mark.parametrize("name", [*scenario_names()[::6], *recorded_names()])
+@pytest.mark.parametrize("name", WHOLE)
 def test_whole_folder(name: str, library: Library, tmp_path: Path) -> None:
     """Run descriptions, truth files and other tools' output beside the logs mislead nobody."""
     folder = library.folder(name)
