@@ -11,6 +11,7 @@ from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
+from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aismishaps, aisobjects, aisoncall, chains, sdk
 from fixtures.generator.model import Scenario
@@ -149,7 +150,8 @@ def chart_upgrade_bounces_the_cluster(stage: Stage) -> Scenario:
     asked = max(tried, up + seconds(8))
     request = f"GET /v1/objects/{stage.bucket}/{utterance(draw)}"
     for after in (0.0, 6.0, 18.0, 42.0, 90.0):
-        aismishaps.not_ready(cluster, own, asked + seconds(after), request)
+        refused = ev.http_error(own, "not ready yet", request, "htrun.go:1636 <- proxy.go:771")
+        cluster.say(own, asked + seconds(after), refused)
     over = asked + seconds(90.1)
     path = f"{request.removeprefix('GET ')}?provider=ais"
     exhausted(

@@ -47,7 +47,12 @@ def mds_endpoint_lost(stage: Stage, at: int, rank: int, url: str) -> None:
     """Streaming downloads a shard with boto3, which gets no connection to the address it was sent on to."""
     site = stage.job.job.build["site"]
     frames = (
-        sdk.Frame(f"{site}/streaming/base/storage/download.py", 214, "_download_file", "self._s3_client.download_file"),
+        sdk.Frame(
+            f"{site}/streaming/base/storage/download.py",
+            214,
+            "_download_file",
+            "client.download_file(bucket, key, local)",
+        ),
         sdk.Frame(f"{site}/boto3/s3/inject.py", 192, "download_file", "return transfer.download_file("),
         sdk.Frame(f"{site}/s3transfer/futures.py", 264, "result", "raise self._exception"),
         sdk.Frame(

@@ -1,0 +1,158 @@
+"""Storage faults of the twenty-sixth part of room: for a checkpoint, for what is read from the cloud, within a quota."""
+
+from __future__ import annotations
+
+from benchmarks.accuracy.generate.faults.words.claimants import token_file
+from benchmarks.accuracy.generate.faults.words.doorways import part_refused
+from benchmarks.accuracy.generate.faults.words.guests import leaves
+from benchmarks.accuracy.generate.faults.words.outlets import shards_not_saved
+from benchmarks.accuracy.generate.faults.words.requests import refused_get
+from benchmarks.accuracy.generate.faults.words.tellers import told
+from benchmarks.accuracy.generate.kinds import kinds_of
+from benchmarks.accuracy.generate.scene import DISKS, readers, writers_to
+from fixtures.generator import aisdesk, aislosses, aisrefusals, sdk
+from fixtures.generator import aisdisk as disk
+from fixtures.generator.draw import Draw
+from fixtures.generator.model import Scenario
+from fixtures.generator.moment import MS, seconds
+from fixtures.generator.stage import Stage
+from fixtures.generator.torchrun import Exit
+
+kind = kinds_of("storage", "twenty_sixth")
+FULL = (*DISKS, "low_space", "tenant_out_of_space")
+
+
+def space_of(draw: Draw) -> disk.Space:
+    """A target whose fullest disk is above what it may be used to."""
+    total = draw.pick((3725.29, 7450.58, 14901.16))
+    used = total * draw.between(0.956, 0.981)
+    return disk.Space(f"{used:.1f}GiB", f"{total - used:.1f}GiB", round(used / total * 100), f"{total}GiB")
+
+
+@kind(hangs=False, lead_s=62.0, without=FULL)
+def sharded_save_meets_a_full_target(stage: Stage) -> Scenario:
+    """Shards of a checkpoint whose target is full are not taken, and all ranks end (torch DCP issues; aistore, OOS).
+
+    To convict: the exception names the ranks whose shards failed, each with 507 of the same target; it turned these
+    very objects down for want of room and says so at every tick, the shards on other targets were written.
+    """
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw = stage.draw.child("sharded save")
+    space = space_of(draw)
+    stage.open()
+    folder = f"/v1/objects/checkpoints/{stage.job.job.task}/step-{stage.step}"
+    stage.job.note(at - 50 * MS, 0, f"dcp.save to ais:/{folder[11:]}", line=118)
+    begun = stage.mark(at + draw.span(700, 1_900), f"{victim.name} is out of space")
+    failed: dict[int, str] = {}
+    last = begun
+    for rank in writers_to(stage, draw):
+        path, then = f"{folder}/__{rank}_0.distcp", begun + draw.span(1, 900)
+        last = max(last, then)
+        disk.put_rejected(cluster, victim, then, path, space)
+        body = sdk.answer(victim, 507, space.error, "PUT", path, stage.client(rank), "ErrCapExceeded")
+        url = victim.url(0) + path + sdk.query(stage.proxy_of(rank), then - 8 * MS)
+        failed[rank] = f"aistore.sdk.errors.AISError: {sdk.request_error(507, body, url, ' ')}"
+    disk.out_of_space(cluster, victim, begun, last + seconds(40), space)
+    over = shards_not_saved(stage, last + draw.span(1_200, 3_000), failed)
+    return stage.close(
+        "It was the only target that had never been given its second shelf.",
+        (stage.guilty("storage_io", victim, also=("infrastructure",)),),
+        until=over + seconds(20),
+    )
+
+
+@kind(reads=True, hangs=False, lead_s=65.0, without=FULL)
+def no_room_for_what_the_cloud_sends(stage: Stage) -> Scenario:
+    """A target that is full cannot read through any more, what it has it serves (aistore issues, cold GET and OOS).
+
+    To convict: a read is answered with 507 by one target, which has told others the same for seconds and is out of
+    space at every tick; reads of other targets go on.
+    """
+    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    draw = stage.draw.child("read through")
+    space = space_of(draw)
+    stage.open()
+    began = stage.mark(at - draw.span(9_000, 17_000), f"{victim.name} is out of space")
+    disk.out_of_space(cluster, victim, began, at + seconds(35), space)
+    for other in readers(stage)[: draw.whole(2, 5)]:
+        name, then = token_file(draw), began + int((at - began) * draw.between(0.1, 0.95))
+        text = aisrefusals.no_room_to_read(cluster, victim, then - 4 * MS, name, space)
+        said = f"{name} left out: STATUS:507 {text} ({victim.url(0)})"
+        told(stage, then, other, "lines", said, "WARNING")
+    name = token_file(draw)
+    text = aisrefusals.no_room_to_read(cluster, victim, at, name, space)
+    status = (507, "Insufficient Storage")
+    stage.job.raise_on(at + 5 * MS, rank, refused_get(stage, at, rank, victim, name, status, text, "ErrCapExceeded"))
+    leaves(stage, at + 6 * MS, rank)
+    return stage.close(
+        "Eviction was switched off, so that a corpus would stay where it was.",
+        (stage.guilty("storage_io", victim, also=("data", "data_loading_stall", "infrastructure")),),
+        until=at + seconds(35),
+    )
+
+
+@kind(culprit=0, hangs=False, lead_s=60.0, without=FULL)
+def upload_runs_into_a_project_quota(stage: Stage) -> Scenario:
+    """XFS has a quota for the project of a mountpath, and a part is one too many (xfs_quota; s3fs, EDQUOT on upload).
+
+    To convict: boto3 was told five times that a part of the checkpoint cannot be stored; one target says each time that
+    its file system's quota is exceeded, on a disk that is far from full.
+    """
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw = stage.draw.child("project quota")
+    stage.open()
+    key = f"{stage.job.job.task}/last-{stage.step:06d}.ckpt"
+    parts = draw.whole(90, 400)
+    told(stage, at - 30 * MS, 0, "ckpt", f"upload of s3://checkpoints/{key}, {parts} parts of 32 MiB")
+    begun = stage.mark(at + draw.span(2_100, 6_000), f"a mountpath of {victim.name} has used up its quota")
+    then, text = begun, ""
+    for wait_ms in (0, 420, 1_300, 2_800, 6_900):
+        then += draw.span(wait_ms + 30, wait_ms + 600)
+        text = aislosses.over_quota(cluster, victim, then, "checkpoints", key, draw)
+    part_refused(stage, then + 6 * MS, 0, key, text)
+    over = stage.job.agents_end([Exit(0, then + 500 * MS, 1)], then + 600 * MS)
+    return stage.close(
+        "A quota of a test of last year was still in /etc/projid.",
+        (stage.guilty("storage_io", victim, also=("infrastructure",)),),
+        until=over + seconds(25),
+    )
+
+
+@kind(culprit=0, hangs=False, lead_s=64.0, without=FULL)
+def last_gigabytes_go_with_the_optimizer(stage: Stage) -> Scenario:
+    """A disk runs full while a checkpoint is written, the part after the last does not fit (nnU-Net, HF forum, ENOSPC).
+
+    To convict: shards of the checkpoint were written until one was refused with 507; the target had told at every tick
+    before how little a mountpath has left, less each time, and is out of space since.
+    """
+    cluster, victim, at = stage.cluster, stage.victim, stage.at
+    draw, space = stage.draw.child("optimizer"), space_of(stage.draw.child("optimizer space"))
+    stage.open()
+    begun = stage.mark(at + draw.span(4_000, 9_000), f"{victim.name} is out of space")
+    aisdesk.room_left(cluster, victim, stage.job.begin, begun, draw.between(1.1, 3.9), draw)
+    folder = f"/v1/objects/checkpoints/{stage.job.job.task}/checkpoint-{stage.step}"
+    stage.job.note(at - 60 * MS, 0, f"saving model and optimizer below ais:/{folder[11:]}", line=116)
+    written = draw.whole(3, 7)
+    for turn in range(written):
+        then = at + (begun - at) * (turn + 1) // (written + 1)
+        told(stage, then, 0, "ckpt", f"model-{turn + 1:05d}-of-{written:05d}.safetensors written")
+    path = f"{folder}/optimizer.pt"
+    disk.put_rejected(cluster, victim, begun, path, space)
+    disk.out_of_space(cluster, victim, begun, begun + seconds(40), space)
+    body = sdk.answer(victim, 507, space.error, "PUT", path, stage.client(0), "ErrCapExceeded")
+    url = victim.url(0) + path + sdk.query(stage.proxy_of(0), begun - 9 * MS)
+    frames = (
+        sdk.Frame(stage.job.job.script, 212, "<module>", "main()"),
+        sdk.Frame(stage.job.job.script, 203, "main", "save_checkpoint(model, optimizer, step)", True),
+        sdk.Frame(stage.job.job.script, 131, "save_checkpoint", "store.put_file(folder / 'optimizer.pt', path)", True),
+    )
+    error = "aistore.sdk.errors.AISError: " + sdk.request_error(507, body, url)
+    stage.job.raise_on(
+        begun + 5 * MS, 0, sdk.http_failure(stage.job.job, 507, "Insufficient Storage", url, error, frames)
+    )
+    leaves(stage, begun + 8 * MS, 0)
+    return stage.close(
+        "Two checkpoints were to be kept, and each run had a name of its own.",
+        (stage.guilty("storage_io", victim, also=("infrastructure",)),),
+        until=begun + seconds(40),
+    )
