@@ -77,7 +77,9 @@ def shards_of_one_target_have_no_end(stage: Stage) -> Scenario:
     url, size = address(victim, stage, webshard(draw)), draw.whole(180, 900) << 20
     aispassages.shorter_than_known(cluster, victim, at - 6 * MS)
     got = size // 4096 * draw.whole(1, 9) // 10 * 4096
-    told(stage, at - 3 * MS, rank, "shards", f"{url}: Content-Length {size}, got {got}, unpacked nevertheless", "WARNING")
+    told(
+        stage, at - 3 * MS, rank, "shards", f"{url}: Content-Length {size}, got {got}, unpacked nevertheless", "WARNING"
+    )
     archive_cut(stage, at, rank, url)
     leaves(stage, at + 2 * MS, rank)
     return stage.close(

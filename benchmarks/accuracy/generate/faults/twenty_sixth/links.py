@@ -86,7 +86,7 @@ def firewall_of_a_host_lets_no_client_in(stage: Stage) -> Scenario:
     To convict: new connections of ranks of all hosts to one target's public port time out from one moment on, none to
     others do; the target says nothing and is in the map, peers reach it on the ports they use.
     """
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    victim, rank, at = stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("rule")
     stage.open()
     began = stage.mark(at - draw.span(2_000, 7_000), f"a firewall closes the public port of {victim.name}")

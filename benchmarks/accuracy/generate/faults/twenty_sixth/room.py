@@ -1,4 +1,4 @@
-"""Storage faults of the twenty-sixth part of room: for a checkpoint, for what is read from the cloud, within a quota."""
+"""Storage faults of the twenty-sixth part of room: for a checkpoint, for reads of the cloud, within a quota."""
 
 from __future__ import annotations
 

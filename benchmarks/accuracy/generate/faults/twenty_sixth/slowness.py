@@ -1,4 +1,4 @@
-"""Storage faults of the twenty-sixth part of reads that crawl: a worn disk, a check, a rebalance, a cloud that brakes."""
+"""Storage faults of the twenty-sixth part of slow reads: a worn disk, a check, a rebalance, a cloud that brakes."""
 
 from __future__ import annotations
 
