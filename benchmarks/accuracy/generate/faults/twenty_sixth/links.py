@@ -33,13 +33,14 @@ def port_of_a_target_takes_small_frames_only(stage: Stage) -> Scenario:
     over = at + draw.span(60_010, 60_400)
     began = stage.mark(at - draw.span(3_000, 9_000), f"the port of {victim.name} has another MTU")
     aisgates.frames_dropped(cluster, victim, began, over + seconds(20), draw)
+    patience = "--speed-limit 1000 --speed-time 60"
     slow = "Operation too slow. Less than 1000 bytes/sec transferred the last 60 seconds"
     for other in readers(stage)[: draw.whole(1, 4)]:
-        url = f"{victim.url(0)}/v1/objects/{stage.bucket}/{webshard(draw)}"
-        shard_left_out(stage, over - draw.span(-900, 4_000), other, url, 28, slow)
+        asked = f"{patience} {victim.url(0)}/v1/objects/{stage.bucket}/{webshard(draw)}"
+        shard_left_out(stage, over - draw.span(-900, 4_000), other, asked, 28, slow)
     url = f"{victim.url(0)}/v1/objects/{stage.bucket}/{webshard(draw)}"
     told(stage, at + seconds(30), rank, "shards", f"{url}: HTTP 200, 0 bytes of body after 30 s", "WARNING")
-    curl_tells(stage, over, rank, url, 28, slow)
+    curl_tells(stage, over, rank, f"{patience} {url}", 28, slow)
     leaves(stage, over + 5 * MS, rank)
     return stage.close(
         "The switch had been replaced in the night, with the template for offices.",

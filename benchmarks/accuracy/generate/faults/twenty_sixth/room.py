@@ -10,11 +10,13 @@ from benchmarks.accuracy.generate.faults.words.requests import refused_get
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers, writers_to
-from fixtures.generator import aisdesk, aislosses, aisrefusals, sdk
 from fixtures.generator import aisdisk as disk
+from fixtures.generator import aislosses, aisrefusals, aisrounds, sdk
+from fixtures.generator.aislog import Say
+from fixtures.generator.aisstats import ticks_between
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
@@ -33,25 +35,23 @@ def space_of(draw: Draw) -> disk.Space:
 def sharded_save_meets_a_full_target(stage: Stage) -> Scenario:
     """Shards of a checkpoint whose target is full are not taken, and all ranks end (torch DCP issues; aistore, OOS).
 
-    To convict: the exception names the ranks whose shards failed, each with 507 of the same target; it turned these
-    very objects down for want of room and says so at every tick, the shards on other targets were written.
+    To convict: the exception names the ranks whose shards failed, each for want of room; one target has turned these
+    very parts down with 507 and says at every tick that it is out of space, no other target does.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw = stage.draw.child("sharded save")
     space = space_of(draw)
     stage.open()
-    folder = f"/v1/objects/checkpoints/{stage.job.job.task}/step-{stage.step}"
-    stage.job.note(at - 50 * MS, 0, f"dcp.save to ais:/{folder[11:]}", line=118)
+    folder = f"{stage.job.job.task}/step-{stage.step}"
+    stage.job.note(at - 50 * MS, 0, f"dcp.save to s3://checkpoints/{folder}", line=118)
     begun = stage.mark(at + draw.span(700, 1_900), f"{victim.name} is out of space")
     failed: dict[int, str] = {}
     last = begun
     for rank in writers_to(stage, draw):
-        path, then = f"{folder}/__{rank}_0.distcp", begun + draw.span(1, 900)
+        then = begun + draw.span(1, 900)
         last = max(last, then)
-        disk.put_rejected(cluster, victim, then, path, space)
-        body = sdk.answer(victim, 507, space.error, "PUT", path, stage.client(rank), "ErrCapExceeded")
-        url = victim.url(0) + path + sdk.query(stage.proxy_of(rank), then - 8 * MS)
-        failed[rank] = f"aistore.sdk.errors.AISError: {sdk.request_error(507, body, url, ' ')}"
+        aisrounds.part_rejected(cluster, victim, then, f"{folder}/__{rank}_0.distcp", space)
+        failed[rank] = f"An error occurred (ErrCapExceeded) when calling the UploadPart operation: {space.error}"
     disk.out_of_space(cluster, victim, begun, last + seconds(40), space)
     over = shards_not_saved(stage, last + draw.span(1_200, 3_000), failed)
     return stage.close(
@@ -118,6 +118,20 @@ def upload_runs_into_a_project_quota(stage: Stage) -> Scenario:
     )
 
 
+def _fills(stage: Stage, at: int, draw: Draw) -> disk.Space:
+    """The victim tells at every tick how little is left of each mountpath; how full it is when it takes no more."""
+    cluster, victim = stage.cluster, stage.victim
+    each = draw.pick((1862.64, 3725.29, 7450.58))
+    total, full = round(each * len(victim.disks), 2), draw.between(0.9502, 0.9535)
+    for tick in ticks_between(cluster.last_process(victim), stage.job.begin, at):
+        left = each * (1 - min(full, 0.9498) + (at - tick) / SEC * 4e-5)
+        for path in victim.mountpaths:
+            then = tick + draw.span(0.2, 1.2)
+            cluster.say(victim, then, Say("I", "", f"{path}: used 94%, avail {left * draw.between(1.0, 1.003):.2f}GiB"))
+            cluster.say(victim, then + 40_000, Say("I", "", f"{path}: (low-free-space)"))
+    return disk.Space(f"{total * full:.1f}GiB", f"{total * (1 - full):.1f}GiB", 95, f"{total}GiB")
+
+
 @kind(culprit=0, hangs=False, lead_s=64.0, without=FULL)
 def last_gigabytes_go_with_the_optimizer(stage: Stage) -> Scenario:
     """A disk runs full while a checkpoint is written, the part after the last does not fit (nnU-Net, HF forum, ENOSPC).
@@ -126,10 +140,10 @@ def last_gigabytes_go_with_the_optimizer(stage: Stage) -> Scenario:
     before how little a mountpath has left, less each time, and is out of space since.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
-    draw, space = stage.draw.child("optimizer"), space_of(stage.draw.child("optimizer space"))
+    draw = stage.draw.child("optimizer")
     stage.open()
     begun = stage.mark(at + draw.span(4_000, 9_000), f"{victim.name} is out of space")
-    aisdesk.room_left(cluster, victim, stage.job.begin, begun, draw.between(1.1, 3.9), draw)
+    space = _fills(stage, begun, draw)
     folder = f"/v1/objects/checkpoints/{stage.job.job.task}/checkpoint-{stage.step}"
     stage.job.note(at - 60 * MS, 0, f"saving model and optimizer below ais:/{folder[11:]}", line=116)
     written = draw.whole(3, 7)
