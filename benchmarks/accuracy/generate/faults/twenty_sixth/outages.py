@@ -134,34 +134,26 @@ def chart_upgrade_bounces_the_cluster(stage: Stage) -> Scenario:
     up, ready = at + draw.span(12_000, 19_000), at + draw.span(131_000, 150_000)
     aismishaps.restart_all(cluster, down, up, ready, draw)
     own = stage.proxy_of(rank)
-    text = sdk.pool_error(
-        own.address, own.ports[0], object_path(stage, rank, utterance(draw)), sdk.refused(draw.whole(*HANDLES))
-    )
+
+    def why(who: int, path: str) -> str:
+        there, refused = stage.proxy_of(who), sdk.refused(draw.whole(*HANDLES))
+        return sdk.pool_error(there.address, there.ports[0], path, refused)
+
     for other in readers(stage)[: draw.whole(2, 5)]:
-        there = stage.proxy_of(other)
-        why = sdk.pool_error(
-            there.address,
-            there.ports[0],
-            f"/v1/ml/moss/{stage.bucket}?provider=ais",
-            sdk.refused(draw.whole(*HANDLES)),
-        )
-        retries(stage, at + draw.span(100, 2_000), other, draw, 0.02, why, up)
+        moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
+        retries(stage, at + draw.span(100, 2_000), other, draw, 0.02, why(other, moss), up)
+    name = utterance(draw)
+    path = f"/v1/objects/{stage.bucket}/{name}?provider=ais"
+    text = why(rank, path)
     tried = retries(stage, at, rank, draw, 0.02, text, up - SEC)
     asked = max(tried, up + seconds(8))
-    request = f"GET /v1/objects/{stage.bucket}/{utterance(draw)}"
+    request = f"GET /v1/objects/{stage.bucket}/{name}"
     for after in (0.0, 6.0, 18.0, 42.0, 90.0):
         refused = ev.http_error(own, "not ready yet", request, "htrun.go:1636 <- proxy.go:771")
         cluster.say(own, asked + seconds(after), refused)
     over = asked + seconds(90.1)
-    path = f"{request.removeprefix('GET ')}?provider=ais"
-    exhausted(
-        stage,
-        over,
-        rank,
-        sdk.pool_error(own.address, own.ports[0], path, sdk.too_many(503)),
-        "RetryError",
-        one_object(stage),
-    )
+    text = sdk.pool_error(own.address, own.ports[0], path, sdk.too_many(503))
+    exhausted(stage, over, rank, text, "RetryError", one_object(stage))
     leaves(stage, over + 4 * MS, rank)
     return stage.close(
         "The strategy had been set to Recreate, for a test, in spring.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.accuracy.generate.faults.words.claimants import token_file
 from benchmarks.accuracy.generate.faults.words.doorways import part_refused
 from benchmarks.accuracy.generate.faults.words.guests import leaves
@@ -54,9 +56,10 @@ def sharded_save_meets_a_full_target(stage: Stage) -> Scenario:
         failed[rank] = f"An error occurred (ErrCapExceeded) when calling the UploadPart operation: {space.error}"
     disk.out_of_space(cluster, victim, begun, last + seconds(40), space)
     over = shards_not_saved(stage, last + draw.span(1_200, 3_000), failed)
+    made = stage.guilty("storage_io", victim, also=("infrastructure",))
     return stage.close(
         "It was the only target that had never been given its second shelf.",
-        (stage.guilty("storage_io", victim, also=("infrastructure",)),),
+        (replace(made, culprit_ranks=tuple(failed)),),
         until=over + seconds(20),
     )
 
