@@ -152,6 +152,11 @@ def metrics_server_blocks_rank_zero(stage: Stage) -> Scenario:
     local = f"10.9.0.{draw.whole(2, 250)}:{draw.whole(33_000, 60_000)}"
     said = f"hang-watcher: ss -tnp: pid {own.rank_pids[0]} ESTAB 0 0 {local} {host}:5000, lastrcv {after + 2:.0f} s"
     job.agent(at + seconds(after + 0.8), 0, said)
+    for turn in range(1, (own.timeout_s - 1) // 121 + 1):
+        left = f"total={7 - turn}, connect=7, read={7 - turn}, redirect=7, status=7"
+        late = f"ReadTimeoutError(\"HTTPConnectionPool(host='{host}', port=5000): Read timed out. (read timeout=120)\")"
+        said = f"Retrying (JitteredRetry({left})) after connection broken by '{late}': /api/2.0/mlflow/runs/log-batch"
+        told(stage, at + turn * (seconds(120.4) + draw.span(1, 300)), 0, "urllib3.connectionpool", said, "WARNING")
     stage.hang(at + 20 * MS, 0)
     made = stage.innocent("rank_hang", 0, also=("software", "network", "infrastructure"))
     return stage.close("The database of the tracking server was full.", (made,))
@@ -175,6 +180,7 @@ def time_limit_of_the_queue(stage: Stage) -> Scenario:
     told(stage, job.begin - 800 * MS, 0, "launch", said)
     stage.mark(at, f"the time of job {own.job_id} is over")
     job.slurm(at, 0, torchrun.step_cancelled(own, at, "TIME LIMIT"))
+    job.slurm(at + 3 * MS, 0, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.")
     for node in range(len(own.hosts)):
         then = at + draw.span(20, 260)
         job.agent_signalled(then, node)
@@ -200,7 +206,7 @@ def decoder_segfaults_in_worker(stage: Stage) -> Scenario:
     said = f"ais://{stage.bucket}/{name}: {size} of {size} bytes in {draw.whole(8, 60)} ms, decoding 16 frames"
     told(stage, at - 150 * MS, rank, "video", said)
     stage.mark(at - 25 * MS, f"a loader of rank {rank} crashes as it decodes")
-    base, offset = int(f"7f{draw.token(5, HEX)}000000", 16), draw.whole(0x100000, 0x6FFFFF)
+    base, offset = int(f"7f{draw.token(4, HEX)}000000", 16), draw.whole(0x100000, 0x6FFFFF)
     library = draw.pick(("libavcodec.so.58.134.100", "libavcodec.so.60.31.102", "libavcodec-decord.so.58"))
     said = f"kernel: pt_data_worker[{pid}]: segfault at {draw.pick((0, 8, 0x28)):x} ip {base + offset:016x} sp "
     said += f"00007ffd{draw.token(7, HEX)}0 error 4 in {library}[{base:x}+{0xE5C000:x}]"
@@ -210,6 +216,19 @@ def decoder_segfaults_in_worker(stage: Stage) -> Scenario:
     exits(stage, at, rank)
     made = stage.innocent("software", rank, also=("data", "data_loading_stall"))
     return stage.close("The image had another build of FFmpeg.", (made,))
+
+
+def _changes_pitch(stage: Stage) -> Thread:
+    """The main thread of a loader that resamples a clip."""
+    site = stage.job.job.build["site"]
+    frames = (
+        ("resample", f"{site}/librosa/core/audio.py", 683),
+        ("pitch_shift", f"{site}/librosa/effects.py", 382),
+        ("__getitem__", f"{script_folder(stage)}/dataset.py", 77),
+        ("fetch", f"{data_folder(stage)}/_utils/fetch.py", 52),
+        ("_worker_loop", f"{data_folder(stage)}/_utils/worker.py", 349),
+    )
+    return Thread("MainThread", frames, "active")
 
 
 @kind(reads=True, hangs=False, lead_s=60.0)
@@ -223,7 +242,7 @@ def augmenting_too_slow_for_timeout(stage: Stage) -> Scenario:
     beside(stage, commotion.throttled_in_window)
     unrest.unsettled(stage, (unrest.entries_missing, past_unrest.neighbour_reads_cold))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("augment")
-    site, own, limit = job.job.build["site"], job.job, draw.pick((30, 40, 45))
+    own, limit = job.job, draw.pick((30, 40, 45))
     node, cores, pid = own.node_of(rank), draw.pick((8, 12, 16)), own.rank_pids[rank] + draw.whole(60, 300)
     told(
         stage, job.begin - 290 * MS, 0, "data", f"pitch_shift p=0.9, time_stretch p=0.9, timeout={limit}, {cores} cores"
@@ -233,14 +252,7 @@ def augmenting_too_slow_for_timeout(stage: Stage) -> Scenario:
         told(stage, at - draw.span(1_500, 11_000), one, "dataset", said)
     told(stage, at + 30 * MS, rank, "dataset", f"batch: 48 objects read in {draw.whole(12, 90)} ms, augmenting")
     stage.mark(at, f"loaders of rank {rank} are late with augmenting")
-    frames = (
-        ("resample", f"{site}/librosa/core/audio.py", 683),
-        ("pitch_shift", f"{site}/librosa/effects.py", 382),
-        ("__getitem__", f"{script_folder(stage)}/dataset.py", 77),
-        ("fetch", f"{data_folder(stage)}/_utils/fetch.py", 52),
-        ("_worker_loop", f"{data_folder(stage)}/_utils/worker.py", 349),
-    )
-    py_spy(stage, draw.between(18, 27), (Thread("MainThread", frames, "active"),), pid)
+    py_spy(stage, draw.between(18, 27), (_changes_pitch(stage),), pid)
     said = f"node-exporter: load1 {cores * draw.between(3.1, 6.2):.2f} on {cores} cores, iowait 0.1%, run queue full"
     watched(stage, at + seconds(draw.between(9, 16)), node, said)
     over = at + seconds(limit) + 40 * MS
@@ -268,12 +280,12 @@ def loss_not_a_number(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (upload_unrest.tenant_uploads_break_off, unrest.entries_missing))
     at, draw = stage.at, stage.draw.child("nan")
     norm, scale = draw.between(2.0, 6.0), draw.whole(12, 15)
+    stage.mark(at - seconds(6 * stage.params.step_s), "gradients run away")
     for turn in range(6):
         then = at - seconds((6 - turn) * stage.params.step_s) + draw.span(1, 40)
         said = f"step {stage.step - 6 + turn}: grad_norm {norm:.2f}, loss_scale {1 << (scale - turn)}"
         told(stage, then, 0, "optim", f"{said}, lr {draw.between(0.9, 1.1) * 3e-3:.2e}", "WARNING")
         norm *= draw.between(3, 9)
-    stage.mark(at, "the loss is not a number")
     last = at
     for rank in speakers(stage):
         then = at + draw.span(1, 120)

@@ -145,8 +145,9 @@ def gsp_stops_answering(stage: Stage) -> Scenario:
     said = f"kernel: NVRM: Xid (PCI:{_card(stage, rank)}): 119, pid={own.rank_pids[rank]}, name=python3, Timeout after "
     then = at + seconds(45.2)
     watched(stage, then, node, f"{said}45s of waiting for RPC response from GPU{local} GSP! Expected function {call}.")
-    said = f"dcgm-exporter: GPU {local}: no samples since {draw.whole(50, 58)} s (nvmlDeviceGetFieldValues: Timeout)"
-    watched(stage, then + draw.span(6_000, 12_000), node, said)
+    later = draw.whole(6, 12)
+    said = f"dcgm-exporter: GPU {local}: no samples since {45 + later} s (nvmlDeviceGetFieldValues: Timeout)"
+    watched(stage, then + seconds(later + draw.between(0.2, 0.9)), node, said)
     stage.hang(at + 40 * MS, rank)
     loud.killed_in_the_hang(stage)
     made = stage.innocent("gpu", rank, also=("rank_hang", "infrastructure"))
@@ -167,6 +168,9 @@ def driver_too_old_on_a_host(stage: Stage) -> Scenario:
     are_there(stage, at)
     found, release = draw.pick((("11080", "520.61.05"), ("11040", "470.223.02"), ("11070", "515.105.01")))
     watched(stage, at - 900 * MS, node, f"nvidia-persistenced: NVIDIA driver {release}, {own.ranks_per_node} devices")
+    other = (node + 1) % len(own.hosts)
+    said = f"nvidia-persistenced: NVIDIA driver {draw.pick(('570.124.06', '580.65.06'))}, {own.ranks_per_node} devices"
+    watched(stage, at - 930 * MS, other, said)
     stage.mark(at - 10 * MS, f"the driver of {own.hosts[node]} is too old")
     frames = launchers.begins(
         stage,

@@ -77,10 +77,10 @@ def shard_beyond_the_last(stage: Stage) -> Scenario:
     said = f"ais ls ais://{stage.bucket} --prefix {set_name}-: {many} objects, last {set_name}-{many - 1:06d}.tar"
     told(stage, job.begin - 510 * MS, 0, "data", said)
     for one in readers(stage)[:3]:
-        said = f"{set_name}-{draw.whole(0, many - 1):06d}.tar opened"
+        said = f"opening {set_name}-{draw.whole(0, many - 1):06d}.tar"
         told(stage, at - draw.span(900, 9_000), one, "data", said)
     shard = f"{set_name}-{many:06d}.tar"
-    told(stage, at - 70 * MS, rank, "data", f"{shard} opened")
+    told(stage, at - 70 * MS, rank, "data", f"opening {shard}")
     stage.mark(at - 20 * MS, f"rank {rank} asks for shard {many} of {many}")
     node, path = stage.victim, f"/v1/objects/{stage.bucket}/{shard}"
     text = f"{node.name}: ais://{stage.bucket}/{shard} does not exist"
