@@ -47,7 +47,7 @@ UNFINISHED = (
 
 @kind(culprit=0, lead_s=60.0)
 def scoring_outlasts_the_watchdog(stage: Stage) -> Scenario:
-    """Rank 0 alone decodes a test set while all others wait for it (forum, HF accelerate: evaluation and NCCL timeout).
+    """Rank 0 alone decodes a test set while all others wait for it (accelerate: evaluation and NCCL timeout).
 
     To acquit: rank 0 tells how far it is with its decoding all the time until the watchdog of the others speaks; its
     test set was read before; a rebalance runs, and is over or not without any matter.
@@ -173,11 +173,13 @@ def time_limit_of_the_queue(stage: Stage) -> Scenario:
     beside(stage, past_unrest.killed_in_window)
     unrest.unsettled(stage, (unrest.entries_missing, upload_unrest.neighbour_loses_its_bucket))
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("limit")
-    hours = draw.pick(("04:00:00", "08:00:00", "24:00:00", "2-00:00:00"))
+    hours, told_at = draw.pick((4, 8, 12, 24)), job.begin - 800 * MS
+    spent = hours * 3600 - (at - told_at) // SEC
+    clock = f"{spent // 3600:02d}:{spent // 60 % 60:02d}:{spent % 60:02d}"
     said = (
-        f"SLURM_JOB_PARTITION={draw.pick(('gpu-short', 'batch', 'a100'))} time limit {hours}, resumed for the 3rd time"
+        f"SLURM_JOB_PARTITION={draw.pick(('gpu-short', 'batch', 'a100'))}, {clock} of {hours:02d}:00:00 used, 3rd start"
     )
-    told(stage, job.begin - 800 * MS, 0, "launch", said)
+    told(stage, told_at, 0, "launch", said)
     stage.mark(at, f"the time of job {own.job_id} is over")
     job.slurm(at, 0, torchrun.step_cancelled(own, at, "TIME LIMIT"))
     job.slurm(at + 3 * MS, 0, "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.")
@@ -195,8 +197,8 @@ def time_limit_of_the_queue(stage: Stage) -> Scenario:
 def decoder_segfaults_in_worker(stage: Stage) -> Scenario:
     """A library that decodes video crashes in a loader (decord and torchvision issues: Segmentation fault).
 
-    To acquit: the kernel tells of a segfault of the loader in libavcodec, after the clip was read whole; neighbours of
-    the cluster are reset and go on.
+    To acquit: the kernel tells of a segfault of the loader in libavcodec, after the clip was read whole; what breaks
+    off or is denied at targets is other tenants' affair.
     """
     stage.open()
     unrest.unsettled(stage, (upload_unrest.tenant_uploads_break_off, commotion.tenant_backend_fails))

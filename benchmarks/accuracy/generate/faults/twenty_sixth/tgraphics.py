@@ -141,7 +141,9 @@ def gsp_stops_answering(stage: Stage) -> Scenario:
         "Thread-1 (_pin_memory_loop)", (("do_one_step", f"{site}/torch/utils/data/_utils/pin_memory.py", 37),)
     )
     py_spy(stage, draw.between(20, 36), (standing_in(stage, 193, *frames, state="active"), pinned))
-    call = draw.pick(("76 (GSP_RM_CONTROL) (0x2080a0d7 0x5ac)", "10 (FREE) (0xc1d0af12 0x0)", "103 (GSP_RM_ALLOC)"))
+    call = draw.pick(
+        ("76 (GSP_RM_CONTROL) (0x2080a0d7 0x5ac)", "10 (FREE) (0xc1d0af12 0x0)", "103 (GSP_RM_ALLOC) (0x0 0x0)")
+    )
     said = f"kernel: NVRM: Xid (PCI:{_card(stage, rank)}): 119, pid={own.rank_pids[rank]}, name=python3, Timeout after "
     then = at + seconds(45.2)
     watched(stage, then, node, f"{said}45s of waiting for RPC response from GPU{local} GSP! Expected function {call}.")
