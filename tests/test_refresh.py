@@ -58,8 +58,10 @@ def assert_as_if_made_anew(db: Path) -> None:
     copy = db.with_name("anew.duckdb")
     shutil.copy(db, copy)
     with writing(str(copy)) as connection:
+        connection.execute("begin")
         connection.execute("delete from view_state")
         refresh_views(connection)
+        connection.execute("commit")
     with reading(str(db)) as one, reading(str(copy)) as other:
         found, wanted = contents(one), contents(other)
     assert [name for name in wanted if found[name] != wanted[name]] == []
