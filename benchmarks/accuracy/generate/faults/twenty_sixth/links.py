@@ -8,6 +8,7 @@ from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.loaders import over_tls
 from benchmarks.accuracy.generate.faults.words.regulars import curl_tells, shard_left_out
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES, exhausted, object_path, one_object, retries
+from benchmarks.accuracy.generate.faults.words.stragglers import tries_too
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
@@ -82,7 +83,7 @@ def cable_of_a_target_comes_and_goes(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, min_timeout_s=300, lead_s=65.0)
 def firewall_of_a_host_lets_no_client_in(stage: Stage) -> Scenario:
-    """A rule on one storage host drops what clients send to its public port (ais-k8s docs, ports; forum posts).
+    """A rule on one storage host drops new connections to its public port (ais-k8s docs, ports; forum posts).
 
     To convict: new connections of ranks of all hosts to one target's public port time out from one moment on, none to
     others do; the target says nothing and is in the map, peers reach it on the ports they use.
@@ -96,10 +97,10 @@ def firewall_of_a_host_lets_no_client_in(stage: Stage) -> Scenario:
         cause = sdk.connect_timeout(victim.address, draw.whole(*HANDLES))
         return sdk.pool_error(victim.address, victim.ports[0], object_path(stage, who, utterance(draw)), cause)
 
-    for other in readers(stage)[: draw.whole(3, 6)]:
-        retries(stage, began + draw.span(300, 9_000), other, draw, 3.01, why(other), at + seconds(45), "ConnectTimeout")
     own = why(rank)
     over = retries(stage, at, rank, draw, 3.01, own, at + seconds(280), "ConnectTimeout")
+    for other in readers(stage)[: draw.whole(3, 6)]:
+        tries_too(stage, began + draw.span(300, 9_000), other, draw, 3.01, why(other), over, "ConnectTimeout")
     exhausted(stage, over, rank, own, "ConnectTimeout", one_object(stage))
     leaves(stage, over + 3 * MS, rank)
     return stage.close(
@@ -125,10 +126,10 @@ def renewed_certificate_lacks_its_issuer(stage: Stage) -> Scenario:
     def why(who: int) -> str:
         return sdk.pool_error(victim.address, victim.ports[0], object_path(stage, who, utterance(draw)), NO_ISSUER)
 
-    for other in readers(stage)[: draw.whole(2, 5)]:
-        retries(stage, loaded + draw.span(300, 9_000), other, draw, 0.03, why(other), at + seconds(20), "SSLError")
     own = why(rank)
     over = retries(stage, at, rank, draw, 0.03, own, at + seconds(280), "SSLError")
+    for other in readers(stage)[: draw.whole(2, 5)]:
+        tries_too(stage, loaded + draw.span(300, 9_000), other, draw, 0.03, why(other), over, "SSLError")
     exhausted(stage, over, rank, own, "SSLError", one_object(stage))
     leaves(stage, over + 3 * MS, rank)
     made = stage.close(

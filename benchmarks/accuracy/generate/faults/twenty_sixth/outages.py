@@ -7,6 +7,7 @@ from benchmarks.accuracy.generate.faults.words.fetchers import falls_back, seque
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.regulars import mds_of
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES, exhausted, object_path, one_object, retries
+from benchmarks.accuracy.generate.faults.words.stragglers import falls_back_too, refused_until
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -72,8 +73,12 @@ def storage_host_loses_power_in_an_epoch(stage: Stage) -> Scenario:
         told(stage, at + attempt * draw.span(11_200, 11_900), rank, "shards", said, "WARNING")
     for other in readers(stage)[: draw.whole(1, 4)]:
         own = f"{victim.url(0)}/s3/{stage.bucket}/{mds_of(draw)}"
-        then = at + draw.span(10_900, 24_000)
-        told(stage, then, other, "shards", f'Connect timeout on endpoint URL: "{own}", retry 1 of 2', "WARNING")
+        then = at + draw.span(2_500, 20_000)
+        for attempt in range(1, 3):
+            then += draw.span(11_200, 11_900)
+            said = f'Connect timeout on endpoint URL: "{own}", retry {attempt} of 2'
+            if then < over:
+                told(stage, then, other, "shards", said, "WARNING")
     mds_endpoint_lost(stage, over, rank, url)
     leaves(stage, over + 400 * MS, rank)
     return stage.close(
@@ -101,14 +106,16 @@ def all_gateways_fail_their_probe(stage: Stage) -> Scenario:
         return sdk.pool_error(own.address, own.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
 
     moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
-    for other in readers(stage)[: draw.whole(2, 5)]:
-        retries(stage, at + draw.span(100, 4_000), other, draw, 0.02, why(other, moss), at + seconds(25))
     first = retries(stage, at, rank, draw, 0.02, why(rank, moss), at + seconds(130))
     stage.job.sdk_warning(first, rank, "All retries exhausted; request failed", "ERROR")
     falls_back(stage, first + MS, rank, why(rank, moss))
     name = utterance(draw)
-    path = f"/v1/objects/{stage.bucket}/{name}?provider=ais"
+    single = f"/v1/objects/{stage.bucket}/"
+    path = f"{single}{name}?provider=ais"
     over = retries(stage, first + 2 * MS, rank, draw, 0.02, why(rank, path), first + seconds(130))
+    for other in readers(stage)[: draw.whole(2, 5)]:
+        texts = why(other, moss), why(other, f"{single}{utterance(draw)}?provider=ais")
+        falls_back_too(stage, at + draw.span(100, 4_000), other, draw, 0.02, texts, over)
     sequential_failed(stage, over, rank, name, why(rank, path))
     leaves(stage, over + 4 * MS, rank)
     aisoncall.proxies_lost(cluster, died, over + seconds(15), draw)
@@ -139,19 +146,24 @@ def chart_upgrade_bounces_the_cluster(stage: Stage) -> Scenario:
         there, refused = stage.proxy_of(who), sdk.refused(draw.whole(*HANDLES))
         return sdk.pool_error(there.address, there.ports[0], path, refused)
 
-    for other in readers(stage)[: draw.whole(2, 5)]:
-        moss = f"/v1/ml/moss/{stage.bucket}?provider=ais"
-        retries(stage, at + draw.span(100, 2_000), other, draw, 0.02, why(other, moss), up)
     name = utterance(draw)
     path = f"/v1/objects/{stage.bucket}/{name}?provider=ais"
-    text = why(rank, path)
-    tried = retries(stage, at, rank, draw, 0.02, text, up - SEC)
-    asked = max(tried, up + seconds(8))
-    request = f"GET /v1/objects/{stage.bucket}/{name}"
-    for after in (0.0, 6.0, 18.0, 42.0, 90.0):
-        refused = ev.http_error(own, "not ready yet", request, "htrun.go:1636 <- proxy.go:771")
-        cluster.say(own, asked + seconds(after), refused)
+    asked = refused_until(stage, at, rank, draw, 0.02, why(rank, path), up, up + 6 * SEC, up + 13 * SEC)
     over = asked + seconds(90.1)
+
+    def not_ready(who: int, since: int, request: str, place: str) -> None:
+        there = stage.proxy_of(who)
+        for after in (0.0, 0.01, 6.02, 18.03, 42.04, 90.05):
+            if since + seconds(after) < over:
+                refused = ev.http_error(there, "not ready yet", f"GET {request}", f"htrun.go:1636 <- {place}")
+                cluster.say(there, since + seconds(after), refused)
+
+    not_ready(rank, asked, f"/v1/objects/{stage.bucket}/{name}", "proxy.go:771")
+    moss = f"/v1/ml/moss/{stage.bucket}"
+    for other in readers(stage)[: draw.whole(2, 5)]:
+        text = why(other, f"{moss}?provider=ais")
+        again = refused_until(stage, at, other, draw, 0.02, text, up, asked + 700 * MS, asked + seconds(40))
+        not_ready(other, again, moss, "ml.go:53")
     text = sdk.pool_error(own.address, own.ports[0], path, sdk.too_many(503))
     exhausted(stage, over, rank, text, "RetryError", one_object(stage))
     leaves(stage, over + 4 * MS, rank)
