@@ -16,6 +16,7 @@ from benchmarks.accuracy.generate.faults.words.turns import of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisbehind, aisfailings, aisobjects, aispassages
+from fixtures.generator.aispassages import FOREVER
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node, Scenario
 from fixtures.generator.moment import MS, seconds
@@ -101,6 +102,7 @@ def disk_is_taken_from_the_wrong_target(stage: Stage) -> Scenario:
     stage.open()
     gone = stage.mark(at - draw.span(6_000, 15_000), f"a disk of {victim.name} is detached")
     aisfailings.detach_disk(cluster, victim, gone)
+    cluster.last_process(victim).silent_disks.append((victim.disks[-1], gone, FOREVER))
     for other in readers(stage)[: draw.whole(2, 5)]:
         name, then = token_file(draw), gone + int((at - gone) * draw.between(0.15, 0.95))
         aisobjects.not_there(cluster, victim, then - 4 * MS, name)

@@ -26,11 +26,16 @@ kind = kinds_of("storage", "twenty_sixth")
 FULL = (*DISKS, "low_space", "tenant_out_of_space")
 
 
+def _size(gib: float, digits: int) -> str:
+    """A size as AIStore prints it."""
+    return f"{gib / 1024:.{digits}f}TiB" if gib >= 1024 else f"{gib:.{digits}f}GiB"
+
+
 def space_of(draw: Draw) -> disk.Space:
     """A target whose fullest disk is above what it may be used to."""
     total = draw.pick((3725.29, 7450.58, 14901.16))
     used = total * draw.between(0.956, 0.981)
-    return disk.Space(f"{used:.1f}GiB", f"{total - used:.1f}GiB", round(used / total * 100), f"{total}GiB")
+    return disk.Space(_size(used, 1), _size(total - used, 1), round(used / total * 100), _size(total, 2))
 
 
 @kind(hangs=False, lead_s=62.0, without=FULL)
@@ -88,10 +93,23 @@ def no_room_for_what_the_cloud_sends(stage: Stage) -> Scenario:
     stage.job.raise_on(at + 5 * MS, rank, refused_get(stage, at, rank, victim, name, status, text, "ErrCapExceeded"))
     leaves(stage, at + 6 * MS, rank)
     return stage.close(
-        "Eviction was switched off, so that a corpus would stay where it was.",
+        "All that it had was read every hour, and so there was nothing to evict.",
         (stage.guilty("storage_io", victim, also=("data", "data_loading_stall", "infrastructure")),),
         until=at + seconds(35),
     )
+
+
+def _has_room(stage: Stage, at: int, draw: Draw) -> None:
+    """The victim's report of every four hours: no mountpath is half full."""
+    cluster, victim = stage.cluster, stage.victim
+    each = draw.pick((3.49, 6.98, 13.97))
+    for tick in list(ticks_between(cluster.last_process(victim), stage.job.begin, at))[:1]:
+        for path in victim.mountpaths:
+            used = draw.whole(27, 46)
+            told_at = tick + draw.span(0.2, 1.2)
+            cluster.say(
+                victim, told_at, Say("I", "", f"{path}: used {used}%, avail {each * (100 - used) / 100:.2f}TiB")
+            )
 
 
 @kind(culprit=0, hangs=False, lead_s=60.0, without=FULL)
@@ -99,7 +117,7 @@ def upload_runs_into_a_project_quota(stage: Stage) -> Scenario:
     """XFS has a quota for the project of a mountpath, and a part is one too many (xfs_quota; s3fs, EDQUOT on upload).
 
     To convict: boto3 was told five times that a part of the checkpoint cannot be stored; one target says each time that
-    its file system's quota is exceeded, on a disk that is far from full.
+    its file system's quota is exceeded, and has reported that no mountpath is half full.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw = stage.draw.child("project quota")
@@ -108,6 +126,7 @@ def upload_runs_into_a_project_quota(stage: Stage) -> Scenario:
     parts = draw.whole(90, 400)
     told(stage, at - 30 * MS, 0, "ckpt", f"upload of s3://checkpoints/{key}, {parts} parts of 32 MiB")
     begun = stage.mark(at + draw.span(2_100, 6_000), f"a mountpath of {victim.name} has used up its quota")
+    _has_room(stage, begun, draw)
     then, text = begun, ""
     for wait_ms in (0, 420, 1_300, 2_800, 6_900):
         then += draw.span(wait_ms + 30, wait_ms + 600)
@@ -132,7 +151,7 @@ def _fills(stage: Stage, at: int, draw: Draw) -> disk.Space:
             then = tick + draw.span(0.2, 1.2)
             cluster.say(victim, then, Say("I", "", f"{path}: used 94%, avail {left * draw.between(1.0, 1.003):.2f}GiB"))
             cluster.say(victim, then + 40_000, Say("I", "", f"{path}: (low-free-space)"))
-    return disk.Space(f"{total * full:.1f}GiB", f"{total * (1 - full):.1f}GiB", 95, f"{total}GiB")
+    return disk.Space(_size(total * full, 1), _size(total * (1 - full), 1), 95, _size(total, 2))
 
 
 @kind(culprit=0, hangs=False, lead_s=64.0, without=FULL)

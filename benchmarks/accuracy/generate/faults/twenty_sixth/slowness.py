@@ -18,6 +18,8 @@ from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "twenty_sixth")
+#: The release from which housekeeping says that it stands aside for a high load.
+LOAD_TOLD_FROM = 400
 WAITS = ("storage_io", "infrastructure")
 
 
@@ -32,7 +34,9 @@ def worn_drive_answers_in_half_minutes(stage: Stage) -> Scenario:
     draw = stage.draw.child("worn")
     stage.open()
     began = stage.mark(at - draw.span(13_000, 24_000), f"a disk of {victim.name} retries for half a minute")
-    aislosses.disk_slows(cluster, victim, began, over + seconds(30), draw)
+    worn = draw.child("worn disk").pick(victim.disks)
+    cluster.last_process(victim).silent_disks.append((worn, began, over + seconds(30)))
+    aislosses.disk_slows(cluster, victim, began, over + seconds(30), draw.child("worn disk"))
     others = [one for one in cluster.up(at) if one is not victim]
     reads_on_time(cluster, others, stage.job.begin, over + seconds(15), draw.child("others"))
     cause = sdk.read_timeout(victim.address, victim.ports[0])
@@ -62,6 +66,9 @@ def monthly_check_reads_all_arrays(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(16_000, 28_000), f"the host of {victim.name} checks its arrays")
     aischores.arrays_checked(cluster, victim, began, over + seconds(30), draw)
+    if victim.release.order < LOAD_TOLD_FROM:
+        process = cluster.last_process(victim)
+        process.entries = [one for one in process.entries if "hk: high system load" not in one.text]
     others = [one for one in cluster.up(at) if one is not victim]
     reads_on_time(cluster, others, stage.job.begin, over + seconds(15), draw.child("others"))
     for turn, other in enumerate([rank, *readers(stage)[: draw.whole(1, 4)]]):
@@ -180,7 +187,9 @@ def save_waits_for_a_frozen_file_system(stage: Stage) -> Scenario:
     draw = stage.draw.child("frozen")
     stage.open()
     began = stage.mark(at - draw.span(1_000, 4_000), f"the file systems of {victim.name} are frozen")
-    aislapses.frozen(cluster, victim, began, over + draw.span(4_000, 12_000), draw)
+    thawed = over + draw.span(4_000, 12_000)
+    cluster.last_process(victim).silent_disks.extend((disk, began, thawed) for disk in victim.disks)
+    aislapses.frozen(cluster, victim, began, thawed, draw)
     path = f"/v1/objects/checkpoints/{stage.job.job.task}/iter_{stage.step:07d}.pt"
     size, sent, then = draw.whole(2_100, 9_900), draw.whole(3, 7), at + draw.span(15_000, 22_000)
     told(stage, at - 40 * MS, 0, "ckpt", f"PUT {stage.proxy_of(0).url(0)}{path}, {size} MB")
