@@ -136,6 +136,7 @@ def session_keys_of_the_cluster_expire(stage: Stage) -> Scenario:
     draw = stage.draw.child("session keys")
     stage.open()
     began = stage.mark(at - draw.span(5_000, 14_000), "the keys that targets have for the cloud expire")
+    aisobjects.cold_gets(cluster, stage.job.begin, began - seconds(1), 2.5, 240, 980, draw.child("read through"))
     asked = readers(stage)[: draw.whole(3, 6)]
     for turn, other in enumerate(asked):
         node, name, error = draw.pick(cluster.targets), token_file(draw), _cloud_says(draw)

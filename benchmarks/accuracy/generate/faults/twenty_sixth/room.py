@@ -13,7 +13,7 @@ from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers, writers_to
 from fixtures.generator import aisdisk as disk
-from fixtures.generator import aislosses, aisrefusals, aisrounds, sdk
+from fixtures.generator import aislosses, aisobjects, aisrefusals, aisrounds, sdk
 from fixtures.generator.aislog import Say
 from fixtures.generator.aisstats import ticks_between
 from fixtures.generator.draw import Draw
@@ -82,6 +82,9 @@ def no_room_for_what_the_cloud_sends(stage: Stage) -> Scenario:
     stage.open()
     began = stage.mark(at - draw.span(9_000, 17_000), f"{victim.name} is out of space")
     disk.out_of_space(cluster, victim, began, at + seconds(35), space)
+    cold = draw.child("cold")
+    aisobjects.cold_gets(cluster, stage.job.begin, began - seconds(1), 2.5, 240, 980, cold)
+    aisobjects.cold_gets(cluster, began, at + seconds(30), 2.5, 240, 980, cold.child("elsewhere"), victim.node_id)
     for other in readers(stage)[: draw.whole(2, 5)]:
         name, then = token_file(draw), began + int((at - began) * draw.between(0.1, 0.95))
         text = aisrefusals.no_room_to_read(cluster, victim, then - 4 * MS, name, space)

@@ -201,5 +201,5 @@ def save_waits_for_a_frozen_file_system(stage: Stage) -> Scenario:
     return stage.close(
         "The snapshot was to take a second, and waited for another one.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "rank_hang", "infrastructure")),),
-        until=over + seconds(25),
+        until=thawed + seconds(75),
     )
