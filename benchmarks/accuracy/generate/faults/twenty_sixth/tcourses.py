@@ -18,7 +18,13 @@ from benchmarks.accuracy.generate.faults.words.clients import PYTHON
 from benchmarks.accuracy.generate.faults.words.script import loss_frames
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, speakers, told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
-from benchmarks.accuracy.generate.faults.words.workbenches import data_folder, loader_killed, next_frames, script_folder
+from benchmarks.accuracy.generate.faults.words.workbenches import (
+    data_folder,
+    loader_killed,
+    loader_name,
+    next_frames,
+    script_folder,
+)
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk, torchrun
@@ -96,9 +102,11 @@ def parameter_without_gradient(stage: Stage) -> Scenario:
     stage.mark(before, f"{branch} takes no part in the loss")
     names = " ".join(str(first + turn) for turn in range(draw.whole(2, 6)))
     site = own.build["site"]
+    module = f"{site}/torch/nn/modules/module.py"
     frames = (
         *loss_frames(stage, "loss = model(batch)"),
-        sdk.Frame(f"{site}/torch/nn/modules/module.py", 1773, "_wrapped_call_impl", "return self._call_impl(*args)"),
+        sdk.Frame(module, 1773, "_wrapped_call_impl", "return self._call_impl(*args, **kwargs)", True),
+        sdk.Frame(module, 1784, "_call_impl", "return forward_call(*args, **kwargs)", True),
         sdk.Frame(f"{site}/torch/nn/parallel/distributed.py", 1637, "forward", "inputs = self._pre_forward(*inputs)"),
         sdk.Frame(
             f"{site}/torch/nn/parallel/distributed.py",
@@ -140,7 +148,9 @@ def metrics_server_blocks_rank_zero(stage: Stage) -> Scenario:
         199,
         ("readinto", f"{PYTHON}/socket.py", 718),
         ("_read_status", f"{PYTHON}/http/client.py", 286),
+        ("begin", f"{PYTHON}/http/client.py", 325),
         ("getresponse", f"{PYTHON}/http/client.py", 1395),
+        ("_make_request", f"{site}/urllib3/connectionpool.py", 534),
         ("urlopen", f"{site}/urllib3/connectionpool.py", 787),
         ("send", f"{site}/requests/adapters.py", 667),
         ("http_request", rest, 189),
@@ -150,7 +160,7 @@ def metrics_server_blocks_rank_zero(stage: Stage) -> Scenario:
     )
     py_spy(stage, after, (main,))
     local = f"10.9.0.{draw.whole(2, 250)}:{draw.whole(33_000, 60_000)}"
-    said = f"hang-watcher: ss -tnp: pid {own.rank_pids[0]} ESTAB 0 0 {local} {host}:5000, lastrcv {after + 2:.0f} s"
+    said = f"hang-watcher: ss -tnpir: pid {own.rank_pids[0]} ESTAB 0 0 {local} {host}:5000, lastrcv {after + 2:.0f} s"
     job.agent(at + seconds(after + 0.8), 0, said)
     for turn in range(1, (own.timeout_s - 1) // 121 + 1):
         left = f"total={7 - turn}, connect=7, read={7 - turn}, redirect=7, status=7"
@@ -197,8 +207,8 @@ def time_limit_of_the_queue(stage: Stage) -> Scenario:
 def decoder_segfaults_in_worker(stage: Stage) -> Scenario:
     """A library that decodes video crashes in a loader (decord and torchvision issues: Segmentation fault).
 
-    To acquit: the kernel tells of a segfault of the loader in libavcodec, after the clip was read whole; what breaks
-    off or is denied at targets is other tenants' affair.
+    To acquit: the host's core dump of the loader has its last frame in libavcodec, after the clip was read whole; what
+    breaks off or is denied at targets is other tenants' affair.
     """
     stage.open()
     unrest.unsettled(stage, (upload_unrest.tenant_uploads_break_off, commotion.tenant_backend_fails))
@@ -208,12 +218,11 @@ def decoder_segfaults_in_worker(stage: Stage) -> Scenario:
     said = f"ais://{stage.bucket}/{name}: {size} of {size} bytes in {draw.whole(8, 60)} ms, decoding 16 frames"
     told(stage, at - 150 * MS, rank, "video", said)
     stage.mark(at - 25 * MS, f"a loader of rank {rank} crashes as it decodes")
-    base, offset = int(f"7f{draw.token(4, HEX)}000000", 16), draw.whole(0x100000, 0x6FFFFF)
-    library = draw.pick(("libavcodec.so.58.134.100", "libavcodec.so.60.31.102", "libavcodec-decord.so.58"))
-    said = f"kernel: pt_data_worker[{pid}]: segfault at {draw.pick((0, 8, 0x28)):x} ip {base + offset:016x} sp "
-    said += f"00007ffd{draw.token(7, HEX)}0 error 4 in {library}[{base:x}+{0xE5C000:x}]"
-    watched(stage, at - 25 * MS, node, said)
-    job.say(at - 6 * MS, rank, "ERROR: Unexpected segmentation fault encountered in worker.")
+    job.say(at - 25 * MS, rank, "ERROR: Unexpected segmentation fault encountered in worker.")
+    library = draw.pick(("libavcodec.so.58", "libavcodec.so.60", "libavcodec-decord.so.58"))
+    name, where = loader_name(stage), f"0x00007f{draw.token(10, HEX)} n/a ({library} + 0x{draw.token(6, HEX)})"
+    said = f"systemd-coredump: Process {pid} ({name}) of user 0 dumped core. Stack trace of thread {pid}: #0 {where}"
+    watched(stage, at - 9 * MS, node, said)
     loader_killed(stage, at, rank, pid, "Segmentation fault")
     exits(stage, at, rank)
     made = stage.innocent("software", rank, also=("data", "data_loading_stall"))

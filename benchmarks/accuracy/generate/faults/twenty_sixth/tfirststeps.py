@@ -41,7 +41,7 @@ REFUSED = (
 )
 
 
-@kind(hangs=False, trains=False, torch_order=203)
+@kind(hangs=False, trains=False, torch_order=204)
 def rendezvous_port_in_use(stage: Stage) -> Scenario:
     """A process of a former run holds the port of the rendezvous (torchrun, forum: EADDRINUSE 29500).
 
@@ -60,6 +60,7 @@ def rendezvous_port_in_use(stage: Stage) -> Scenario:
     stage.mark(at - 10 * MS, f"port {port} of {own.hosts[0]} is in use")
     elastic = f"{site}/torch/distributed/elastic"
     head = "The server socket has failed to listen on any local network address. "
+    is_v6 = "false" if own.torch.order >= 207 else "0"
     agent_fails(
         stage,
         at,
@@ -67,7 +68,7 @@ def rendezvous_port_in_use(stage: Stage) -> Scenario:
         sdk.Frame(f"{site}/torch/distributed/launcher/api.py", 264, "launch_agent", "result = agent.run()"),
         sdk.Frame(f"{elastic}/agent/server/api.py", 711, "run", "result = self._invoke_run(role)"),
         sdk.Frame(f"{elastic}/rendezvous/static_tcp_rendezvous.py", 66, "next_rendezvous", "self._store = TCPStore("),
-        text=f"torch.distributed.DistNetworkError: {head}port: {port}, useIpv6: false, code: -98, name: EADDRINUSE, "
+        text=f"torch.distributed.DistNetworkError: {head}port: {port}, useIpv6: {is_v6}, code: -98, name: EADDRINUSE, "
         "message: address already in use",
     )
     others_go_with(stage, at + 2 * SEC, 0, have_ranks=False)

@@ -21,6 +21,7 @@ from benchmarks.accuracy.generate.faults.words.workbenches import (
     caught_in_loader,
     data_folder,
     loader_killed,
+    loader_name,
     meter,
     script_folder,
 )
@@ -38,7 +39,7 @@ kind = kinds_of("training", "twenty_sixth")
 def scratch_of_cache_is_full(stage: Stage) -> Scenario:
     """Shards are kept on a host's own drive until it is full (WebDataset cache_dir, streaming cache_limit not set).
 
-    To acquit: the path of the error is /scratch of the host, whose df runs up to 100 %; the target that is full too
+    To acquit: the shard is written below /scratch of the host, whose df runs up to 100 %; the target that is full too
     turns down another tenant's writes only.
     """
     stage.open()
@@ -56,7 +57,8 @@ def scratch_of_cache_is_full(stage: Stage) -> Scenario:
         then += draw.span(11_000, 16_000)
     stage.mark(at - 60 * MS, f"/scratch of {job.job.hosts[node]} is full")
     watched(stage, at - 60 * MS, node, f"node-exporter: /dev/nvme1n1 on /scratch: {whole}G, avail 0G, 100%")
-    target = f"{folder}/train-{part:06d}.tar.temp"
+    said = f"train-{part:06d}.tar not cached yet, fetching to {folder}/train-{part:06d}.tar.temp"
+    told(stage, at - draw.span(900, 2_600), rank, "data", said)
     for one in [other for other in readers(stage) if job.job.node_of(other) == node][:1]:
         told(stage, at - draw.span(1, 40), one, "data", f"train-{draw.whole(0, 2047):06d}.tar fetched, writing", "INFO")
     frames = (
@@ -64,8 +66,7 @@ def scratch_of_cache_is_full(stage: Stage) -> Scenario:
         sdk.Frame(f"{script_folder(stage)}/shards.py", 71, "__iter__", "path = self.cached(url)", True),
         sdk.Frame(f"{script_folder(stage)}/shards.py", 52, "cached", "stream.write(chunk)"),
     )
-    text = f"OSError: [Errno 28] No space left on device: '{target}'"
-    caught_in_loader(stage, at, rank, draw.whole(0, 3), frames, text)
+    caught_in_loader(stage, at, rank, draw.whole(0, 3), frames, "OSError: [Errno 28] No space left on device")
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("infrastructure", rank, also=("software", "data_loading_stall"))
@@ -96,10 +97,11 @@ def prefetch_beyond_the_cgroup(stage: Stage) -> Scenario:
         told(stage, at - draw.span(1_500, 9_000), one, "data", said)
     stage.mark(at - 40 * MS, f"the kernel of {job.job.hosts[node]} kills a loader of rank {rank}")
     scope = f"/system.slice/slurmstepd.scope/job_{job.job.job_id}" if meter(stage)[:2] == "cg" else "/kubepods.slice"
+    name = loader_name(stage)
     rss = int(limit * (1 << 20) / len(job.job.ranks_of(node)) / workers * draw.between(0.6, 0.8))
-    said = f"kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg={scope},task=pt_data_worker,"
+    said = f"kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg={scope},task={name},"
     watched(stage, at - 40 * MS, node, f"{said}pid={pid},uid=0")
-    said = f"kernel: Memory cgroup out of memory: Killed process {pid} (pt_data_worker) total-vm:{rss + 31_457_280}kB, "
+    said = f"kernel: Memory cgroup out of memory: Killed process {pid} ({name}) total-vm:{rss + 31_457_280}kB, "
     watched(stage, at - 38 * MS, node, f"{said}anon-rss:{rss}kB, file-rss:91648kB, shmem-rss:{rss // 3}kB, UID:0")
     loader_killed(stage, at, rank, pid, "Killed")
     exits(stage, at, rank)
@@ -199,11 +201,10 @@ def quota_of_home_reached(stage: Stage) -> Scenario:
         "OSError: [Errno 122] Disk quota exceeded",
         sdk.DURING,
     )
-    code = f"torch.save(state, '{target}')"
     written = draw.whole(90, 9_000) * 1_048_576
     frames = (
         *loss_frames(stage, "save_checkpoint(args.save_dir, step)"),
-        sdk.Frame(job.job.script, 119, "save_checkpoint", code.replace(f"'{target}'", "path"), True),
+        sdk.Frame(job.job.script, 119, "save_checkpoint", "torch.save(state, stream)"),
         sdk.Frame(serialization, 943, "save", "with _open_zipfile_writer(f) as opened_zipfile:"),
         sdk.Frame(serialization, 784, "__exit__", "self.file_like.write_end_of_file()"),
     )

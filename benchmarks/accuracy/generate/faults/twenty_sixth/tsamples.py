@@ -123,7 +123,7 @@ def target_index_out_of_range(stage: Stage) -> Scenario:
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", rank, also=("data", "gpu"))
-    return stage.close("Labels of the new manifest begin with one.", (made,))
+    return stage.close("A class for silence came with the new manifest.", (made,))
 
 
 @kind(reads=True, hangs=False, lead_s=60.0)

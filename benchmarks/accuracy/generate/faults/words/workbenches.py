@@ -75,6 +75,11 @@ def caught_in_loader(stage: Stage, at: int, rank: int, worker: int, frames: tupl
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(outer, said)))
 
 
+def loader_name(stage: Stage) -> str:
+    """What a host calls the process of a loader: PyTorch gives it a name since 2.6."""
+    return "pt_data_worker" if stage.job.job.torch.order >= 206 else "python3"
+
+
 def loader_killed(stage: Stage, at: int, rank: int, pid: int, signal: str) -> None:
     """A rank learns while it waits for a batch that a signal has ended one of its loaders."""
     loader, waits = f"{data_folder(stage)}/dataloader.py", queue_frames(stage)
