@@ -66,10 +66,10 @@ def long_batch_out_of_memory(stage: Stage) -> Scenario:
     whole, usual = draw.pick((23.65, 39.38, 79.11)), draw.between(11, 17)
     told(stage, job.begin - 260 * MS, 0, "data", "dynamic batches off, max_duration not set")
     for one in readers(stage)[:3]:
-        said = (
-            f"batch {draw.whole(stage.step // 2, stage.step)}: 48 clips, longest {usual * draw.between(0.8, 1.2):.1f} s"
-        )
-        told(stage, at - draw.span(900, 14_000), one, "data", said)
+        before = draw.span(900, 14_000)
+        number = stage.step - -(-before // seconds(stage.params.step_s))
+        said = f"batch {number}: 48 clips, longest {usual * draw.between(0.8, 1.2):.1f} s"
+        told(stage, at - before, one, "data", said)
     longest = usual * draw.between(5, 9)
     said = f"batch {stage.step}: 48 clips, longest {longest:.1f} s, padded to {longest * 48 / 60:.1f} min"
     told(stage, at - 240 * MS, rank, "data", said)
@@ -171,7 +171,7 @@ def driver_too_old_on_a_host(stage: Stage) -> Scenario:
     found, release = draw.pick((("11080", "520.61.05"), ("11040", "470.223.02"), ("11070", "515.105.01")))
     watched(stage, at - 900 * MS, node, f"nvidia-persistenced: NVIDIA driver {release}, {own.ranks_per_node} devices")
     other = (node + 1) % len(own.hosts)
-    said = f"nvidia-persistenced: NVIDIA driver {draw.pick(('570.124.06', '580.65.06'))}, {own.ranks_per_node} devices"
+    said = f"nvidia-persistenced: NVIDIA driver {draw.pick(('580.65.06', '580.95.05'))}, {own.ranks_per_node} devices"
     watched(stage, at - 930 * MS, other, said)
     stage.mark(at - 10 * MS, f"the driver of {own.hosts[node]} is too old")
     frames = launchers.begins(

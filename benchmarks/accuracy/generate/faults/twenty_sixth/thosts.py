@@ -170,7 +170,7 @@ def names_not_resolved_on_a_host(stage: Stage) -> Scenario:
             exhausted(stage, over, one, text, "ConnectionError", one_object(stage))
             last = over
     exits(stage, last, rank)
-    made = stage.innocent("network", rank, also=("infrastructure",))
+    made = stage.innocent("network", rank, also=("infrastructure", "data_loading_stall"))
     return stage.close("A policy of the network shut port 53 on that host.", (made,))
 
 
@@ -211,5 +211,5 @@ def quota_of_home_reached(stage: Stage) -> Scenario:
     text = f"RuntimeError: [enforce fail at inline_container.cc:664] . unexpected pos {written + 64} vs {written - 42}"
     job.raise_on(at, 0, sdk.traceback(first, sdk.Raised(frames, text)))
     exits(stage, at, 0)
-    made = stage.innocent("infrastructure", 0, also=("software",))
+    made = stage.innocent("infrastructure", 0, also=("software", "storage_io"))
     return stage.close("Checkpoints of last month were never removed.", (made,))
