@@ -319,7 +319,7 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("llmc", "late"),
         ("tacotron2", "late"),
         ("mingpt", r"\[RANK3\] late"),
-        ("nanochat", r"2026-09-14 10:20:00,000 - nanochat\.loop - WARNING - late"),
+        ("nanochat", r"2026-09-14 10:20:00,000 - nanochat\.loop - \x1b\[33m\x1b\[1mWARNING\x1b\[0m - late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -14,6 +14,7 @@ from benchmarks.accuracy.generate.faults.twenty_second import tunrest as denied_
 from benchmarks.accuracy.generate.faults.words import launchers
 from benchmarks.accuracy.generate.faults.words.beside import beside
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES
+from benchmarks.accuracy.generate.faults.words.script import without_carets
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, all_raise, node_fails, told
 from benchmarks.accuracy.generate.faults.words.training_beginnings import agent_fails, are_there, others_go_with
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -111,7 +112,7 @@ def state_of_another_width(stage: Stage) -> Scenario:
             f"\tsize mismatch for {tensor}: copying a param with shape torch.Size({old}) from checkpoint, the shape in "
             f"current model is torch.Size({new})."
         )
-    last = all_raise(stage, at, sdk.Raised(frames, "\n".join(rows)))
+    last = all_raise(stage, at, sdk.Raised(without_carets(frames), "\n".join(rows)))
     all_exit(stage, last)
     made = stage.innocent("software", also=("data",))
     return stage.close("The recipe of the small model had the path of the large one.", (of_all(made),))
@@ -215,7 +216,9 @@ def nccl_picks_docker_bridge(stage: Stage) -> Scenario:
             f"{site}/torch/distributed/distributed_c10d.py", 4159, "barrier", "work = group.barrier(opts=opts)", True
         ),
     )
-    job.raise_on(at, far, sdk.traceback(sdk.Raised(frames, nccl_error(stage, f"{what}\n{advice}", last))))
+    job.raise_on(
+        at, far, sdk.traceback(sdk.Raised(without_carets(frames), nccl_error(stage, f"{what}\n{advice}", last)))
+    )
     node_fails(stage, at + 600 * MS, 1, far)
     others_go_with(stage, at + 2 * SEC, 1)
     made = stage.innocent("network", far, also=("software", "infrastructure", "gpu_fabric"))

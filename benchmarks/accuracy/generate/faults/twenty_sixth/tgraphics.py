@@ -14,7 +14,7 @@ from benchmarks.accuracy.generate.faults.twentieth import tunrest as past_unrest
 from benchmarks.accuracy.generate.faults.twenty_fifth import tunrest as upload_unrest
 from benchmarks.accuracy.generate.faults.words import commotion, launchers
 from benchmarks.accuracy.generate.faults.words.beside import beside
-from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames
+from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames, without_carets
 from benchmarks.accuracy.generate.faults.words.tellers import node_fails, told
 from benchmarks.accuracy.generate.faults.words.training_beginnings import are_there, others_go_with
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
@@ -57,7 +57,7 @@ def long_batch_out_of_memory(stage: Stage) -> Scenario:
     """One batch has far longer clips than the others, and attention over them does not fit (NeMo and ESPnet issues).
 
     To acquit: the rank tells how long its batch is, which it has whole; the allocator wants more than the card has; the
-    target that was killed half a minute before is back and has served batches since.
+    target that was killed half a minute before is ready again and takes part in get-batch since.
     """
     stage.open()
     beside(stage, past_unrest.killed_in_window)
@@ -186,7 +186,7 @@ def driver_too_old_on_a_host(stage: Stage) -> Scenario:
     text += "version that has been compiled with your version of the CUDA driver."
     ranks = own.ranks_of(node)
     for rank in ranks:
-        job.raise_on(at + draw.span(1, 190), rank, sdk.traceback(sdk.Raised(frames, text)))
+        job.raise_on(at + draw.span(1, 190), rank, sdk.traceback(sdk.Raised(without_carets(frames), text)))
     node_fails(stage, at + 700 * MS, node, ranks[0])
     others_go_with(stage, at + 2 * SEC, node)
     made = stage.innocent("infrastructure", *ranks, also=("gpu", "software"))

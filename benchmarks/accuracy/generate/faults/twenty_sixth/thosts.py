@@ -15,7 +15,7 @@ from benchmarks.accuracy.generate.faults.words import commotion
 from benchmarks.accuracy.generate.faults.words.beside import beside
 from benchmarks.accuracy.generate.faults.words.loaders import no_descriptor_left
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES, exhausted, object_path, one_object, retries
-from benchmarks.accuracy.generate.faults.words.script import loss_frames
+from benchmarks.accuracy.generate.faults.words.script import loss_frames, without_carets
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.workbenches import (
     caught_in_loader,
@@ -203,7 +203,7 @@ def quota_of_home_reached(stage: Stage) -> Scenario:
     )
     written = draw.whole(90, 9_000) * 1_048_576
     frames = (
-        *loss_frames(stage, "save_checkpoint(args.save_dir, step)"),
+        *without_carets(loss_frames(stage, "save_checkpoint(args.save_dir, step)")),
         sdk.Frame(job.job.script, 119, "save_checkpoint", "torch.save(state, stream)"),
         sdk.Frame(serialization, 943, "save", "with _open_zipfile_writer(f) as opened_zipfile:"),
         sdk.Frame(serialization, 784, "__exit__", "self.file_like.write_end_of_file()"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from fixtures.generator import sdk
 from fixtures.generator.moment import MS
 from fixtures.generator.stage import Stage
@@ -12,11 +15,18 @@ ADVICE = (
     "incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable "
     "device-side assertions.\n"
 )
+#: A statement in which an expression is only a part.
+MARKED = re.compile(r"= |^return ")
 
 
 def loss_frames(stage: Stage, code: str) -> tuple[sdk.Frame, ...]:
     script = stage.job.job.script
     return (sdk.Frame(script, 212, "<module>", "main()"), sdk.Frame(script, 191, "main", code, True))
+
+
+def without_carets(frames: tuple[sdk.Frame, ...]) -> tuple[sdk.Frame, ...]:
+    """Frames as Python 3.11 prints them: no carets below a statement that is one call from its begin to its end."""
+    return tuple(replace(one, marked=one.marked and bool(MARKED.search(one.code))) for one in frames)
 
 
 def raise_and_exit(stage: Stage, at: int, rank: int, text: str, code: str) -> None:
