@@ -63,13 +63,8 @@ def scoring_outlasts_the_watchdog(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (upload_unrest.tenant_uploads_break_off, unrest.entries_missing))
     own, at, draw = stage.job.job, stage.at, stage.draw.child("scoring")
     name, many = draw.pick(("test-other", "dev-noisy", "tedlium-test", "voxpop-de")), draw.whole(1_100, 5_200)
-    told(
-        stage,
-        at - 900 * MS,
-        0,
-        "score",
-        f"step {stage.step}: {name}, {many} utterances in memory, beam 16, rank 0 only",
-    )
+    said = f"step {stage.step}: {name}, {many} utterances in memory, beam 16, rank 0 only"
+    told(stage, at - 900 * MS, 0, "score", said)
     stage.mark(at - 60 * MS, "rank 0 begins to score a test set")
     over, pace = at + own.timeout_s * SEC, many / (own.timeout_s * draw.between(2.2, 5.0))
     then, rate = at + draw.span(4_000, 8_000), draw.between(7.0, 19.0)
@@ -96,9 +91,8 @@ def parameter_without_gradient(stage: Stage) -> Scenario:
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("unused")
     branch, first = draw.pick(("ctc head", "adapter", "intermediate loss", "speaker branch")), draw.whole(180, 640)
     before = at - seconds(stage.params.step_s)
-    told(
-        stage, before, 0, "train", f"step {stage.step - 1}: schedule of losses: weight of {branch} 0.3 -> 0.0, left out"
-    )
+    said = f"step {stage.step - 1}: schedule of losses: weight of {branch} 0.3 -> 0.0, left out"
+    told(stage, before, 0, "train", said)
     stage.mark(before, f"{branch} takes no part in the loss")
     names = " ".join(str(first + turn) for turn in range(draw.whole(2, 6)))
     site = own.build["site"]
@@ -255,9 +249,8 @@ def augmenting_too_slow_for_timeout(stage: Stage) -> Scenario:
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("augment")
     own, limit = job.job, draw.pick((30, 40, 45))
     node, cores, pid = own.node_of(rank), draw.pick((8, 12, 16)), own.rank_pids[rank] + draw.whole(60, 300)
-    told(
-        stage, job.begin - 290 * MS, 0, "data", f"pitch_shift p=0.9, time_stretch p=0.9, timeout={limit}, {cores} cores"
-    )
+    said = f"pitch_shift p=0.9, time_stretch p=0.9, timeout={limit}, {cores} cores"
+    told(stage, job.begin - 290 * MS, 0, "data", said)
     for one in (rank, *readers(stage)[:2]):
         said = f"batch: 48 objects read in {draw.whole(12, 90)} ms, augmented in {draw.between(9.0, 21.0):.1f} s"
         told(stage, at - draw.span(1_500, 11_000), one, "dataset", said)
