@@ -54,7 +54,7 @@ from (
         ('primary_change', 0.4, false, false, false, 'became primary', 'became primary', 'See why the old primary was lost.'),
         ('resilver', 0.2, false, false, false, 'was resilvering', 'was resilvering', 'Housekeeping; no action.'),
         ('rebalance', 0.2, false, false, false, 'was rebalancing', 'was rebalancing', 'Housekeeping; no action.'),
-        ('goroutines', 0.2, false, false, false, 'had very many goroutines', 'had very many goroutines', 'Watch it; it precedes overload.'),
+        ('goroutines', 0.2, false, false, false, 'had very many goroutines', 'had very many goroutines', 'Look at what its requests wait for: a disk or a file system that is frozen or hangs (dmesg: hung task; fsfreeze, snapshots), a slow backend, a peer; its stacks tell (/debug/pprof/goroutine where enabled). By itself it only precedes overload.'),
         ('low_space', 0.1, false, false, false, 'was low on space', 'was low on space', 'Free space before the node runs out.'),
         ('busy', 0.1, false, false, false, 'was busy', 'was busy', 'Watch it; a line or two of load explain little.'),
         ('cpu_high', 0.05, false, false, false, 'had a high CPU load', 'had a high CPU load', 'Watch it; alone it explains little.')

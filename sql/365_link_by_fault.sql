@@ -1,10 +1,10 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
--- reads: failure_case, culprit_cause, rank_request, storage_relation, storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
+-- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
 -- stored: yes
 -- empty without: node_fault
 -- empty without: failure_case
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped (or before what it was to load broke off: fetch_broken) do not count, nor those that began after it, or after its error where its moment is known (a busy disk of the node that a request still waits for may have been so since its last tick, disk_tick_s); a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell. A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). Faults that ended before the rank stopped (or before what it was to load broke off: fetch_broken) do not count, unless of the very node that a request had waited at for as long as its error says, nor those that began after it, or after its error where its moment is known (a busy disk of the node that a request still waits for may have been so since its last tick, disk_tick_s); a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell (or the one target that does since the rank stopped, where no log says whose address the rank waits at). A target that waited in vain for an entry was let down by another one; a server that has no space left says nothing of other faults. What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A connection that was closed without an answer is what a handler that panics does to its client.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -16,13 +16,6 @@ with reach as (
         max(value) filter (where name = 'cluster_sure') as sure,
         max(value) filter (where name = 'unsaid_refusal_factor') as unsaid_factor
     from threshold
-),
-asked as (
-    select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, r.file_id) as line_no
-    from rank_request as r
-    join node as n on n.cluster = r.cluster and n.node_id = r.node_id
-    where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
-    group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry')
 ),
 retried as (
     select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object
@@ -49,21 +42,21 @@ faulty as (
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join reach as p
-    cross join lateral (select case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns as last_ns) as e
+    cross join lateral (select case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + p.slack_ns as last_ns, least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end) - p.slack_ns as first_ns, coalesce(try_cast(regexp_extract(u.crash_text, '(?:--speed-time |--max-time |read timeout=|timed out after )(\d+)', 1) as bigint), 0) * 1000000000 as waited_ns) as e
     join node_fault as n on n.cluster = c.cluster
-        and n.started_ns <= e.last_ns + if(n.fault_kind in ('pressure', 'disk_stuck'), p.tick_ns, 0)
-        and n.ended_ns >= least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end) - p.slack_ns
+        and n.started_ns <= e.last_ns + case when n.fault_kind in ('pressure', 'disk_stuck') then p.tick_ns when n.fault_kind = 'goroutines' then greatest(f.spoke_ns - e.last_ns, 0) else 0 end
+        and n.ended_ns >= e.first_ns - if(u.crash_pattern is not null and f.hang_start_ns is null, e.waited_ns, 0)
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
     cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
-    left join asked as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
+    left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
-    left join (select distinct failure_id, rank from asked where is_pending) as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
+    left join (select distinct failure_id, rank from asked_node where is_pending) as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
-        and (q.is_pending or n.started_ns <= e.last_ns)
+        and (q.is_pending or n.started_ns <= e.last_ns) and (n.ended_ns >= e.first_ns or q.node_id is not null)
 )
 select
     failure_id, rank, node_id,

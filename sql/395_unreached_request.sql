@@ -7,7 +7,7 @@
 -- note: Requests count that were not over stall_reach_s before the rank failed (low_ns). A refused connection reached the other side, and is none.
 create or replace view unreached_request as
 select
-    f.failure_id, r.rank, r.cluster, r.node_id, r.endpoint, k.host, k.place, k.place_count, k.seen_count,
+    f.failure_id, r.rank, r.cluster, r.node_id, r.endpoint, r.url, k.host, k.place, k.place_count, k.seen_count,
     f.stall_ns - p.value::bigint * 1000000000 as low_ns, f.ended_ns, r.from_ns, r.file_id, r.line_no
 from failure_lead as f
 join threshold as p on p.name = 'stall_reach_s'

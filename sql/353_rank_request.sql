@@ -38,7 +38,7 @@ with line as (
     select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, regexp_extract(a.text, 'https?://([\w.-]+:\d+)', 1) as endpoint, regexp_extract(a.text, 'https?://[^\s''")]+') as url,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, a.file_id, a.line_no, a.text, a.text as message
     from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
-    where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b|[\d.]+ ?([KMGT]i?B)? of [\d.]+ ?[KMGT]i?B\b[^\r\n]{0,40}\b(after|in|for|since) \d+(\.\d+)? ?s\b)')
+    where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b|[\d.]+ ?([KMGT]i?B)? of [\d.]+ ?[KMGT]i?B\b[^\r\n]{0,160}\b(after|in|for|since) \d+(\.\d+)? ?s\b|(no|nothing|without)\b[^\r\n]{0,40} (after|in|for|since) \d+(\.\d+)? ?s\b)')
         and coalesce(regexp_extract(a.text, '([\d.]+) ?(?:[KMGT]i?B )?of [\d.]+ ?[KMGT]i?B', 1) <> nullif(regexp_extract(a.text, ' of ([\d.]+) ?[KMGT]i?B', 1), ''), true)
 ),
 host as (

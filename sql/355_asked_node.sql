@@ -1,0 +1,27 @@
+-- An AIStore node that a rank of a failed attempt asked for data and had nothing good from: an error, a repeat, a short answer, or none yet.
+-- grain: one row a failure, rank, node and whether the answer is still awaited
+-- reads: failure_case, job_cluster, node, node_endpoint, node_fault, rank_request
+-- stored: yes
+-- empty without: rank_request
+-- note: A proxy counts where requests to it were repeated. to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, it is taken for that of the one target whose goroutines pile up since the rank stopped, if no address of that target is known.
+create or replace view asked_node as
+with piled as (
+    select f.failure_id, any_value(n.node_id) as node_id
+    from failure_case as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join node_fault as n on n.cluster = c.cluster and n.fault_kind = 'goroutines' and n.role = 'target' and n.started_ns >= f.hang_start_ns and n.started_ns <= f.spoke_ns
+    where not exists (from node_endpoint as e where e.cluster = n.cluster and e.node_id = n.node_id)
+    group by f.failure_id
+    having count(distinct n.node_id) = 1
+)
+select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, (r.file_id, r.line_no)) as line_no
+from rank_request as r
+join node as n on n.cluster = r.cluster and n.node_id = r.node_id
+where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
+group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry')
+union all
+select r.failure_id, r.rank, p.node_id, true, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
+from rank_request as r
+join piled as p on p.failure_id = r.failure_id
+where r.outcome = 'pending' and r.node_id is null and contains(r.url, '/v1/objects/')
+group by r.failure_id, r.rank, p.node_id
