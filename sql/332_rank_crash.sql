@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where signal in ('crash', 'killed')
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted, or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (
     select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1
@@ -20,36 +20,37 @@ spared as (
     group by r.job_id, r.attempt having count(*) = 1
 ),
 owned as (select distinct job_id, attempt from failure_signal where signal in ('crash', 'killed') and rank is not null),
-wrapper as (select * from (values ('python_exception', 0), ('storage_transfer_failed', 1), ('reader_content_truncated', 1), ('storage_client_error', 2), ('storage_read_failed', 2), ('storage_object_missing', 2), ('storage_url_missing', 2)) as t(pattern, telling)),
+wrapper as (select * from (values ('python_exception', 0), ('dataloader_worker_exited', 0), ('storage_transfer_failed', 1), ('reader_content_truncated', 1), ('storage_client_error', 2), ('storage_read_failed', 2), ('storage_object_missing', 2), ('storage_url_missing', 2)) as t(pattern, telling)),
 cause as (
     select c.* replace ('crash' as signal)
     from failure_signal as c
     left join wrapper as l on l.pattern = c.pattern where c.signal = 'chained' and c.rank is not null
-        and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')) or (c.failure_class in ('software', 'infrastructure') and starts_with(c.pattern, 'http_')))
+        and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu') or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_')) or (c.failure_class in ('software', 'infrastructure') and regexp_matches(c.pattern, '^(http|dataloader_worker)_')))
         and exists (select 1 from failure_signal as g join wrapper as w on w.pattern = g.pattern and w.telling < coalesce(l.telling, 3) where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id and g.block_line_no = c.block_line_no)
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
 unplaced as (
     select s.*, coalesce(a.rank, case when s.failure_class = 'gpu' and s.latest_ns >= q.progress_ns then q.rank end) as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
-    from failure_signal as s
-    left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
+    from failure_signal as s left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
     left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
     where s.rank is null and s.signal = 'crash' and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
         and not exists (select 1 from owned as o where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null and signal in ('crash', 'killed') union all select * from cause
-    union all
+    select * from failure_signal where rank is not null and signal in ('crash', 'killed') union all select * from cause union all
     select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
-    union all
-    select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced
-    where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
+    union all select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
+),
+denied as (
+    select distinct p.file_id, p.line_no, p.rank from failure_signal as p
+    join failure_signal as h on h.file_id = p.file_id and h.pattern = 'http_not_found' and h.line_no < p.line_no and h.utc_ns >= p.utc_ns - 2000000000 and coalesce(h.rank, p.rank) = p.rank
+    where p.pattern = 'data_pipe_failed' and regexp_matches(p.text, '\b(exit|status) 22\b')
 ),
 line as (
     select
-        s.*,
+        s.* replace (if(d.file_id is null, s.pattern, 'http_not_found') as pattern, if(d.file_id is null, s.failure_class, 'data') as failure_class),
         case
             when s.signal = 'crash' and s.tier in ('process', 'gpu') and s.pattern not in ('python_exception', 'python_attribute_error', 'python_assertion') then 1
             when s.signal = 'crash' and s.pattern <> 'python_exception' then 2
@@ -57,8 +58,8 @@ line as (
             when s.signal = 'killed' then 4
             else 5
         end as certainty
-    from told as s
-    join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
+    from told as s join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
+    left join denied as d on d.file_id = s.file_id and d.line_no = s.line_no and d.rank = s.rank
     where s.signal in ('crash', 'killed')
 ),
 chosen as (
@@ -66,9 +67,7 @@ chosen as (
     from (select *, pattern = 'dataloader_worker_exited' and bool_or(certainty = 1) over (partition by job_id, attempt, rank) as is_of_child from line)
     qualify row_number() over (partition by job_id, attempt, rank order by (signal = 'killed'), is_of_child, coalesce(is_uncaught, false) desc, certainty, utc_ns, line_no) = 1
 )
-select
-    job_id, attempt, rank, signal, pattern, tier, severity,
-    case
+select job_id, attempt, rank, signal, pattern, tier, severity, case
         when pattern like 'cuda%' and exists (
             select 1 from failure_signal as x
             where x.job_id = c.job_id and x.attempt = c.attempt and (x.pattern like 'gpu_xid%' or x.pattern in ('amdgpu_failed', 'nvswitch_fatal_error')) and x.failure_class = 'gpu' and (x.rank = c.rank or (x.rank is null and x.file_id = c.file_id))
