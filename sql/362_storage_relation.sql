@@ -19,7 +19,7 @@ with judged as (
             or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem|ALERT_CERTIFICATE_(EXPIRED|REVOKED)|alert certificate (expired|revoked)')) as is_own,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage' or coalesce(u.request_pattern in ('last_words', 'mountpoint_s3_failed'), false)
             or (u.crash_class = 'data' and u.object is not null) as is_named,
-        coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint'
+        coalesce(u.crash_pattern, '') like '%out_of_space%' or coalesce(u.status_code, 0) = 507 or u.activity = 'checkpoint' or regexp_matches(coalesce(u.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CompleteMultipartUpload) operation|disk quota exceeded|no space left on device')
             or (u.crash_pattern is null and u.activity = 'storage_wait' and regexp_matches(coalesce(u.activity_text, ''), '(?i)STATUS:507|out of space|"method":"PUT"|\bPUT /|\b(writ(e|ing|ten)|sav(e|ing|ed)|upload(ing)?)\b')) as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''), '(?i)empty reply from server|exit 52\b|without (sending a )?response|RemoteDisconnected|server disconnected') as is_dropped,
         (starts_with(u.crash_pattern, 'storage_') or (u.crash_pattern = 'hdf5_fetch_failed'

@@ -15,9 +15,9 @@ select
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
     case u.kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || case u.kind
+    f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || replace(case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
-        when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there; the job reads its data through another address'
+        when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there'
         when 'file_system' then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || f.request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
@@ -32,7 +32,7 @@ select
         when 'storage_logs_partial' then ' while reading from storage; ' || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ', 'no fault of AIStore is seen at that moment, but ')
             || case when f.is_cluster_sure then 'only ' || f.covered_count::varchar || ' of ' || f.node_total::varchar || ' logs of AIStore cover it' else 'nothing proves that the job used the cluster whose logs are at hand' end || ', so it stays open whose fault that was'
         else ' while reading from storage; no AIStore log at hand covers that moment, so it stays open whose fault that was'
-    end as statement,
+    end, ' while reading from ', if(regexp_matches(coalesce(f.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload|CompleteMultipartUpload) operation|"method":"PUT"'), ' while writing to ', ' while reading from ')) as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
         {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when u.kind = 'answers_cut' then u.cut_file_id end, 'line_no': u.cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when u.kind = 'batch_left_open' then u.open_file_id end, 'line_no': u.open_line_no, 'why': 'a batch whose client was gone before it was done'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
