@@ -1,9 +1,9 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, storage_relation, ais_event
+-- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, storage_relation, ais_event, worker_event, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -21,10 +21,10 @@ misnamed as (
         and exists (from rank_request as r where r.failure_id = f.failure_id and contains(r.text, '/' || regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) and regexp_matches(r.text, '[?&]provider=(aws|s3|gcp|gs|azure|az|oci|oc|ht)\b'))
 ),
 judged as (
-    select f.*, n.failure_id is not null as is_misnamed, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice', 'corrupt') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, l.copy_file_id, l.copy_line_no
+    select f.*, n.failure_id is not null as is_misnamed, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice', 'corrupt') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, l.copy_file_id, l.copy_line_no,
+        exists (from worker_event as w join threshold as p on p.name = 'felt_after_s' where w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank and w.pattern = 'answer_whole' and w.utc_ns between f.crash_ns - p.value * 1e9 and f.crash_latest_ns and json_extract_string(w.capture, '$.came_bytes') = json_extract_string(w.capture, '$.announced_bytes')) as is_whole
     from failure_lead as f
-    left join served as s on s.failure_id = f.failure_id
-    left join misnamed as n on n.failure_id = f.failure_id
+    left join served as s on s.failure_id = f.failure_id left join misnamed as n on n.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
     left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
     left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank left join failure_coverage as v on v.failure_id = f.failure_id
@@ -39,7 +39,7 @@ select
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
         when is_gone then 'guilty'
-        when (is_misnamed and not is_taken) or copy_file_id is not null then 'innocent'
+        when (is_misnamed and not is_taken) or copy_file_id is not null or is_whole then 'innocent'
         when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'
@@ -51,7 +51,7 @@ select
     case when is_gone and not is_deleted then gone_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted then 0.8 when is_gone then 0.68 when copy_file_id is not null then 0.9 when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted then 0.8 when is_gone then 0.68 when copy_file_id is not null or is_whole then 0.9 when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
             when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
