@@ -4,21 +4,27 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: worker_event where pattern = 'loader_time_split'
--- note: Two lines or more of the rank itself, in twice stall_reach_s before the others waited for it or its reader gave up, all of which tell of short reads (below a tenth of the decoding); the last must tell of a decoding of crawl_s or longer.
+-- note: Two lines or more of the rank itself, in twice stall_reach_s before the others waited for it or its reader gave up, all of which tell of short reads (below a tenth of the decoding, transforming or augmenting); the last that tells of a decoding must tell of one of crawl_s or longer. A line that the rank has read and is decoding counts as well.
 create or replace view decoding_loader as
+with line as (
+    select
+        f.failure_id, w.file_id, w.line_no, w.utc_ns,
+        json_extract_string(w.capture, '$.read_s')::double * if(json_extract_string(w.capture, '$.read_ms') is null, 1.0, 0.001) as read_s,
+        json_extract_string(w.capture, '$.decode_s')::double * if(json_extract_string(w.capture, '$.decode_ms') is null, 1.0, 0.001) as decode_s
+    from failure_lead as f
+    join threshold as r on r.name = 'stall_reach_s'
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank and w.pattern = 'loader_time_split'
+        and w.utc_ns between coalesce(f.hang_start_ns, f.crash_ns) - r.value * 2e9 and coalesce(f.spoke_ns, f.crash_ns)
+)
 select
-    f.failure_id,
+    l.failure_id,
     count(*) as line_count,
-    round(arg_max(json_extract_string(w.capture, '$.decode_s')::double, (w.utc_ns, w.line_no)), 1) as decode_s,
-    round(arg_max(json_extract_string(w.capture, '$.read_s')::double, (w.utc_ns, w.line_no)), 1) as read_s,
-    arg_max(w.file_id, (w.utc_ns, w.line_no)) as file_id,
-    arg_max(w.line_no, (w.utc_ns, w.line_no)) as line_no
-from failure_lead as f
-join threshold as r on r.name = 'stall_reach_s'
+    round(arg_max(l.decode_s, (l.utc_ns, l.line_no)) filter (where l.decode_s is not null), 1) as decode_s,
+    round(arg_max(l.read_s, (l.utc_ns, l.line_no)), 2) as read_s,
+    arg_max(l.file_id, (l.utc_ns, l.line_no)) as file_id,
+    arg_max(l.line_no, (l.utc_ns, l.line_no)) as line_no
+from line as l
 join threshold as c on c.name = 'crawl_s'
-join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank and w.pattern = 'loader_time_split'
-    and w.utc_ns between coalesce(f.hang_start_ns, f.crash_ns) - r.value * 2e9 and coalesce(f.spoke_ns, f.crash_ns)
-group by f.failure_id
-having count(*) >= 2
-    and bool_and(json_extract_string(w.capture, '$.read_s')::double * 10 <= json_extract_string(w.capture, '$.decode_s')::double)
-    and arg_max(json_extract_string(w.capture, '$.decode_s')::double, (w.utc_ns, w.line_no)) >= any_value(c.value)
+group by l.failure_id
+having count(*) >= 2 and bool_and(coalesce(l.read_s * 10 <= l.decode_s, l.read_s < 1.0))
+    and arg_max(l.decode_s, (l.utc_ns, l.line_no)) filter (where l.decode_s is not null) >= any_value(c.value)

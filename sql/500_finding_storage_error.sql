@@ -1,15 +1,15 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
 -- grain: one row a failure
--- reads: failure_lead, soft_broken_chain, node_fault, fault_kind, get_batch_chain, threshold
+-- reads: failure_lead, soft_broken_chain, decoding_loader, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's.
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy. It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
 create or replace view finding_storage_error as
 select
     f.failure_id,
     'storage_error' as finding,
     case
-        when f.crash_class is null or o.chain_id is not null then 'quiet'
+        when f.crash_class is null or o.chain_id is not null or (d.failure_id is not null and f.crash_class = 'data_loading_stall' and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time'))) then 'fired'
@@ -46,4 +46,5 @@ left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
 left join get_batch_chain as g on g.chain_id = f.chain_id
 left join soft_broken_chain as o on o.chain_id = f.chain_id
+left join decoding_loader as d on d.failure_id = f.failure_id
 where f.crash_pattern is not null

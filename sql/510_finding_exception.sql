@@ -1,6 +1,6 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, finding_batch_emptied, sudden_refusal, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, lone_address, sudden_fault, public_service, threshold
+-- reads: failure_lead, finding_batch_emptied, sudden_refusal, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, lone_address, sudden_fault, public_service, threshold, last_step
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null or alike_pattern is not null
 -- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully (unless it finds the signature of one invalid that it had taken before, as the job had trained: whose key changed stays open where no log tells), and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host, and one for a well-known service does not go to AIStore; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time, and of which some ranks cannot connect to one node, that node may be the reason (lone_address).
@@ -23,6 +23,7 @@ told as (
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(f.progress_ns is not null and contains(coalesce(f.crash_message, f.alike_message), 'token signature is invalid'), false) as is_turned_down,
+        exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt) as has_stepped,
         exists (from public_service as s where regexp_matches(coalesce(f.crash_message, f.alike_message), '(?i)https?://[\w.-]*' || s.host_pattern)) as is_of_public_service,
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
@@ -38,13 +39,13 @@ select
     case
         when turned_file_id is not null then 'guilty'
         when named_node_id is not null or ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store) or is_turned_down) and not is_foreign) then 'undetermined'
-        when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service)) then 'innocent'
+        when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service or (starts_with(cause_pattern, 'nccl') and not has_stepped))) then 'innocent'
         when class = 'network' and failure_id in (select failure_id from lone_address) then 'undetermined'
         when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or failure_id in (select failure_id from cut_host)))) then 'innocent'
         when class = 'network' then 'undetermined'
         when cause_pattern = 'http_tls_failed' and regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
-        when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid)$|^s3_request_rejected$|misused$') and not is_foreign then 'undetermined'
+        when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid|open_file_limit)$|^s3_request_rejected$|misused$') and not is_foreign then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     null::varchar as node_id,
