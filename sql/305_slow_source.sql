@@ -1,14 +1,15 @@
 -- A span in which clients of an AIStore node waited longer for what it had to read from its remote backend than they wait by default.
 -- grain: one row a node and span
--- reads: counter_delta, threshold
+-- reads: counter_delta, cold_counter, threshold
 -- stored: yes
 -- empty without: counter_delta where counter like '%.get.ns.total'
 -- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is here, and is counted when it ends: the reads of an interval began by their mean duration before it. Only what the node's own reads waited for too counts, so that a prefetch is none. known_ns: the latest moment that fits the begin. is_everywhere: at two targets or more and no fewer than read fast then, so that whoever read anything cold had to wait.
 create or replace view slow_source as
 with growth as (
-    select cluster, node_id, counter, delta, previous_ns, utc_ns, file_id, line_no
-    from counter_delta
-    where (ends_with(counter, 'get.n') or ends_with(counter, 'get.ns.total')) and regexp_matches(counter, '^(\w+\.)?get\.(n|ns\.total)$') and delta > 0 and node_role = 'target'
+    select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id, d.line_no
+    from counter_delta as d
+    left join cold_counter as k on k.counter = d.counter
+    where d.delta > 0 and d.node_role = 'target' and (d.counter = 'get.ns.total' or k.counter is not null)
 ),
 grown as (
     select
@@ -18,7 +19,7 @@ grown as (
     join growth as t on t.file_id = n.file_id and t.line_no = n.line_no and t.counter = n.counter[:-2] || 'ns.total'
     left join growth as g on g.file_id = n.file_id and g.line_no = n.line_no and g.counter = 'get.ns.total'
     join threshold as p on p.name = 'cold_read_s'
-    where ends_with(n.counter, '.get.n')
+    where n.measure = 'n'
 ),
 slow as (
     select *, previous_ns - mean_ns::bigint as started_ns, utc_ns - mean_ns::bigint as known_ns

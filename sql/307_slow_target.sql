@@ -1,6 +1,6 @@
 -- A span in which a target served reads far slower than before, and than any other target did at that time.
 -- grain: one row a target and span
--- reads: long_read, counter_delta, threshold
+-- reads: long_read, counter_delta, cold_counter, threshold
 -- stored: yes
 -- empty without: long_read
 -- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting. Readers that slow down slow several targets: where another target's reads are nearly as slow it is not this one. Reads that waited for a remote backend, their own or another's of the same object, are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it. Where objects are read in one go (whole_read_bytes) one or two reads that took long are no sign of what is usual, nor is the line in which the change falls: there the median of the lines counts.
@@ -11,12 +11,13 @@ with rate as (
         sum(d.delta) filter (where d.counter = 'get.n') as read_count,
         sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns,
         sum(d.delta) filter (where d.counter = 'get.size') as byte_count,
-        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
-        sum(d.delta) filter (where d.counter <> 'get.n' and ends_with(d.counter, '.get.n')) as cold_count,
+        coalesce(sum(d.delta) filter (where k.measure = 'ns'), 0) as cold_ns,
+        sum(d.delta) filter (where k.measure = 'n') as cold_count,
         took_ns / read_count as mean_ns, took_ns / byte_count as pace
     from counter_delta as d
     join (select distinct cluster from long_read) as c on c.cluster = d.cluster
-    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or ((ends_with(d.counter, '.get.n') or ends_with(d.counter, '.get.ns.total')) and regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$'))) and not starts_with(d.counter, 'err.')
+    left join cold_counter as k on k.counter = d.counter
+    where d.node_role = 'target' and d.delta > 0 and (d.counter in ('get.n', 'get.ns.total', 'get.size') or k.counter is not null)
     group by d.cluster, d.node_id, d.utc_ns, d.file_id, d.line_no
     having read_count > 0 and took_ns > 0 and byte_count > 0
 ),

@@ -1,6 +1,6 @@
 -- What targets waited for while a cancelled job may have crawled, and in a span as long before its steps slowed.
 -- grain: one row a failure, target and side of the first slow step (is_before)
--- reads: failed_attempt, failure_case, job, job_cluster, step_time, step_slowdown, counter_delta, threshold
+-- reads: failed_attempt, failure_case, job, job_cluster, step_time, step_slowdown, counter_delta, cold_counter, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: failed_attempt where is_cancelled
@@ -30,10 +30,11 @@ crawling as (
     qualify row_number() over (partition by f.failure_id order by c.certainty desc, c.cluster) = 1
 ),
 growth as (
-    select w.*, d.utc_ns, d.node_id, d.counter, d.delta, d.file_id, d.line_no, coalesce(d.utc_ns + d.previous_ns < 2 * w.since_ns, false) as is_before
+    select w.*, d.utc_ns, d.node_id, d.counter, k.measure as cold_measure, d.delta, d.file_id, d.line_no, coalesce(d.utc_ns + d.previous_ns < 2 * w.since_ns, false) as is_before
     from crawling as w
     join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns + d.previous_ns >= 2 * case when starts_with(d.counter, 'etl.') then w.begun_ns else w.from_ns end and d.utc_ns <= w.until_ns
-    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.n', 'get.ns.total', 'get.size') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not starts_with(d.counter, 'err.') and (not is_before or d.utc_ns <= w.fast_ns))
+    left join cold_counter as k on k.counter = d.counter
+    where d.counter in ('getbatch.n', 'getbatch.rxwait.ns', 'get.n', 'get.ns.total', 'get.size') or (k.counter is not null and (not is_before or d.utc_ns <= w.fast_ns))
         or (d.counter in ('etl.inline.n', 'etl.inline.ns.total', 'etl.inline.size') and (not is_before or d.utc_ns <= w.fast_ns))
 )
 select
@@ -41,8 +42,8 @@ select
     coalesce(sum(delta) filter (where counter = 'getbatch.n'), 0) as batch_count,
     coalesce(sum(delta) filter (where counter = 'getbatch.rxwait.ns'), 0) as waited_ns,
     coalesce(sum(delta) filter (where counter = 'get.ns.total'), 0) as served_ns,
-    coalesce(sum(delta) filter (where ends_with(counter, '.get.n')), 0) as cold_count,
-    coalesce(sum(delta) filter (where counter <> 'get.ns.total' and ends_with(counter, '.get.ns.total')), 0) as cold_ns,
+    coalesce(sum(delta) filter (where cold_measure = 'n'), 0) as cold_count,
+    coalesce(sum(delta) filter (where cold_measure = 'ns'), 0) as cold_ns,
     coalesce(sum(delta) filter (where counter = 'etl.inline.n'), 0) as transform_count,
     coalesce(sum(delta) filter (where counter = 'etl.inline.ns.total'), 0) as transform_ns,
     coalesce(sum(delta) filter (where counter = 'etl.inline.size'), 0) as transform_bytes,

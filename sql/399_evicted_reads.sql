@@ -1,6 +1,6 @@
 -- Targets of AIStore that evicted objects during a hang and read nearly all that they served from the remote backend, while ranks called their reads slow.
 -- grain: one row a failure
--- reads: failure_lead, slow_word, counter_delta, threshold
+-- reads: failure_lead, slow_word, counter_delta, cold_counter, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: slow_word
@@ -10,8 +10,8 @@ with growth as (
     select
         f.failure_id, d.node_id,
         coalesce(sum(d.delta) filter (where d.counter = 'get.n'), 0) as read_count,
-        coalesce(sum(d.delta) filter (where d.counter <> 'get.n' and ends_with(d.counter, '.get.n')), 0) as cold_count,
-        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
+        coalesce(sum(d.delta) filter (where k.measure = 'n'), 0) as cold_count,
+        coalesce(sum(d.delta) filter (where k.measure = 'ns'), 0) as cold_ns,
         coalesce(sum(d.delta) filter (where d.counter = 'lru.evict.n'), 0) as evicted_count,
         arg_max(d.file_id, (d.delta, d.file_id, d.line_no)) filter (where d.counter = 'lru.evict.n') as file_id,
         arg_max(d.line_no, (d.delta, d.file_id, d.line_no)) filter (where d.counter = 'lru.evict.n') as line_no
@@ -19,7 +19,8 @@ with growth as (
     join slow_word as w on w.failure_id = f.failure_id
     join counter_delta as d on d.cluster = f.cluster and d.node_role = 'target' and d.utc_ns > f.hang_start_ns and d.previous_ns < f.spoke_ns
         and least(d.utc_ns, f.spoke_ns) - greatest(d.previous_ns, f.hang_start_ns) >= 0.5 * (d.utc_ns - d.previous_ns)
-    where f.is_cluster_sure and (d.counter in ('get.n', 'lru.evict.n') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)')))
+    left join cold_counter as k on k.counter = d.counter
+    where f.is_cluster_sure and (d.counter in ('get.n', 'lru.evict.n') or k.counter is not null)
     group by f.failure_id, d.node_id
 ),
 judged as (

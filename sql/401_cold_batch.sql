@@ -1,6 +1,6 @@
 -- A rank that stood in a batch request (x-get-batch) while AIStore's targets read entry after entry from a slow remote backend.
 -- grain: one row a failure
--- reads: failure_lead, stack_process, stack_frame, counter_delta, threshold
+-- reads: failure_lead, stack_process, stack_frame, counter_delta, cold_counter, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: stack_frame
@@ -18,18 +18,19 @@ with standing as (
 growth as (
     select
         w.failure_id, d.node_id, any_value(w.until_ns - w.from_ns) as hang_ns,
-        coalesce(sum(d.delta) filter (where ends_with(d.counter, '.get.n')), 0) as cold_count,
-        coalesce(sum(d.delta) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')), 0) as cold_ns,
+        coalesce(sum(d.delta) filter (where k.measure = 'n'), 0) as cold_count,
+        coalesce(sum(d.delta) filter (where k.measure = 'ns'), 0) as cold_ns,
         coalesce(sum(d.delta) filter (where d.counter = 'get.ns.total'), 0) as served_ns,
-        arg_max(d.file_id, (d.delta, d.file_id, d.line_no)) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')) as file_id,
-        arg_max(d.line_no, (d.delta, d.file_id, d.line_no)) filter (where d.counter <> 'get.ns.total' and ends_with(d.counter, '.get.ns.total')) as line_no,
+        arg_max(d.file_id, (d.delta, d.file_id, d.line_no)) filter (where k.measure = 'ns') as file_id,
+        arg_max(d.line_no, (d.delta, d.file_id, d.line_no)) filter (where k.measure = 'ns') as line_no,
         coalesce(sum(d.delta) filter (where d.counter = 'getbatch.rxwait.ns'), 0) as waited_ns,
         min(d.previous_ns) filter (where d.counter = 'stream.in.n' and d.delta > 0 and d.previous_ns >= w.from_ns) as entry_from_ns,
         max(least(d.utc_ns, w.until_ns)) filter (where d.counter = 'stream.in.n' and d.delta > 0 and d.previous_ns >= w.from_ns) as entry_to_ns,
         any_value(exists (from counter_delta as b where b.cluster = w.cluster and b.node_role = 'target' and b.counter = 'getbatch.n')) as is_counted
     from standing as w
     join counter_delta as d on d.cluster = w.cluster and d.node_role = 'target' and d.utc_ns > w.from_ns and d.previous_ns < w.until_ns
-    where d.counter in ('get.ns.total', 'getbatch.rxwait.ns', 'stream.in.n') or (regexp_matches(d.counter, '^[a-z]+\.get\.(n|ns\.total)$') and not regexp_matches(d.counter, '^(err|ratelim|remote)'))
+    left join cold_counter as k on k.counter = d.counter
+    where d.counter in ('get.ns.total', 'getbatch.rxwait.ns', 'stream.in.n') or k.counter is not null
     group by w.failure_id, d.node_id
 )
 select
