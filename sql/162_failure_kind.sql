@@ -15,6 +15,7 @@ from (
         ('target_unanswered', 'Requests to one target stayed without an answer, though its own log says nothing.', 'the target''s host at that time'),
         ('server_said', 'The client''s error is what AIStore itself answered; its own logs are not at hand, or do not show it.', 'the logs of the node that the error names'),
         ('answers_cut', 'Answers of AIStore ended in the middle, again and again, without a reset or a time-out.', 'the backend of the bucket: a cold read is handed on while it is read; a proxy or load balancer in front of the targets'),
+        ('answers_short', 'Answers of AIStore had fewer bytes than they announced.', 'the target that gave them: its disks and file system (dmesg, err.io.get.n), and the size of one of these objects there against its origin'),
         ('shards_passed_over', 'A rank had no samples left before the others, since loaders had passed over shards while a node was gone.', 'shards that each rank read; a loader that tries again (or fails) instead of going on'),
         ('batch_left_open', 'No answer of storage came in time, and a target was still at a batch when its client gave up.', 'the target''s peers: which of them sent late'),
         ('no_answer', 'A request was taken and not answered in time, and AIStore''s logs of that time show no fault.', 'the client''s address in the targets'' logs at a higher verbosity, the network between them, the goroutines of the target'),

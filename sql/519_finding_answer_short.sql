@@ -10,7 +10,7 @@ select
     'answer_short' as finding,
     'fired' as state,
     'storage_io' as failure_class,
-    'answers_cut' as failure_kind,
+    'answers_short' as failure_kind,
     case when a.rank_count >= 2 and a.address_count = 1 then 'guilty' else 'undetermined' end as storage_verdict,
     case when a.address_count = 1 then a.node_id end as node_id,
     f.culprit_rank as rank,
