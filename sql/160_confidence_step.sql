@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.79, '13 of 13 such answers were right, on incidents nobody had seen 7 of 9, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.96, '58 of 58 such answers were right, on incidents nobody had seen 118 of 121, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.98, '86 of 86 such answers were right, on incidents nobody had seen 134 of 135, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '98 of 99 such answers were right, on incidents nobody had seen 149 of 154, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.8, '31 of 31 such answers were right, on incidents nobody had seen 42 of 49, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.89, '75 of 76 such answers were right, on incidents nobody had seen 99 of 110, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.61, '53 of 69 such answers were right, on incidents nobody had seen 87 of 138, and 178 of 337 on odd ones')
+        ('guilty', null, 0.0, 0.81, '13 of 13 such answers were right, on incidents nobody had seen 10 of 12, and 13 of 18 on odd ones'),
+        ('guilty', null, 0.7, 0.95, '53 of 53 such answers were right, on incidents nobody had seen 130 of 135, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.99, '93 of 93 such answers were right, on incidents nobody had seen 164 of 165, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '119 of 120 such answers were right, on incidents nobody had seen 190 of 196, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.8, '31 of 31 such answers were right, on incidents nobody had seen 47 of 55, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.89, '73 of 75 such answers were right, on incidents nobody had seen 121 of 133, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.58, '42 of 52 such answers were right, on incidents nobody had seen 100 of 169, and 178 of 337 on odd ones')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

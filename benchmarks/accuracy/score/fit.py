@@ -36,18 +36,18 @@ GROUPS = (
     Group(
         "guilty",
         (),
-        {0.0: (7, 9), 0.7: (118, 121), 0.8: (134, 135)},
+        {0.0: (10, 12), 0.7: (130, 135), 0.8: (164, 165)},
         {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)},
     ),
     Group(
         "innocent",
         ("gpu", "infrastructure", "collective_mismatch", "rank_hang"),
-        {0.0: (149, 154)},
+        {0.0: (190, 196)},
         {0.0: (212, 242)},
     ),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (42, 49)}, {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (99, 110)}, {0.0: (242, 280)}),
-    Group("undetermined", (), {0.0: (87, 138)}, {0.0: (178, 337)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (47, 55)}, {0.0: (60, 93)}),
+    Group("innocent", (), {0.0: (121, 133)}, {0.0: (242, 280)}),
+    Group("undetermined", (), {0.0: (100, 169)}, {0.0: (178, 337)}),
 )
 SEEN_WEIGHT, ODD_WEIGHT = 0.1, 0.25
 #: As if so many answers more had been given, of which this share was right.
