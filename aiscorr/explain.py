@@ -92,7 +92,8 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
     found: list[str] = []
     folded, known = _folded(wanted), set[str]()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
-        _words, lambda: _patterns(pattern_folders), _views, _constants, lambda: _queries(query_folders), _columns,
+        _words, lambda: _patterns(pattern_folders), _views,
+        lambda: _constants(pattern_folders), lambda: _queries(query_folders), _columns,
     )  # fmt: skip
     for reader in readers:
         for key, text in reader():
@@ -248,7 +249,8 @@ def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
         )
 
 
-def _constants() -> Iterable[tuple[str, str]]:
+def _constants(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    told = {"step of a chain": lambda step: [("told by", one) for one in _telling(step, folders)]}
     connection = constants()
     try:
         for title, (view, key) in _CONSTANTS.items():
@@ -257,9 +259,15 @@ def _constants() -> Iterable[tuple[str, str]]:
             for row in result.fetchall():
                 record: dict[str, Any] = dict(zip(names, row, strict=True))
                 label = str(record.pop(key))
-                yield label, _paragraph(f"{title} {label}", map(_fact, record.items()))
+                more = told[title](label) if title in told else []
+                yield label, _paragraph(f"{title} {label}", [*map(_fact, record.items()), *more])
     finally:
         connection.close()
+
+
+def _telling(step: str, folders: tuple[str, ...]) -> Iterable[str]:
+    """The patterns of the lines that are a step of a chain, with their titles."""
+    return (f"{one.name}: {one.title}" for one in pattern_set("ais", folders) if one.chain_step == step)
 
 
 def _fact(item: tuple[str, Any]) -> tuple[str, str | None]:

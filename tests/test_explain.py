@@ -50,10 +50,10 @@ def patterns() -> dict[str, Pattern]:
 def _read_once() -> object:
     """What defines the names is read once for all tests here, for there are hundreds of names."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_views", "_constants", "_columns"):
+        for name in ("_views", "_columns"):
             found = tuple(getattr(module, name)())
             patch.setattr(module, name, _giving(found))
-        for name in ("_patterns", "_queries"):
+        for name in ("_patterns", "_constants", "_queries"):
             patch.setattr(module, name, _giving(tuple(getattr(module, name)(()))))
         yield
 
@@ -110,6 +110,14 @@ def test_every_column() -> None:
     """Every documented column is explained."""
     for name, meaning in column_meanings().items():
         assert only(name, f"column {name}: ").split("\n")[0] == f"column {name}: {meaning}"
+
+
+def test_a_step_of_a_chain_names_the_lines_that_tell_it() -> None:
+    """Whoever meets a step in a report learns which patterns stand behind it, and may go on to one of these."""
+    text = only("stream_break", "step of a chain stream_break")
+    told = re.findall(r"told by: (\w+): ", text)
+    assert "ais_stream_terminated" in told and "ais_disk_busy" not in told
+    assert all(only(name, f"pattern {name} ") for name in told)
 
 
 def test_columns_that_mean_something_else_in_a_view() -> None:
