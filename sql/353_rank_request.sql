@@ -7,7 +7,7 @@
 create or replace view rank_request as
 with line as (
     select
-        f.failure_id, f.job_id, f.attempt, coalesce(w.rank, x.rank) as rank, w.pattern, w.tier, w.role, w.failure_class, w.severity,
+        f.failure_id, f.job_id, f.attempt, coalesce(w.rank, x.rank) as rank, if(w.pattern = 'data_pipe_failed', coalesce(x.pattern, w.pattern), w.pattern) as pattern, w.tier, w.role, w.failure_class, w.severity,
         w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id as named_id, w.bucket, coalesce(w.object, case when starts_with(w.pattern, 'fs_') then nullif(regexp_extract(json_extract_string(w.capture, '$.path'), '[^/]+/[^/]+$'), '') end) as object, w.status_code, w.retry_no, w.retry_limit, w.wait_s,
         w.received_count, w.expected_count, w.is_chained,
         w.utc_ns as from_ns,
@@ -18,7 +18,7 @@ with line as (
         end as to_ns,
         w.stamp_source, w.file_id, w.line_no, w.text, w.message
     from worker_event as w join failure_case as f on f.job_id = w.job_id and f.attempt = w.attempt
-    left join rank_crash as x on x.job_id = w.job_id and x.attempt = w.attempt and x.file_id = w.file_id and x.line_no = w.line_no and w.rank is null
+    left join rank_crash as x on x.job_id = w.job_id and x.attempt = w.attempt and x.file_id = w.file_id and x.line_no = w.line_no and (w.rank is null or (w.pattern = 'data_pipe_failed' and w.rank = x.rank))
     where w.role in ('cause', 'retry', 'context', 'recovery') and (
         w.tier = 'data_io' or (w.tier = 'network' and not regexp_matches(w.pattern, '^(nccl|ucx|kernel)_')) or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
     ) and not starts_with(w.pattern, 'hf_') and coalesce(w.rank, x.rank) is not null

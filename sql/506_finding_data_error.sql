@@ -1,9 +1,9 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, storage_relation, ais_event, worker_event, threshold
+-- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, node_fault, storage_relation, ais_event, worker_event, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id
@@ -11,9 +11,9 @@ with served as (
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns and not contains(e.text, 'does not exist') and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
+evicting as (select f.failure_id from failure_lead as f join node_fault as n on n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9),
 misnamed as (
-    select f.failure_id
-    from failure_lead as f
+    select f.failure_id from failure_lead as f
     join job as j on j.job_id = f.job_id and j.attempt = f.attempt
     where f.crash_pattern = 'sdk_bucket_not_found' and length(regexp_extract(f.crash_message, '(\w+)://([\w.-]+)', 2)) > 1
         and regexp_matches(j.data_source, '\w://' || regexp_escape(regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) || '($|[^\w.-])')
@@ -40,7 +40,7 @@ select
     case
         when is_gone then 'guilty'
         when (is_misnamed and not is_taken) or copy_file_id is not null or is_whole then 'innocent'
-        when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 'undetermined'
+        when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null or (crash_pattern = 'http_not_found' and failure_id in (select failure_id from evicting)) then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'
         when (is_storage_seen and link_score < 0.5) or (crash_pattern = 'data_collate_failed' and regexp_extract(crash_message, '(\d+)\] at entry 0', 1) = nullif(regexp_extract(crash_message, '(\d+)\] at entry [1-9]', 1), '')) then 'innocent'
