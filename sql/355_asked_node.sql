@@ -3,7 +3,7 @@
 -- reads: failure_case, job_cluster, node, node_endpoint, node_fault, rank_request
 -- stored: yes
 -- empty without: rank_request
--- note: A proxy counts where requests to it were repeated. to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, it is taken for that of the one target whose goroutines pile up since the rank stopped, if no address of that target is known.
+-- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, it is taken for that of the one target whose goroutines pile up since the rank stopped, if no address of that target is known.
 create or replace view asked_node as
 with piled as (
     select f.failure_id, any_value(n.node_id) as node_id
@@ -18,7 +18,7 @@ select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max
 from rank_request as r
 join node as n on n.cluster = r.cluster and n.node_id = r.node_id
 where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
-group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry')
+group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry' or r.pattern in ('s3_endpoint_unreachable', 'http_connection_refused'))
 union all
 select r.failure_id, r.rank, p.node_id, true, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
 from rank_request as r
