@@ -250,7 +250,6 @@ def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
 
 
 def _constants(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    told = {"step of a chain": lambda step: [("told by", one) for one in _telling(step, folders)]}
     connection = constants()
     try:
         for title, (view, key) in _CONSTANTS.items():
@@ -259,15 +258,15 @@ def _constants(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             for row in result.fetchall():
                 record: dict[str, Any] = dict(zip(names, row, strict=True))
                 label = str(record.pop(key))
-                more = told[title](label) if title in told else []
+                more = _told_by(label, folders) if title == "step of a chain" else ()
                 yield label, _paragraph(f"{title} {label}", [*map(_fact, record.items()), *more])
     finally:
         connection.close()
 
 
-def _telling(step: str, folders: tuple[str, ...]) -> Iterable[str]:
+def _told_by(step: str, folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     """The patterns of the lines that are a step of a chain, with their titles."""
-    return (f"{one.name}: {one.title}" for one in pattern_set("ais", folders) if one.chain_step == step)
+    return (("told by", f"{one.name}: {one.title}") for one in pattern_set("ais", folders) if one.chain_step == step)
 
 
 def _fact(item: tuple[str, Any]) -> tuple[str, str | None]:
