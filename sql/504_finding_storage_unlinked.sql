@@ -1,6 +1,6 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error
+-- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error, clearing_line
 -- stored: yes
 -- empty without: unlinked_error
 -- empty without: failure_lead
@@ -35,11 +35,12 @@ select
     end, ' while reading from ', if(regexp_matches(coalesce(f.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload|CompleteMultipartUpload) operation|"method":"PUT"'), ' while writing to ', ' while reading from ')) as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when u.kind = 'answers_cut' then u.cut_file_id end, 'line_no': u.cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when u.kind = 'batch_left_open' then u.open_file_id end, 'line_no': u.open_line_no, 'why': 'a batch whose client was gone before it was done'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when u.kind = 'answers_cut' then u.cut_file_id end, 'line_no': u.cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when u.kind = 'batch_left_open' then u.open_file_id end, 'line_no': u.open_line_no, 'why': 'a batch whose client was gone before it was done'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name}, {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'no address of storage was set'},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports,
     [] as contradicts
 from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
 left join finding_storage_error as e on e.failure_id = f.failure_id
+left join clearing_line as c on c.failure_id = f.failure_id and c.sign = 'address_not_set' and u.kind = 'own_host'
 left join (select distinct failure_id from bucket_change) as b on b.failure_id = f.failure_id
