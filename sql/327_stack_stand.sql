@@ -3,7 +3,7 @@
 -- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread, stuck_pool, lost_loop
 -- stored: yes
 -- empty without: stack_frame
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A thread that py-spy saw at work on a processor, in calls that tell nothing, computes. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other; so does a forked one that waits for a thread which was not forked. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less, and is that of a tracker or a hub whose own code waits at it; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A thread that py-spy saw at work on a processor, in calls that tell nothing, computes. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other; so does a forked one that waits for a thread which was not forked. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength
@@ -36,9 +36,11 @@ process as (
         coalesce(arg_min(activity, frame_no) filter (where is_telling), arg_min(activity, frame_no) filter (where is_faint)) as inner_activity,
         coalesce(arg_min(line_no, frame_no) filter (where is_telling), arg_min(line_no, frame_no) filter (where is_faint), arg_min(line_no, frame_no)) as line_no,
         coalesce(arg_min(text, frame_no) filter (where is_telling), arg_min(text, frame_no) filter (where is_faint), arg_min(text, frame_no)) as text,
+        arg_min(coalesce(activity, ''), frame_no) filter (where is_python and not coalesce(is_faint, false)) as called_activity,
         inner_activity is null and bool_or(is_active) and bool_or(is_python) as is_at_work,
         case
             when inner_activity = 'storage_wait' and not bool_or(contains(file, 'aistore/')) then coalesce(arg_min(activity, frame_no) filter (where activity in ('log_upload', 'hub_wait')), inner_activity)
+            when called_activity in ('log_upload', 'hub_wait') and not bool_or(is_telling) then called_activity
             when inner_activity = 'checkpoint' and bool_or(activity = 'data_loading') then 'data_loading'
             when inner_activity = 'data_loading' and bool_or(owns_gil) then 'batch_preparation'
             when inner_activity = 'batch_preparation' and (min(frame_no) filter (where activity = 'lock') < min(frame_no) filter (where is_telling) or regexp_matches(arg_min(file, frame_no) filter (where is_python), '(^|/)(socket|ssl|selectors)\.py$')) then 'data_loading'
@@ -46,7 +48,7 @@ process as (
             when is_at_work then 'compute'
             else inner_activity
         end as activity,
-        case when bool_or(is_telling) then 0.95 when is_at_work then 0.7 else 0.55 end as certainty,
+        case when bool_or(is_telling) or called_activity in ('log_upload', 'hub_wait') then 0.95 when is_at_work then 0.7 else 0.55 end as certainty,
         case
             when bool_or(is_loop) then 'worker'
             when bool_or(regexp_matches(file, 'torch/distributed/(run|launch)\.py|torch/distributed/launcher/api|distributed/elastic/agent/|deepspeed/launcher/|accelerate/commands/') or (contains(file, 'torch/multiprocessing/spawn') and regexp_matches(function, 'join$'))) and not bool_or(regexp_matches(function, '(^|\.)_wrap$')) then 'launcher'
