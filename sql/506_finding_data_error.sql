@@ -3,15 +3,18 @@
 -- reads: failure_lead, job, rank_request, object_loss, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, node_fault, storage_relation, ais_event, clearing_line
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time, and so does a target that has lost other objects and whose log ends before the 404. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
 create or replace view finding_data_error as
 with served as (
-    select distinct f.failure_id
-    from failure_lead as f
+    select distinct f.failure_id from failure_lead as f
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns and not contains(e.text, 'does not exist') and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
-evicting as (select f.failure_id from failure_lead as f join node_fault as n on n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9),
+losing as (
+    select f.failure_id from failure_lead as f join node_fault as n on n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9
+    where f.crash_pattern = 'http_not_found' or (regexp_matches(f.crash_pattern, 'missing|not_found|entry') and n.node_id = f.crash_node_id and n.started_ns <= f.crash_latest_ns)
+    union select f.failure_id from failure_lead as f join object_loss as o on o.failure_id = f.failure_id and o.node_id = f.crash_node_id where list_contains(f.short_ids, f.crash_node_id) and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
+),
 misnamed as (
     select f.failure_id from failure_lead as f
     join job as j on j.job_id = f.job_id and j.attempt = f.attempt
@@ -25,22 +28,20 @@ judged as (
         w.failure_id is not null as is_whole, w.file_id as whole_file_id, w.line_no as whole_line_no
     from failure_lead as f
     left join served as s on s.failure_id = f.failure_id left join misnamed as n on n.failure_id = f.failure_id left join clearing_line as w on w.failure_id = f.failure_id and w.rank = f.culprit_rank and w.sign = 'came_whole'
-    left join storage_remark as m on m.failure_id = f.failure_id
-    left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
+    left join storage_remark as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
     left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
 select
-    failure_id,
-    'data_error' as finding,
+    failure_id, 'data_error' as finding,
     case when crash_class = 'data' and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
         when is_gone then 'guilty'
         when (is_misnamed and not is_taken) or copy_file_id is not null or is_whole then 'innocent'
-        when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null or (crash_pattern = 'http_not_found' and failure_id in (select failure_id from evicting)) then 'undetermined'
+        when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null or failure_id in (select failure_id from losing) then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') then 'undetermined'
         when (is_storage_seen and link_score < 0.5) or (crash_pattern = 'data_collate_failed' and regexp_extract(crash_message, '(\d+)\] at entry 0', 1) = nullif(regexp_extract(crash_message, '(\d+)\] at entry [1-9]', 1), '')) then 'innocent'
@@ -49,8 +50,7 @@ select
         else 'undetermined'
     end as storage_verdict,
     case when is_gone and not is_deleted then gone_node_id end as node_id,
-    culprit_rank as rank,
-    null::varchar as chain_id,
+    culprit_rank as rank, null::varchar as chain_id,
     case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted then 0.8 when is_gone then 0.68 when copy_file_id is not null or is_whole then 0.9 when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
