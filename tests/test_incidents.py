@@ -26,6 +26,7 @@ from fixtures.generator.trainend import JobRun
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
+LATER += ["twenty_seventh"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -49,6 +50,7 @@ GREETING += "|running with these configs on rank|binding local rank"
 GREETING += r"|to store for rank: \d+|Creating model Llama on cuda|nranks = \d+"
 GREETING += r"|Process group initialized|number of training files = \d+|using device: cuda"
 GREETING += r"|Done initializing distributed|Snapshot not found|Distributed world size"
+GREETING += "|building dictionary first|Loading cached dataset|loading model for process"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -320,6 +322,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("tacotron2", "late"),
         ("mingpt", r"\[RANK3\] late"),
         ("nanochat", r"2026-09-14 10:20:00,000 - nanochat\.loop - \x1b\[33m\x1b\[1mWARNING\x1b\[0m - late"),
+        ("parlai", r"rank:  3 \| 10:20:00 \| late"),
+        ("txl", "late"),
+        ("kohya", r"2026-09-14 10:20:00 WARNING  late  loop\.py:7"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

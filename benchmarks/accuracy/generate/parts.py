@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                "nanochat",
+                *("nanochat", "txl", "kohya"),
             )
             if name in self.styles
         )
@@ -247,6 +247,14 @@ _HELD: dict[str, Part] = {
         ("4.0.rc7", "4.5.rc7", "4.7.rc7", "5.3.rc7"),
         ("2.4-nix", "2.8-easybuild", "2.10-easybuild", "2.14-easybuild"),
         ("tacotron2", "mingpt", "nanochat"),
+    ),
+    "twenty_seventh": Part(
+        "held back as the twenty-seventh",
+        ("twenty_seventh",),
+        0.8,
+        ("4.3.rc7", "4.6.rc7", "4.9.rc6", "5.1.rc7"),
+        ("2.2-nix", "2.5-nix", "2.9-spack", "2.15-easybuild"),
+        ("parlai", "txl", "kohya"),
     ),
 }
 

@@ -88,11 +88,13 @@ NAMELESS = (
     "pwg",
     "llmc",
     "tacotron2",
+    "txl",
+    "kohya",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
     *("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner"),
-    *("mae", "imagenet", "mingpt"),
+    *("mae", "imagenet", "mingpt", "parlai"),
 )
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
