@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.applicants import (
     aiohttp_status,
+    connection_of_rclone,
     curl_gives_up,
     others_tell,
     rclone_reads_again,
+    since_text,
     wds_shard,
 )
 from benchmarks.accuracy.generate.faults.words.clients import pipe_failed, upload_failed
@@ -44,11 +46,9 @@ def storage_pod_is_oom_killed_below_curl(stage: Stage) -> Scenario:
     for other in readers(stage)[: draw.whole(1, 3)]:
         shard = wds_shard(draw)
         said = f"Failed to connect to {victim.address} port {victim.ports[0]} after 0 ms: Couldn't connect to server"
-        curl_gives_up(stage, at + draw.span(300, 2_600), other, 7, said, shard)
+        curl_gives_up(stage, at + draw.span(20, 620), other, 7, said, shard)
     url = f"{stage.proxy_of(rank).url(0)}/v1/objects/{stage.bucket}/{wds_shard(draw)}?provider=ais"
-    left = draw.whole(20_000_000, 310_000_000)
-    over = at + draw.span(2_900, 3_400)
-    told(stage, at, rank, "wds", f"{left} bytes of a shard are missing, waiting for curl to end", "WARNING")
+    left, over = draw.whole(20_000_000, 310_000_000), at + draw.span(2, 40)
     pipe_failed(stage, over, rank, f"'{url}'", (18, f"transfer closed with {left} bytes remaining to read"))
     leaves(stage, over + 8 * MS, rank)
     return stage.close(
@@ -76,10 +76,10 @@ def drained_target_takes_its_objects_along(stage: Stage) -> Scenario:
     left = [one for one in cluster.targets if one is not victim]
     cluster.start_batches(gone + seconds(6.5), left[0])
 
-    def says(then: int, who: int) -> str:
+    def says(then: int) -> str:
         node, name = draw.pick(left), wds_shard(draw)
         aisobjects.not_there(cluster, node, then, name)
-        return f"404 for {node.url(0)}/v1/objects/{stage.bucket}/{name}, another shard instead (rank {who})"
+        return f"404 for {node.url(0)}/v1/objects/{stage.bucket}/{name}, another shard instead"
 
     others_tell(stage, gone + seconds(7), at, (3, 6), draw, says)
     node, name = draw.pick(left), wds_shard(draw)
@@ -96,10 +96,10 @@ def drained_target_takes_its_objects_along(stage: Stage) -> Scenario:
 
 @kind(reads=True, min_timeout_s=90, lead_s=65.0, without=(*RESTARTS, "kalive_hiccup"))
 def storage_host_goes_dark_below_rclone(stage: Stage) -> Scenario:
-    """The host of a target loses power; a read below a mount of rclone is tried again and again (rclone forum).
+    """The host of a target loses power; a read below a mount of rclone never ends (rclone forum).
 
-    To convict: the mount of the rank that all wait for says that one address gives no answer, then has no route; peers
-    find no route to that target's data port either, the primary removes it, its log ends in the middle.
+    To convict: the mount of the rank that all wait for has a connection to one target that gives nothing, mounts of
+    other ranks cannot dial it; peers find no route to it, the primary removes it, its log ends in the middle.
     """
     cluster, victim, rank, at, over = stage.cluster, stage.victim, stage.culprit, stage.at, over_at(stage)
     draw = stage.draw.child("dark below rclone")
@@ -109,18 +109,17 @@ def storage_host_goes_dark_below_rclone(stage: Stage) -> Scenario:
     aisobjects.lose_host(cluster, victim, died, over + seconds(20), peers)
     faults.leave_smap(cluster, victim, died, hung=True)
 
-    def reads(who: int, since: int, tries: int) -> None:
-        name, then = wds_shard(draw), since
-        for attempt in range(1, tries + 1):
-            then += draw.span(11_000, 14_500)
-            why = "connect: no route to host" if then > died + seconds(20) else "i/o timeout"
-            address = f'Get "{victim.url(0)}/s3/{stage.bucket}/{name}"'
-            if then < over - SEC:
-                rclone_reads_again(stage, then, who, name, attempt, f"{address}: dial tcp {victim.endpoint(0)}: {why}")
-
-    reads(rank, at, 9)
+    name, then = wds_shard(draw), at + draw.span(31_000, 36_000)
+    while then < over - SEC:
+        said = f"no batch for {since_text(at, then)}, last open: /mnt/{stage.bucket}/{name}"
+        told(stage, then, rank, "loader", said, "WARNING")
+        then += draw.span(30_000, 61_000)
+    connection_of_rclone(stage, at + draw.span(62_000, 66_000), rank, victim, draw)
     for other in readers(stage)[: draw.whole(1, 3)]:
-        reads(other, at + draw.span(500, 6_000), 3)
+        own, then = wds_shard(draw), at + draw.span(500, 6_000) + seconds(10)
+        why = f'Get "{victim.url(0)}/s3/{stage.bucket}/{own}": dial tcp {victim.endpoint(0)}: i/o timeout'
+        rclone_reads_again(stage, then, other, own, 1, why)
+        rclone_reads_again(stage, then + draw.span(10_010, 10_600), other, own, 2, why)
     stage.hang(at + 260 * MS, rank)
     return stage.close(
         "Both supplies of the host hung on one circuit.",

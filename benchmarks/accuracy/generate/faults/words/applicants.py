@@ -40,14 +40,14 @@ def s3torch_failed(stage: Stage, at: int, rank: int, name: str, why: str) -> Non
     """The S3 connector for PyTorch reads an object; whatever its client has met becomes one kind of exception."""
     site = stage.job.job.build["site"]
     frames = (
-        sdk.Frame("/workspace/data/images.py", 34, "to_sample", "return name, decode(item.read())", True),
+        sdk.Frame("/workspace/data/items.py", 34, "to_sample", "return name, decode(item.read())", True),
         sdk.Frame(f"{site}/s3torchconnector/s3reader/sequential.py", 118, "read", "self.prefetch()"),
         sdk.Frame(
             f"{site}/s3torchconnector/s3reader/sequential.py", 84, "prefetch", "for chunk in self._get_stream():"
         ),
     )
     error = "s3torchconnectorclient._mountpoint_s3_client.S3Exception"
-    told(stage, at - 3 * MS, rank, "images", f"s3://{stage.bucket}/{name}: read failed", "ERROR")
+    told(stage, at - 3 * MS, rank, "items", f"s3://{stage.bucket}/{name}: read failed", "ERROR")
     in_worker(stage, at, rank, error, f"Client error: {why}", frames)
 
 
@@ -93,6 +93,14 @@ def rclone_reads_again(stage: Stage, at: int, rank: int, name: str, attempt: int
     stage.job.say(at, rank, f"{stamp} ERROR : {text}")
 
 
+def connection_of_rclone(stage: Stage, at: int, rank: int, node: Node, draw: Draw) -> None:
+    """A watcher on the host lists the connection that rclone, which has the bucket mounted, has open for its read."""
+    pid = stage.job.job.agent_pids[stage.job.job.node_of(rank)] - draw.whole(300, 900)
+    row = f'ESTAB 0 0 {stage.client(rank)} {node.endpoint(0)} users:(("rclone",pid={pid},fd={draw.whole(9, 40)}))'
+    said = f"read below /mnt/{stage.bucket} has not returned: {row} lastrcv:{draw.whole(61_000, 66_000)}"
+    told(stage, at, rank, "hang-watcher", said, "WARNING")
+
+
 def body_cut(stage: Stage, at: int, rank: int, got: int, left: int) -> None:
     """The SDK reads an object as a whole, and its answer ends before all has come."""
     site = stage.job.job.build["site"]
@@ -125,22 +133,22 @@ def too_many_skipped(stage: Stage, at: int, rank: int, failed: int, limit: int) 
     in_worker(stage, at, rank, "samples.TooManyReadErrors", text, frames)
 
 
-def asks_with_pauses(since: int, pauses_s: tuple[float, ...], asks: Callable[[int, int], None]) -> int:
+def asks_with_pauses(since: int, pauses_s: tuple[float, ...], draw: Draw, asks: Callable[[int, int], None]) -> int:
     """A request is made and made again after so many seconds each; the moment of the last one."""
     then = since
     for turn, pause in enumerate((0.0, *pauses_s), 1):
-        then += seconds(pause)
+        then += seconds(pause) + draw.span(1, 19)
         asks(turn, then)
     return then
 
 
 def others_tell(
-    stage: Stage, since: int, until: int, many: tuple[int, int], draw: Draw, says: Callable[[int, int], str]
+    stage: Stage, since: int, until: int, many: tuple[int, int], draw: Draw, says: Callable[[int], str]
 ) -> None:
     """Ranks beside the culprit meet the same between two moments and go on; `says` writes the storage's side too."""
     for rank in readers(stage)[: draw.whole(*many)]:
         then = since + int((until - since) * draw.between(0.05, 0.95))
-        told(stage, then, rank, "samples", says(then - 4 * MS, rank), "WARNING")
+        told(stage, then, rank, "samples", says(then - 4 * MS), "WARNING")
 
 
 def curl_gives_up(stage: Stage, at: int, rank: int, code: int, text: str, shard: str) -> None:
