@@ -18,7 +18,7 @@ from fixtures.generator.stage import Stage, utterance
 kind = kinds_of("storage", "twenty_seventh")
 
 
-@kind(reads=True, hangs=False, min_timeout_s=120, ais_order=410, lead_s=66.0)
+@kind(reads=True, hangs=False, min_timeout_s=120, ais_order=410, lead_s=66.0, without=("tenant_rejected",))
 def batches_are_turned_away_for_memory(stage: Stage) -> Scenario:
     """A target without free memory takes no batches for a while (aistore docs/get_batch, 429 under pressure).
 
