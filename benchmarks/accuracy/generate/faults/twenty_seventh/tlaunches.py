@@ -28,6 +28,17 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "twenty_seventh")
 
 
+def _too_many(stage: Stage, url: str) -> sdk.Raised:
+    """What requests makes of the hub's 429, before the hub's own client speaks of it."""
+    site, text = stage.job.job.build["site"], "raise HTTPError(http_error_msg, response=self)"
+    frames = (
+        sdk.Frame(f"{site}/huggingface_hub/utils/_http.py", 409, "hf_raise_for_status", "response.raise_for_status()"),
+        sdk.Frame(f"{site}/requests/models.py", 1024, "raise_for_status", text),
+    )
+    said = f"requests.exceptions.HTTPError: 429 Client Error: Too Many Requests for url: {url}"
+    return sdk.Raised(frames, said, sdk.DIRECT)
+
+
 @kind(hangs=False, trains=False)
 def hub_turns_job_away(stage: Stage) -> Scenario:
     """All ranks ask the Hugging Face Hub for a tokenizer, which answers 429 (transformers issues, Too Many Requests).
@@ -46,16 +57,6 @@ def hub_turns_job_away(stage: Stage) -> Scenario:
         said = f"HTTP Error 429 thrown while requesting HEAD {url}, retrying in 2 s [Retry 1/2]."
         told(stage, at - seconds(2.2) + draw.span(1, 90), rank, "huggingface_hub.utils._http", said, "WARNING")
     stage.mark(at - seconds(2.2), "the hub turns the job away")
-    first = sdk.Raised(
-        (
-            sdk.Frame(f"{hub}/utils/_http.py", 409, "hf_raise_for_status", "response.raise_for_status()"),
-            sdk.Frame(
-                f"{site}/requests/models.py", 1024, "raise_for_status", "raise HTTPError(http_error_msg, response=self)"
-            ),
-        ),
-        f"requests.exceptions.HTTPError: 429 Client Error: Too Many Requests for url: {url}",
-        sdk.DIRECT,
-    )
     frames = launchers.begins(
         stage,
         sdk.Frame("", 0, "", "tokenizer = AutoTokenizer.from_pretrained(args.tokenizer)"),
@@ -68,7 +69,7 @@ def hub_turns_job_away(stage: Stage) -> Scenario:
     request = f"Root=1-{draw.token(8, HEX)}-{draw.token(24, HEX)};{draw.token(8, HEX)}"
     text = f"huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: {url} (Request ID: "
     text += f"{request})\n\nWe had to rate limit your IP. To continue using our service, create a HF account or login."
-    last = all_raise(stage, at, first, sdk.Raised(frames, text))
+    last = all_raise(stage, at, _too_many(stage, url), sdk.Raised(frames, text))
     all_exit(stage, last)
     made = stage.innocent("software", also=("network", "infrastructure"))
     return stage.close("Every rank of every job of the site asks for it anew.", (of_all(made),))
@@ -176,8 +177,8 @@ def host_is_late_for_rendezvous(stage: Stage) -> Scenario:
     )
     for host in range(1, many):
         then = at + 2 * SEC + draw.span(10, 180)
-        said = torchrun.death_signal(own, host, then)
-        for text in (said[0], said[-1]) if host != node else ():
+        signalled = torchrun.death_signal(own, host, then)
+        for text in (signalled[0], signalled[-1]) if host != node else ():
             job.agent(then, host, text)
         job.slurm(then + draw.span(240, 520), host, f"srun: error: {own.hosts[host]}: task {host}: Terminated")
     job.ended_at = at + 4 * SEC
@@ -201,17 +202,10 @@ def run_of_tracker_not_made(stage: Stage) -> Scenario:
     told(stage, began - 90 * MS, 0, "env", f"WANDB_INIT_TIMEOUT={waits:.0f} WANDB_MODE=online")
     handle = draw.whole(*HANDLES) // 16 * 16
     why = draw.pick(("[Errno 110] Connection timed out", "[Errno 101] Network is unreachable"))
-    said = "wandb: Network error (ConnectionError), entering retry loop."
-    job.say(began + seconds(3.1), 0, said)
-    told(
-        stage,
-        began + seconds(3.2),
-        0,
-        "wandb.retry",
-        "POST https://api.wandb.ai/graphql: NewConnectionError('<urllib3.connection.HTTPSConnection object at "
-        f"{handle:#x}>: Failed to establish a new connection: {why}')",
-        "WARNING",
-    )
+    job.say(began + seconds(3.1), 0, "wandb: Network error (ConnectionError), entering retry loop.")
+    lost = f"<urllib3.connection.HTTPSConnection object at {handle:#x}>: Failed to establish a new connection: {why}"
+    said = f"POST https://api.wandb.ai/graphql: NewConnectionError('{lost}')"
+    told(stage, began + seconds(3.2), 0, "wandb.retry", said, "WARNING")
     stage.mark(began, "the tracker of rank 0 is not reached")
     frames = launchers.begins(
         stage,
