@@ -20,7 +20,6 @@ from benchmarks.accuracy.generate.faults.words.tellers import all_exit, all_rais
 from benchmarks.accuracy.generate.faults.words.training_beginnings import agent_fails, are_there, others_go_with
 from benchmarks.accuracy.generate.kinds import kinds_of
 from fixtures.generator import sdk, torchrun
-from fixtures.generator.draw import HEX
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
@@ -66,9 +65,8 @@ def hub_turns_job_away(stage: Stage) -> Scenario:
             f"{hub}/utils/_http.py", 482, "hf_raise_for_status", "raise _format(HfHubHTTPError, str(e), response)"
         ),
     )
-    request = f"Root=1-{draw.token(8, HEX)}-{draw.token(24, HEX)};{draw.token(8, HEX)}"
-    text = f"huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: {url} (Request ID: "
-    text += f"{request})\n\nWe had to rate limit your IP. To continue using our service, create a HF account or login."
+    text = f"huggingface_hub.errors.HfHubHTTPError: 429 Client Error: Too Many Requests for url: {url}\n\n"
+    text += "We had to rate limit your IP. To continue using our service, create a HF account or login."
     last = all_raise(stage, at, _too_many(stage, url), sdk.Raised(frames, text))
     all_exit(stage, last)
     made = stage.innocent("software", also=("network", "infrastructure"))
