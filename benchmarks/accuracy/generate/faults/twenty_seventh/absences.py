@@ -114,7 +114,7 @@ def storage_host_goes_dark_below_rclone(stage: Stage) -> Scenario:
         said = f"no batch for {since_text(at, then)}, last open: /mnt/{stage.bucket}/{name}"
         told(stage, then, rank, "loader", said, "WARNING")
         then += draw.span(30_000, 61_000)
-    connection_of_rclone(stage, at + draw.span(62_000, 66_000), rank, victim, draw)
+    connection_of_rclone(stage, at + draw.span(62_000, 66_000), rank, victim, died, draw)
     for other in readers(stage)[: draw.whole(1, 3)]:
         own, then = wds_shard(draw), at + draw.span(500, 6_000) + seconds(10)
         why = f'Get "{victim.url(0)}/s3/{stage.bucket}/{own}": dial tcp {victim.endpoint(0)}: i/o timeout'

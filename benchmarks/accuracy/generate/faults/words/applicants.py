@@ -93,11 +93,11 @@ def rclone_reads_again(stage: Stage, at: int, rank: int, name: str, attempt: int
     stage.job.say(at, rank, f"{stamp} ERROR : {text}")
 
 
-def connection_of_rclone(stage: Stage, at: int, rank: int, node: Node, draw: Draw) -> None:
-    """A watcher on the host lists the connection that rclone, which has the bucket mounted, has open for its read."""
+def connection_of_rclone(stage: Stage, at: int, rank: int, node: Node, died: int, draw: Draw) -> None:
+    """A watcher lists the connection that rclone has open for its read below a mount, silent since the node died."""
     pid = stage.job.job.agent_pids[stage.job.job.node_of(rank)] - draw.whole(300, 900)
     row = f'ESTAB 0 0 {stage.client(rank)} {node.endpoint(0)} users:(("rclone",pid={pid},fd={draw.whole(9, 40)}))'
-    said = f"read below /mnt/{stage.bucket} has not returned: {row} lastrcv:{draw.whole(61_000, 66_000)}"
+    said = f"read below /mnt/{stage.bucket} has not returned: {row} lastrcv:{(at - died) // MS + draw.whole(4, 120)}"
     told(stage, at, rank, "hang-watcher", said, "WARNING")
 
 
