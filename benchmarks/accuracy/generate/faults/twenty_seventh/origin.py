@@ -64,10 +64,11 @@ def uncached_shards_come_at_walking_pace(stage: Stage) -> Scenario:
     draw = stage.draw.child("walking pace")
     stage.open()
     stage.mark(at - draw.span(200, 900), "shards are read that no target holds")
-    aisrounds.reads_cold(cluster, at - SEC, over - seconds(20), 2.6, (31_000, 94_000), (180, 700), draw.child("cold"))
+    aisrounds.reads_cold(cluster, at - SEC, over - seconds(20), 2.6, (31_000, 94_000), (70, 190), draw.child("cold"))
 
     def so_far(who: int, since: int, until: int) -> None:
-        size, rate, then = draw.whole(900, 2_600), draw.between(1.1, 2.9), since + draw.span(12_000, 19_000)
+        size, then = draw.whole(900, 2_600), since + draw.span(12_000, 19_000)
+        rate = min(draw.between(1.1, 2.9), 0.85 * size * SEC / (until - since))
         node, shard = draw.pick(cluster.targets), wds_shard(draw)
         while then < until:
             got = rate * (then - since) / SEC
