@@ -158,7 +158,7 @@ def flipped_bits_cost_an_object(stage: Stage) -> Scenario:
     leaves(stage, over + 7 * MS, rank)
     return stage.close(
         "The host has memory without ECC, as was found out weeks later.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
+        (stage.guilty("storage_io", victim, also=("data", *LOSSES)),),
         until=over + seconds(30),
     )
 
@@ -219,7 +219,7 @@ def object_is_shorter_since_a_power_cut(stage: Stage) -> Scenario:
     leaves(stage, over + 6 * MS, rank)
     return stage.close(
         "The write had been acknowledged before it was on the disk.",
-        (stage.guilty("storage_io", victim, also=("data_loading_stall",)),),
+        (stage.guilty("storage_io", victim, also=("data", *LOSSES)),),
         until=over + seconds(30),
     )
 
