@@ -53,7 +53,7 @@ def keys_of_the_cluster_are_over(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, lead_s=68.0)
+@kind(reads=True, min_timeout_s=120, lead_s=68.0)
 def uncached_shards_come_at_walking_pace(stage: Stage) -> Scenario:
     """Shards that no target holds yet come from a store far away, each takes minutes (aistore docs, cold GET; forums).
 
