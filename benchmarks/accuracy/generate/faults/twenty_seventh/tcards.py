@@ -95,8 +95,8 @@ def firmware_of_card_silent(stage: Stage) -> Scenario:
     main = standing_in(
         stage,
         192,
-        ("synchronize", f"{site}/torch/cuda/streams.py", 231),
-        ("unscale_", f"{site}/torch/amp/grad_scaler.py", 338),
+        ("synchronize", f"{site}/torch/cuda/__init__.py", 954),
+        ("after_step", f"{own.script.rsplit('/', 1)[0]}/timers.py", 47),
         state="active",
     )
     py_spy(stage, draw.between(31, min(55, own.timeout_s - 12)), (main,))
@@ -123,7 +123,7 @@ def nvlink_of_card_fails(stage: Stage) -> Scenario:
     for turn in range(draw.whole(2, 4)):
         said = f"nvidia-smi nvlink -e: GPU {own.local_rank(rank)} link {link}: Replay Errors: {37 * (turn + 1) ** 3}"
         watched(stage, at - seconds(24 - 6 * turn) + draw.span(1, 800), node, said)
-    words = ", ".join(f"0x{draw.whole(0, 255):x}" for _ in range(5))
+    words = ", ".join(f"0x{draw.whole(0, 255):x}" for _ in range(3))
     head = f"kernel: NVRM: Xid (PCI:{bus}): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link"
     watched(stage, at - 120 * MS, node, f"{head} {link}(0x0, 0x0, 0x10000, 0x0, {words})")
     name = "cudaErrorNvlinkUncorrectable" if own.torch.order >= 202 else "cudaErrorUnknown"
