@@ -83,16 +83,15 @@ def client_of_another_release(stage: Stage) -> Scenario:
     unrest.unsettled(stage, unrest.EARLY)
     own, draw, at = stage.job.job, stage.draw.child("release"), stage.job.begin - seconds(1.1)
     are_there(stage, at)
-    old = draw.pick(("1.4.18", "1.9.2", "1.13.8"))
-    told(stage, at - 310 * MS, 0, "env", f"aistore {old}, requests 2.32.3, urllib3 2.2.3, python 3.11.9")
-    stage.mark(at - 10 * MS, "the client does not know an argument")
-    what = draw.pick(
+    old, *what = draw.pick(
         (
-            ("self.client = Client(endpoint, retry_manager=retries)", "Client.__init__()", "retry_manager"),
-            ("self.client = Client(endpoint, max_pool_size=64)", "Client.__init__()", "max_pool_size"),
-            ("self.batch = self.client.batch(bucket=self.bucket, streaming=True)", "Client.batch()", "streaming"),
+            ("1.9.2", "self.client = Client(endpoint, retry_config=retries)", "Client.__init__()", "retry_config"),
+            ("1.4.18", "self.client = Client(endpoint, max_pool_size=64)", "Client.__init__()", "max_pool_size"),
+            ("1.16.0", "self.batch = self.client.batch(self.names, colocation=1)", "Client.batch()", "colocation"),
         )
     )
+    told(stage, at - 310 * MS, 0, "env", f"aistore {old}, requests 2.32.3, urllib3 2.2.3, python 3.11.9")
+    stage.mark(at - 10 * MS, "the client does not know an argument")
     frames = launchers.begins(
         stage,
         sdk.Frame("", 0, "", "dataset = AISShards(args.bucket, args.endpoint)"),
@@ -169,7 +168,10 @@ def host_is_late_for_rendezvous(stage: Stage) -> Scenario:
         0,
         sdk.Frame(f"{site}/torch/distributed/launcher/api.py", 264, "launch_agent", "result = agent.run()"),
         sdk.Frame(f"{elastic}/agent/server/api.py", 711, "run", "result = self._invoke_run(role)"),
-        sdk.Frame(f"{elastic}/utils/store.py", 217, "barrier", "store.wait(keys)"),
+        sdk.Frame(
+            f"{elastic}/agent/server/api.py", 500, "_rendezvous", "rdzv_info = spec.rdzv_handler.next_rendezvous()"
+        ),
+        sdk.Frame(f"{elastic}/rendezvous/static_tcp_rendezvous.py", 66, "next_rendezvous", "self._store = TCPStore("),
         text=f"torch.distributed.DistStoreError: Timed out after {waited} seconds waiting for clients. "
         f"{many - 1}/{many} clients joined.",
     )
@@ -231,13 +233,12 @@ def memory_of_a_dead_run_is_left(stage: Stage) -> Scenario:
     """
     unrest.unsettled(stage, unrest.EARLY)
     job, own, draw, site = stage.job, stage.job.job, stage.draw.child("left"), stage.job.job.build["site"]
-    node, at, what = own.node_of(stage.culprit), job.begin - seconds(1.0), draw.pick(("locals", "epoch_shape"))
+    node, at = own.node_of(stage.culprit), job.begin - seconds(1.0)
+    what = f"{draw.whole(0, 2):06d}_locals"
     rank = own.ranks_of(node)[0]
     are_there(stage, at)
     told(stage, at - 280 * MS, 0, "data", f"StreamingDataset(remote='s3://{stage.bucket}/mds', local='/tmp/mds')")
-    said = (
-        f"ls -l /dev/shm: -rw------- 1 root root 4096 {draw.whole(2, 9)} days old 000000_{what}, no process has it open"
-    )
+    said = f"ls -l /dev/shm: -rw------- 1 root root 4096 {draw.whole(2, 9)} days old {what}, no process has it open"
     watched(stage, at - 150 * MS, node, said)
     stage.mark(at - 10 * MS, f"{own.hosts[node]} has shared memory of a former run")
     streaming = f"{site}/streaming/base"
@@ -255,7 +256,7 @@ def memory_of_a_dead_run_is_left(stage: Stage) -> Scenario:
         ),
         sdk.Frame(f"{PYTHON}/multiprocessing/shared_memory.py", 104, "__init__", "self._fd = _posixshmem.shm_open("),
     )
-    text = f"FileExistsError: [Errno 17] File exists: '/000000_{what}'"
+    text = f"FileExistsError: [Errno 17] File exists: '/{what}'"
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(without_carets(frames), text)))
     node_fails(stage, at + 600 * MS, node, rank)
     others_go_with(stage, at + 2 * SEC, node)
