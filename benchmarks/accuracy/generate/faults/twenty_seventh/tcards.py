@@ -139,7 +139,7 @@ def nvlink_of_card_fails(stage: Stage) -> Scenario:
 def infiniband_gives_up_on_peer(stage: Stage) -> Scenario:
     """A port of InfiniBand flaps, and the other side's sends are not confirmed (nccl issues, status=12 vendor err 129).
 
-    To acquit: NCCL has an error of NET/IB at the same time as the adapter of one host reports that its port is down;
+    To acquit: NCCL has an error of NET/IB some seconds after the adapter of one host reports that its port is down;
     reads go over Ethernet, and a stream that breaks between two targets is opened anew.
     """
     stage.open()
@@ -148,7 +148,8 @@ def infiniband_gives_up_on_peer(stage: Stage) -> Scenario:
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("infiniband")
     node, port = own.node_of(rank), draw.whole(0, 7)
     told(stage, job.begin - 940 * MS, 0, "launch", f"NCCL_IB_HCA=mlx5_{port} NCCL_SOCKET_IFNAME=ib{port}, data on eth0")
-    down = stage.mark(at - draw.span(8_500, 12_000), f"mlx5_{port} of {own.hosts[node]} is down")
+    down, over = at - 90 * MS, at + draw.span(8_500, 12_000)
+    stage.mark(down, f"mlx5_{port} of {own.hosts[node]} is down")
     watched(stage, down, node, f"kernel: mlx5_core {_bus(stage, rank)}.0 ib{port}: Link down")
     watched(stage, down + 90 * MS, node, f"ibstat: CA 'mlx5_{port}' port 1: State: Down, Physical state: Polling")
     far = next(one for one in range(own.world) if own.node_of(one) != node)
@@ -157,10 +158,10 @@ def infiniband_gives_up_on_peer(stage: Stage) -> Scenario:
     gids = f"localGid ::ffff:10.44.{own.node_of(far)}.17 remoteGids::ffff:10.44.{node}.17"
     last = f"NET/IB : Got completion {where} vendor err 129 (Send) {gids}"
     head = f"{own.hosts[own.node_of(far)]}:{pid}:{pid + draw.whole(90, 700)} [{own.local_rank(far)}]"
-    job.say(at - 12 * MS, far, f"\n{head} transport/net_ib.cc:{draw.pick((1295, 1691, 2011))} NCCL WARN {last}")
+    job.say(over - 12 * MS, far, f"\n{head} transport/net_ib.cc:{draw.pick((1295, 1691, 2011))} NCCL WARN {last}")
     frames = loss_frames(stage, "dist.all_reduce(flag); torch.cuda.synchronize()")
-    job.raise_on(at, far, sdk.traceback(sdk.Raised(frames, nccl_error(stage, REMOTE, last))))
-    job.agents_end([Exit(far, at + 700 * MS, 1)], at + 700 * MS)
+    job.raise_on(over, far, sdk.traceback(sdk.Raised(frames, nccl_error(stage, REMOTE, last))))
+    job.agents_end([Exit(far, over + 700 * MS, 1)], over + 700 * MS)
     made = stage.innocent("gpu_fabric", rank, also=("network", "infrastructure"))
     return stage.close("A transceiver was failing.", (of_all(made),))
 

@@ -83,7 +83,7 @@ def disk_of_host_under_pressure(stage: Stage) -> Scenario:
     stage.mark(at - SEC, f"/var of {own.hosts[node]} is full")
     if in_pods(stage):
         pod = f"{own.task.replace('_', '-')}-{draw.token(5, LOWER)}"
-        said = f"kubelet: eviction manager: pod {pod} is evicted successfully, The node was low on resource: "
+        said = f"kubelet: Killing pod {pod}, reason Evicted: The node was low on resource: "
         said += "ephemeral-storage. Threshold quantity: 4294967296, available: 4093604Ki."
         watched(stage, at - SEC, node, "kubelet: eviction manager: attempting to reclaim resource ephemeral-storage")
     else:

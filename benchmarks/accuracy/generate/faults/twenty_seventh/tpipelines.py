@@ -81,7 +81,7 @@ def tokenizer_locked_after_fork(stage: Stage) -> Scenario:
     said += "\t- Avoid using `tokenizers` before the fork if possible\n"
     said += "\t- Explicitly set the environment variable TOKENIZERS_PARALLELISM=(true | false)"
     began = at - draw.span(2_500, 6_000)
-    told(stage, began, rank, "data", f"epoch {draw.whole(2, 9)} begins, {draw.pick((4, 6, 8))} loaders are forked")
+    told(stage, began, rank, "data", f"list of shards begins anew, {draw.pick((4, 6, 8))} loaders are forked")
     job.say(began + 180 * MS, rank, said)
     pid = own.rank_pids[rank] + draw.whole(900, 4_000)
     stage.mark(at, f"a loader of rank {rank} waits for a lock that nobody holds any more")
