@@ -34,6 +34,14 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "twenty_seventh")
 
 
+def _sent(stage: Stage, at: int, rank: int, size: int, took: float) -> None:
+    """Some target has sent an object to a rank as a whole, which its proxy had redirected."""
+    there = stage.cluster.up(at)
+    stage.cluster.count(stage.proxy_of(rank), at - seconds(took), get_n=1)
+    node = stage.draw.child("sent", rank, at).pick(there)
+    stage.cluster.count(node, at, get_n=1, get_ns_total=seconds(took), get_size=size)
+
+
 @kind(reads=True, lead_s=60.0)
 def filter_keeps_no_sample(stage: Stage) -> Scenario:
     """A rank's shards have no sample that its filter keeps: it reads on and on and yields nothing (WebDataset, select).
@@ -48,16 +56,18 @@ def filter_keeps_no_sample(stage: Stage) -> Scenario:
     rule = draw.pick(("1.0 <= duration <= 20.0", "lang in ('de', 'fr')", "snr_db > 15", "len(text) <= 400"))
     told(stage, job.begin - 370 * MS, 0, "data", f"select: {rule}, split by node and worker, resampled")
     for one in readers(stage)[:3]:
-        many = draw.whole(900, 1_400)
-        said = f"train-{draw.whole(0, 900):06d}.tar: {many} samples read in {draw.between(0.7, 1.9):.2f} s, "
-        told(stage, at - draw.span(900, 9_000), one, "data", f"{said}{many * draw.whole(71, 96) // 100} kept")
+        many, took, then = draw.whole(900, 1_400), draw.between(0.7, 1.9), at - draw.span(900, 9_000)
+        said = f"train-{draw.whole(0, 900):06d}.tar: {many} samples read in {took:.2f} s, "
+        told(stage, then, one, "data", f"{said}{many * draw.whole(71, 96) // 100} kept")
+        _sent(stage, then, one, many * 215_040, took)
     stage.mark(at, f"the filter of rank {rank} keeps nothing of its shards")
     over, then, whole = at + own.timeout_s * SEC, at + draw.span(1_000, 1_900), 0
     shard, pause = draw.whole(1_000, 1_900), max(1.9, own.timeout_s / 30)
     while then < over - SEC:
-        many = draw.whole(900, 1_400)
+        many, took = draw.whole(900, 1_400), draw.between(0.7, 1.9)
         shard, whole = shard + draw.whole(1, 4), whole + many
-        said = f"train-{shard:06d}.tar: {many} samples read in {draw.between(0.7, 1.9):.2f} s, 0 kept"
+        said = f"train-{shard:06d}.tar: {many} samples read in {took:.2f} s, 0 kept"
+        _sent(stage, then, rank, many * 215_040, took)
         told(stage, then, rank, "data", f"{said}, none of the last {whole}")
         then += seconds(pause) + draw.span(1, 700)
     stage.hang(at + 20 * MS, rank)
@@ -146,6 +156,7 @@ def columns_of_a_part_differ(stage: Stage) -> Scenario:
     part, rows = f"data/train-{draw.whole(40, 300):05d}-of-00312.parquet", draw.whole(9_000, 40_000)
     old, new = draw.pick((("text", "transcript"), ("speaker", "speaker_id"), ("lang", "language")))
     told(stage, at - 130 * MS, rank, "dataset", f"{part}: {rows} rows in {draw.whole(3, 12)} row groups read")
+    _sent(stage, at - 131 * MS, rank, rows * draw.whole(9_000, 14_000), draw.between(0.4, 1.6))
     stage.mark(at - 120 * MS, f"rank {rank} meets a part with other columns")
     folder = f"{site}/datasets"
     frames = (
@@ -180,6 +191,7 @@ def sample_without_its_text(stage: Stage) -> Scenario:
     member = f"{draw.token(2, LOWER)}/{draw.token(9, LOWER)}"
     said = f"{shard}: {size} of {size} bytes, end of archive found, {draw.whole(800, 1_900)} samples"
     told(stage, at - 210 * MS, rank, "data", said)
+    _sent(stage, at - 211 * MS, rank, size, draw.between(0.4, 1.6))
     stage.mark(at - 200 * MS, f"rank {rank} meets a sample without its text")
     folder = f"{site}/webdataset"
     frames = (
