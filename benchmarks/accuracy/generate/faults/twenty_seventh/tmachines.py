@@ -173,6 +173,8 @@ def bond_of_host_loses_its_links(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (unrest.entries_missing, upload_unrest.tenant_uploads_break_off))
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("bond")
     node, first, second = own.node_of(rank), "ens1f0np0", "ens1f1np1"
+    said = "NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=bond0, logs and slurmd on eno8303"
+    told(stage, job.begin - 910 * MS, 0, "launch", said)
     down = stage.mark(at - draw.span(900, 2_400), f"{own.hosts[node]} has no link")
     for turn, name in enumerate((first, second)):
         then = down + turn * draw.span(40, 400)
