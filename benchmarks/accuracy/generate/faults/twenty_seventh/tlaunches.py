@@ -168,9 +168,7 @@ def host_is_late_for_rendezvous(stage: Stage) -> Scenario:
         0,
         sdk.Frame(f"{site}/torch/distributed/launcher/api.py", 264, "launch_agent", "result = agent.run()"),
         sdk.Frame(f"{elastic}/agent/server/api.py", 711, "run", "result = self._invoke_run(role)"),
-        sdk.Frame(
-            f"{elastic}/agent/server/api.py", 500, "_rendezvous", "rdzv_info = spec.rdzv_handler.next_rendezvous()"
-        ),
+        sdk.Frame(f"{elastic}/agent/server/api.py", 864, "_invoke_run", "self._initialize_workers(self._worker_group)"),
         sdk.Frame(f"{elastic}/rendezvous/static_tcp_rendezvous.py", 66, "next_rendezvous", "self._store = TCPStore("),
         text=f"torch.distributed.DistStoreError: Timed out after {waited} seconds waiting for clients. "
         f"{many - 1}/{many} clients joined.",
