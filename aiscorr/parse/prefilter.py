@@ -26,7 +26,7 @@ except ImportError:
 Hit = tuple[int, int]
 _LITERAL_BYTES = 12
 #: Raise when the same expressions are searched with other texts: what was compiled is then compiled anew.
-_TEXTS_VERSION = "3"
+_TEXTS_VERSION = "4"
 
 
 class Prefilter(Protocol):
@@ -120,9 +120,15 @@ def _pack(expressions: Sequence[Expression], shortened: Sequence[bytes | None]) 
     for number, (expression, text) in enumerate(zip(expressions, shortened, strict=True)):
         chosen = [text] if text is not None else [b"".join(map(escaped, literal)) for literal in expression.literals]
         texts += chosen
-        flags += [hyperscan.HS_FLAG_CASELESS if expression.is_caseless else 0] * len(chosen)
+        flags += [_flags(expression)] * len(chosen)
         owners += [number] * len(chosen)
     return json.dumps(owners).encode() + b"\n" + _compiled(texts, flags)
+
+
+def _flags(expression: Expression) -> int:
+    """A given regex may say where a line begins or ends; a shortened one never does."""
+    caseless = hyperscan.HS_FLAG_CASELESS if expression.is_caseless else 0
+    return caseless | (hyperscan.HS_FLAG_MULTILINE if expression.override else 0)
 
 
 def _compiled(texts: Sequence[bytes], flags: Sequence[int]) -> bytes:
