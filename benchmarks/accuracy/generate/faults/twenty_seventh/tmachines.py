@@ -128,7 +128,7 @@ def rank_zero_gathers_too_much(stage: Stage) -> Scenario:
 
 
 @kind(hangs=False, hosts=2, lead_s=60.0, without=RESTARTS)
-def spot_host_taken_back(stage: Stage) -> Scenario:
+def spot_notice_comes_before_the_end(stage: Stage) -> Scenario:
     """A cloud takes a cheap host back (EC2 spot interruption notice, GKE preemption): its ranks end, then the rest.
 
     To acquit: the notice of the cloud comes before, then the host's agent gets its signal; a rebalance that an operator
