@@ -3,7 +3,7 @@
 -- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case, failed_fetch
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`).
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
 create or replace view rank_request as
 with line as (
     select
@@ -40,6 +40,13 @@ with line as (
     from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt
     where a.witness = 'last_words' and a.activity = 'storage_wait' and f.hang_start_ns is not null and endpoint <> '' and regexp_matches(a.text, '(?i)\b(waiting (for|on) https?://|(written|read|sent|waiting|pending|stuck|open) (for|since) \d+(\.\d+)? ?s\b|[\d.]+ ?([KMGT]i?B)? of [\d.]+ ?[KMGT]i?B\b[^\r\n]{0,160}\b(after|in|for|since) \d+(\.\d+)? ?s\b|(no|nothing|without)\b[^\r\n]{0,40} (after|in|for|since) \d+(\.\d+)? ?s\b)')
         and coalesce(regexp_extract(a.text, '([\d.]+) ?(?:[KMGT]i?B )?of [\d.]+ ?[KMGT]i?B', 1) <> nullif(regexp_extract(a.text, ' of ([\d.]+) ?[KMGT]i?B', 1), ''), true)
+    union all by name
+    select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, w.endpoint, w.url,
+        coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, w.file_id, w.line_no, w.text, a.text as message
+    from rank_activity as a join failure_case as f on f.job_id = a.job_id and f.attempt = a.attempt and f.hang_start_ns is not null
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = a.rank and w.pattern = 'checkpoint_store' and w.endpoint is not null and w.utc_ns <= f.heard_ns
+    where a.witness = 'last_words' and a.activity = 'checkpoint' and regexp_extract(a.text, '([\d.]+) ?(?:[KMGT]i?B )?(?:of|/) ?[\d.]+ ?[KkMGT]i?B (?:have been |are |were )?(?:written|uploaded|sent|stored|saved|flushed|persisted)', 1) not in ('', regexp_extract(a.text, '(?:of|/) ?([\d.]+) ?[KkMGT]i?B', 1))
+    qualify row_number() over (partition by f.failure_id, a.rank order by w.utc_ns desc, w.file_id, w.line_no desc) = 1
 ),
 host as (
     select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id

@@ -3,13 +3,14 @@
 -- reads: failure_case, job_cluster, node, node_endpoint, node_fault, rank_request
 -- stored: yes
 -- empty without: rank_request
--- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, it is taken for that of the one target whose goroutines pile up since the rank stopped, if no address of that target is known.
+-- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, or repeats a read from while the others wait, it is taken for that of the one target whose goroutines pile up since the rank stopped, or that serves reads slowly meanwhile, or of the one node that has no descriptors left, if no address of that node is known; repeats count where they all are to that one address.
 create or replace view asked_node as
 with piled as (
     select f.failure_id, any_value(n.node_id) as node_id
     from failure_case as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join node_fault as n on n.cluster = c.cluster and n.fault_kind = 'goroutines' and n.role = 'target' and n.started_ns >= f.hang_start_ns and n.started_ns <= f.spoke_ns
+    join node_fault as n on n.cluster = c.cluster and (n.role = 'target' or n.fault_kind = 'files_exhausted') and n.started_ns <= f.spoke_ns
+        and ((n.fault_kind = 'goroutines' and n.started_ns >= f.hang_start_ns) or (regexp_matches(n.fault_kind, '^(slow_reads|files_exhausted)') and n.ended_ns >= f.hang_start_ns))
     where not exists (from node_endpoint as e where e.cluster = n.cluster and e.node_id = n.node_id)
     group by f.failure_id
     having count(distinct n.node_id) = 1
@@ -23,5 +24,9 @@ union all
 select r.failure_id, r.rank, p.node_id, true, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
 from rank_request as r
 join piled as p on p.failure_id = r.failure_id
-where r.outcome = 'pending' and r.node_id is null and contains(r.url, '/v1/objects/')
+join failure_case as f on f.failure_id = r.failure_id
+where r.node_id is null and ((r.outcome = 'pending' and contains(r.url, '/v1/objects/')) or (
+    r.outcome = 'retry' and regexp_matches(r.endpoint, ':5108\d$') and r.to_ns >= f.hang_start_ns
+    and (select count(distinct o.endpoint) from rank_request as o where o.failure_id = r.failure_id and o.outcome in ('retry', 'pending')) = 1
+))
 group by r.failure_id, r.rank, p.node_id
