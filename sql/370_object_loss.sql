@@ -8,11 +8,11 @@
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, case when r.pattern = 'http_not_found' then coalesce(n.node_id, r.node_id) else r.node_id end as node_id, r.object, case when n.first_ns > r.to_ns then n.first_ns when n.utc_ns is not null or r.pattern = 'http_not_found' then greatest(r.from_ns, least(n.utc_ns, r.to_ns)) else r.from_ns end as from_ns, greatest(r.to_ns, n.first_ns) as to_ns, f.started_ns, b.bucket
-    from rank_request as r cross join lateral (select coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), regexp_extract(r.bucket, '^ais://(.+)$', 1)) as bucket) as b
+    from rank_request as r cross join lateral (select coalesce(nullif(regexp_extract(r.text, 'ais://([^/\s"]+)/', 1), ''), nullif(regexp_extract(r.bucket, '^ais://(.+)$', 1), ''), regexp_extract(r.url, '/v1/objects/([^/?]+)/', 1)) as bucket) as b
     left join failure_case as f on f.failure_id = r.failure_id
     left join (select cluster, regexp_extract(text, 'ais://(\S+) does not exist', 1) as name, arg_max(node_id, utc_ns) as node_id, max(utc_ns) as utc_ns, min(utc_ns) as first_ns from ais_event where pattern = 'ais_http_not_found' group by all) as n on n.cluster = r.cluster and n.name = b.bucket || '/' || r.object
     where r.outcome in ('missing', 'retry', 'error', 'chained') and r.object is not null and (r.pattern = 'http_not_found' or regexp_matches(r.text, '(?i)does not exist|not found|\b404\b'))
-        and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and contains(coalesce(r.url, ''), 'provider=ais')))
+        and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and (contains(coalesce(r.url, ''), 'provider=ais') or regexp_matches(r.url, '/v1/objects/[^?]+$'))))
 ),
 deleting as (
     select
