@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where signal in ('crash', 'killed')
--- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted (not by its watchdog, as it waited), or, after the last step, of the one that no watchdog spoke for.
+-- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist, and a fetch that was given up after three complaints about the content or more, in the lines before, that the content is wrong. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted (not by its watchdog, as it waited), or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),
 aborted as (
@@ -43,14 +43,15 @@ told as (
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
     union all select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
 ),
-denied as (
-    select distinct p.file_id, p.line_no, p.rank from failure_signal as p
-    join failure_signal as h on h.file_id = p.file_id and h.pattern = 'http_not_found' and h.line_no < p.line_no and h.utc_ns >= p.utc_ns - 2000000000 and coalesce(h.rank, p.rank) = p.rank
-    where p.pattern = 'data_pipe_failed' and regexp_matches(p.text, '\b(exit|status) 22\b')
+foretold as (
+    select p.file_id, p.line_no, p.rank, mode(h.pattern order by h.pattern) as pattern from told as p
+    join failure_signal as h on h.file_id = p.file_id and h.line_no between p.line_no - 60 and p.line_no - 1 and coalesce(h.latest_ns, h.utc_ns) >= p.utc_ns - 2000000000 and coalesce(h.rank, p.rank) = p.rank
+        and case p.pattern when 'data_pipe_failed' then h.pattern = 'http_not_found' and regexp_matches(p.text, '\b(exit|status) 22\b') when 'storage_transfer_failed' then h.failure_class = 'data' and h.signal = 'error' else false end
+    group by p.file_id, p.line_no, p.rank, p.pattern having p.pattern = 'data_pipe_failed' or count(*) >= 3
 ),
 line as (
     select
-        s.* replace (if(d.file_id is null, s.pattern, 'http_not_found') as pattern, if(d.file_id is null, s.failure_class, 'data') as failure_class),
+        s.* replace (coalesce(d.pattern, s.pattern) as pattern, if(d.file_id is null, s.failure_class, 'data') as failure_class),
         case
             when s.signal = 'crash' and s.tier in ('process', 'gpu') and s.pattern not in ('python_exception', 'python_attribute_error', 'python_assertion') then 1
             when s.signal = 'crash' and s.pattern <> 'python_exception' then 2
@@ -59,7 +60,7 @@ line as (
             else 5
         end as certainty
     from told as s join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
-    left join denied as d on d.file_id = s.file_id and d.line_no = s.line_no and d.rank = s.rank
+    left join foretold as d on d.file_id = s.file_id and d.line_no = s.line_no and d.rank = s.rank
     where s.signal in ('crash', 'killed')
 ),
 chosen as (
