@@ -62,7 +62,7 @@ class SpecError(AiscorrError):
 
 
 class PlanError(SpecError):
-    """DuckDB failed inside while it planned or ran a view (exit code 2)."""
+    """DuckDB failed inside while it planned or ran a view, or asked for more memory than it may take (exit code 2)."""
 
 
 class SourceError(AiscorrError):

@@ -207,10 +207,13 @@ def _told(spec: ViewSpec) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.InternalException as error:
+    except (duckdb.InternalException, duckdb.OutOfMemoryException) as error:
         said = str(error).partition("\n")[0]
+        is_short = isinstance(error, duckdb.OutOfMemoryException)
         raise PlanError(
-            f"view {spec.name} cannot be built: {said}", where=spec.path, try_this="another release of DuckDB"
+            f"view {spec.name} cannot be built: {said}",
+            where=spec.path,
+            try_this="a higher memory_limit in aiscorr.toml" if is_short else "another release of DuckDB",
         ) from None
     except duckdb.Error as error:
         raise SpecError(

@@ -349,16 +349,21 @@ def test_a_database_that_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> 
         refresh.refresh_alone(Gone(), lambda connection: None)  # type: ignore[arg-type]
 
 
-def test_an_error_inside_duckdb_names_the_view() -> None:
-    """It is told apart from wrong SQL, and without DuckDB's own stack."""
+@pytest.mark.parametrize(
+    ("kind", "said", "advice"),
+    [
+        (duckdb.InternalException, "INTERNAL Error: Conflicting column binding", "another release of DuckDB"),
+        (duckdb.OutOfMemoryException, "Out of Memory Error: failed to allocate data of size 4.0 GiB", "memory_limit"),
+    ],
+)
+def test_an_error_inside_duckdb_names_the_view(kind: type[duckdb.Error], said: str, advice: str) -> None:
+    """It is told apart from wrong SQL, and without DuckDB's own stack; what is short of memory says what to raise."""
 
     class Broken:
         def execute(self, sql: str) -> object:
-            raise duckdb.InternalException("INTERNAL Error: Conflicting column binding\nStack Trace:\n...")
+            raise kind(f"{said}\nStack Trace:\n...")
 
-    with pytest.raises(PlanError) as told:
+    with pytest.raises(PlanError, match=advice) as told:
         compute(Broken(), STORED[0], "x")  # type: ignore[arg-type]
-    assert str(told.value).startswith(
-        f"view {STORED[0].name} cannot be built: INTERNAL Error: Conflicting column binding"
-    )
+    assert str(told.value).startswith(f"view {STORED[0].name} cannot be built: {said}")
     assert "Stack Trace" not in str(told.value)
