@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.81, '13 of 13 such answers were right, on incidents nobody had seen 10 of 12, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.95, '53 of 53 such answers were right, on incidents nobody had seen 130 of 135, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.99, '93 of 93 such answers were right, on incidents nobody had seen 164 of 165, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '119 of 120 such answers were right, on incidents nobody had seen 190 of 196, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.8, '31 of 31 such answers were right, on incidents nobody had seen 47 of 55, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.89, '73 of 75 such answers were right, on incidents nobody had seen 121 of 133, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.58, '42 of 52 such answers were right, on incidents nobody had seen 100 of 169, and 178 of 337 on odd ones')
-) as t(storage_verdict, failure_classes, score_from, confidence, reason)
+        ('guilty', null, 0.0, 0.85, '14 of 14 such answers were right, on incidents nobody had seen 17 of 19, and 13 of 18 on odd ones'),
+        ('guilty', null, 0.7, 0.96, '46 of 46 such answers were right, on incidents nobody had seen 152 of 157, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.99, '108 of 108 such answers were right, on incidents nobody had seen 193 of 194, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.95, '116 of 117 such answers were right, on incidents nobody had seen 224 of 230, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.81, '33 of 34 such answers were right, on incidents nobody had seen 56 of 65, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.89, '61 of 63 such answers were right, on incidents nobody had seen 134 of 149, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.58, '41 of 54 such answers were right, on incidents nobody had seen 115 of 197, and 178 of 337 on odd ones')
+    ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -36,18 +36,18 @@ GROUPS = (
     Group(
         "guilty",
         (),
-        {0.0: (10, 12), 0.7: (130, 135), 0.8: (164, 165)},
+        {0.0: (17, 19), 0.7: (152, 157), 0.8: (193, 194)},
         {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)},
     ),
     Group(
         "innocent",
         ("gpu", "infrastructure", "collective_mismatch", "rank_hang"),
-        {0.0: (190, 196)},
+        {0.0: (224, 230)},
         {0.0: (212, 242)},
     ),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (47, 55)}, {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (121, 133)}, {0.0: (242, 280)}),
-    Group("undetermined", (), {0.0: (100, 169)}, {0.0: (178, 337)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (56, 65)}, {0.0: (60, 93)}),
+    Group("innocent", (), {0.0: (134, 149)}, {0.0: (242, 280)}),
+    Group("undetermined", (), {0.0: (115, 197)}, {0.0: (178, 337)}),
 )
 SEEN_WEIGHT, ODD_WEIGHT = 0.1, 0.25
 #: As if so many answers more had been given, of which this share was right.
