@@ -82,8 +82,8 @@ def refresh_alone(
     """Views (see refresh_views) and what stands on them, in a transaction of its own.
 
     Where DuckDB fails inside, all is done once more with plainer plans: stages of its optimizer that rewrite a query
-    break on some rows and not on others (seen with projection_pullup of 2.0; with 2.0 also 4 GiB asked for at once, once in
-    some thousand ingests, for a few rows and with nearly all memory free).
+    break on some rows and not on others (seen with projection_pullup of 2.0; once 2.0 asked for 4 GiB at a time for a
+    few rows, and the same logs went well afterwards).
     """
     import duckdb
 
