@@ -7,12 +7,12 @@ from benchmarks.accuracy.generate.faults.words.applicants import (
     connection_of_rclone,
     curl_gives_up,
     others_tell,
-    rclone_reads_again,
     since_text,
     wds_shard,
 )
 from benchmarks.accuracy.generate.faults.words.clients import pipe_failed, upload_failed
 from benchmarks.accuracy.generate.faults.words.guests import killed_for_a_while, leaves
+from benchmarks.accuracy.generate.faults.words.rclone import rclone_reads_again
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of

@@ -61,9 +61,7 @@ def one_sender_holds_up_all_batches(stage: Stage) -> Scenario:
     draw = stage.draw.child("one sender")
     stage.open()
     began = stage.mark(at - draw.span(12_000, 20_000), f"a disk of {victim.name} is very slow")
-    slow = draw.child("which").pick(victim.disks)
-    cluster.last_process(victim).silent_disks.append((slow, began, over + seconds(30)))
-    aislosses.disk_slows(cluster, victim, began, over + seconds(30), draw.child("which"))
+    aislosses.lone_disk_slows(cluster, victim, began, over + seconds(30), draw, "which")
     entries_are_late(cluster, victim, began, over + seconds(25), draw.child("late"))
     others = [one for one in cluster.up(at) if one is not victim]
     for other in readers(stage)[: draw.whole(1, 4)]:

@@ -108,9 +108,7 @@ def tired_ssd_starves_a_rank(stage: Stage) -> Scenario:
     draw = stage.draw.child("tired")
     stage.open()
     began = stage.mark(at - draw.span(15_000, 27_000), f"an SSD of {victim.name} collects its garbage")
-    tired = draw.child("which").pick(victim.disks)
-    cluster.last_process(victim).silent_disks.append((tired, began, over + seconds(30)))
-    aislosses.disk_slows(cluster, victim, began, over + seconds(30), draw.child("which"))
+    aislosses.lone_disk_slows(cluster, victim, began, over + seconds(30), draw, "which")
     others = [one for one in cluster.up(at) if one is not victim]
     reads_on_time(cluster, others, stage.job.begin, over + seconds(15), draw.child("others"))
     why = f"Read timeout on {victim.address}:{victim.ports[0]}"

@@ -34,9 +34,7 @@ def worn_drive_answers_in_half_minutes(stage: Stage) -> Scenario:
     draw = stage.draw.child("worn")
     stage.open()
     began = stage.mark(at - draw.span(13_000, 24_000), f"a disk of {victim.name} retries for half a minute")
-    worn = draw.child("worn disk").pick(victim.disks)
-    cluster.last_process(victim).silent_disks.append((worn, began, over + seconds(30)))
-    aislosses.disk_slows(cluster, victim, began, over + seconds(30), draw.child("worn disk"))
+    aislosses.lone_disk_slows(cluster, victim, began, over + seconds(30), draw, "worn disk")
     others = [one for one in cluster.up(at) if one is not victim]
     reads_on_time(cluster, others, stage.job.begin, over + seconds(15), draw.child("others"))
     cause = sdk.read_timeout(victim.address, victim.ports[0])

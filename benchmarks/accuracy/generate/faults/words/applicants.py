@@ -14,7 +14,7 @@ from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
-from fixtures.generator.moment import MS, SEC, local, seconds
+from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage
 
 
@@ -84,13 +84,6 @@ def msc_gives_up(stage: Stage, at: int, rank: int, key: str, why: str) -> None:
     )
     text = f"RuntimeError: Failed to GET object(s) at {stage.bucket}/{key}, error: {why}"
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
-
-
-def rclone_reads_again(stage: Stage, at: int, rank: int, name: str, attempt: int, why: str) -> None:
-    """rclone, which has the bucket mounted on a rank's host, cannot read and says that it tries again."""
-    stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}"
-    text = f"{name}: ReadFileHandle.Read error: low level retry {attempt}/10: {why}"
-    stage.job.say(at, rank, f"{stamp} ERROR : {text}")
 
 
 def connection_of_rclone(stage: Stage, at: int, rank: int, node: Node, died: int, draw: Draw) -> None:

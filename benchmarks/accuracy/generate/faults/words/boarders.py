@@ -6,6 +6,7 @@ The wordings follow the sources of rclone, LMDB and gloo and reports of users; n
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.loaders import in_worker
+from benchmarks.accuracy.generate.faults.words.rclone import rclone_reads_again
 from fixtures.generator import sdk
 from fixtures.generator.moment import MS, SEC, local
 from fixtures.generator.stage import Stage
@@ -28,8 +29,7 @@ def read_below_mount_failed(stage: Stage, at: int, rank: int, name: str, attempt
     why = (
         f"operation error S3: GetObject, https response error StatusCode: 404, RequestID: , HostID: , NoSuchKey: {told}"
     )
-    said = f"{name}: ReadFileHandle.Read error: low level retry {attempt}/10: {why}"
-    stage.job.say(at, rank, _rclone(stage, at, "ERROR", said))
+    rclone_reads_again(stage, at, rank, name, attempt, why)
 
 
 def lmdb_not_opened(stage: Stage, at: int, rank: int, name: str) -> None:

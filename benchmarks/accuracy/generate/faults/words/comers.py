@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.clients import PYTHON, fetch_frames
 from benchmarks.accuracy.generate.faults.words.loaders import in_worker
+from benchmarks.accuracy.generate.faults.words.rclone import rclone_reads_again
 from fixtures.generator import sdk
 from fixtures.generator.model import Node
-from fixtures.generator.moment import MS, local
+from fixtures.generator.moment import MS
 from fixtures.generator.stage import Stage
 
 WORKER = "torch/utils/data/_utils"
@@ -119,12 +120,11 @@ def chunk_cut(stage: Stage, at: int, rank: int) -> None:
 
 def mount_refused(stage: Stage, at: int, rank: int, node: Node, name: str, attempt: int) -> None:
     """rclone, which has the bucket mounted, gets no connection to the target that it was sent on to."""
-    stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}"
     asked = f'Get "{node.url(0)}/s3/{stage.bucket}/{name}?x-id=GetObject"'
     why = f"dial tcp {node.address}:{node.ports[0]}: connect: connection refused"
     tried = "exceeded maximum number of attempts, 10, https response error StatusCode: 0, RequestID: , HostID: "
     text = f"operation error S3: GetObject, {tried}, request send failed, {asked}: {why}"
-    stage.job.say(at, rank, f"{stamp} ERROR : {name}: ReadFileHandle.Read error: low level retry {attempt}/10: {text}")
+    rclone_reads_again(stage, at, rank, name, attempt, text)
 
 
 def sound_without_reason(stage: Stage, at: int, rank: int) -> None:

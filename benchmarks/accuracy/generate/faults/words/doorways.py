@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.clients import fetch_frames
+from benchmarks.accuracy.generate.faults.words.rclone import rclone_reads_again
 from fixtures.generator import sdk
 from fixtures.generator.model import Node
-from fixtures.generator.moment import comma_stamp, local
+from fixtures.generator.moment import comma_stamp
 from fixtures.generator.stage import Stage
 
 
@@ -83,9 +84,8 @@ def s3fs_failed(stage: Stage, at: int, rank: int, name: str, code: str, text: st
 
 def mount_failed(stage: Stage, at: int, rank: int, name: str, text: str) -> None:
     """rclone, which has the bucket mounted, says why; the program is told of an error of input and output."""
-    stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}"
     tail = f"InternalError: {text}\n\tstatus code: 500, request id: , host id: "
-    stage.job.say(at, rank, f"{stamp} ERROR : {name}: ReadFileHandle.Read error: low level retry 10/10: {tail}")
+    rclone_reads_again(stage, at, rank, name, 10, tail)
     caller = fetch_frames(stage, "content = Path(self.root, name).read_bytes()")
     raised = sdk.Raised(caller, f"OSError: [Errno 5] Input/output error: '/mnt/{stage.bucket}/{name}'")
     stage.job.raise_on(at + 2_300_000, rank, sdk.traceback(raised))

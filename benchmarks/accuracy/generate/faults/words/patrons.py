@@ -8,19 +8,19 @@ from __future__ import annotations
 from benchmarks.accuracy.generate.faults.words.clients import PYTHON, fetch_frames, pipe_ended
 from benchmarks.accuracy.generate.faults.words.fetchers import ALL_SPEAK
 from benchmarks.accuracy.generate.faults.words.loaders import in_worker
+from benchmarks.accuracy.generate.faults.words.rclone import rclone_reads_again
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX
 from fixtures.generator.model import Node
-from fixtures.generator.moment import MS, SEC, local
+from fixtures.generator.moment import MS, SEC
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import Exit
 
 
 def rclone_retries(stage: Stage, at: int, rank: int, name: str, text: str, attempt: int) -> None:
     """rclone, which has the bucket mounted, reads again what it was not given."""
-    stamp = f"{local(at, stage.job.job.zone):%Y/%m/%d %H:%M:%S}"
     tail = f"InternalError: {text}\n\tstatus code: 500, request id: , host id: "
-    stage.job.say(at, rank, f"{stamp} ERROR : {name}: ReadFileHandle.Read error: low level retry {attempt}/10: {tail}")
+    rclone_reads_again(stage, at, rank, name, attempt, tail)
 
 
 def picture_is_none(stage: Stage, at: int, rank: int, name: str) -> None:
