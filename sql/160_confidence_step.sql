@@ -18,4 +18,4 @@ from (
         ('innocent', ['data', 'data_loading_stall'], 0.0, 0.81, '33 of 34 such answers were right, on incidents nobody had seen 56 of 65, and 60 of 93 on odd ones'),
         ('innocent', null, 0.0, 0.89, '61 of 63 such answers were right, on incidents nobody had seen 134 of 149, and 242 of 280 on odd ones'),
         ('undetermined', null, 0.0, 0.58, '41 of 54 such answers were right, on incidents nobody had seen 115 of 197, and 178 of 337 on odd ones')
-    ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
+) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -5,7 +5,7 @@
 -- empty without: rank_request
 -- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, or repeats a read from while the others wait, it is taken for that of the one target whose goroutines pile up since the rank stopped, or that serves reads slowly meanwhile, or of the one node that has no descriptors left, if no address of that node is known; repeats count where they all are to that one address.
 create or replace view asked_node as
-with piled as (
+with suspected as (
     select f.failure_id, any_value(n.node_id) as node_id
     from failure_case as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
@@ -23,7 +23,7 @@ group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n
 union all
 select r.failure_id, r.rank, p.node_id, true, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
 from rank_request as r
-join piled as p on p.failure_id = r.failure_id
+join suspected as p on p.failure_id = r.failure_id
 join failure_case as f on f.failure_id = r.failure_id
 where r.node_id is null and ((r.outcome = 'pending' and contains(r.url, '/v1/objects/')) or (
     r.outcome = 'retry' and regexp_matches(r.endpoint, ':5108\d$') and r.to_ns >= f.hang_start_ns

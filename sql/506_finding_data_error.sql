@@ -11,9 +11,9 @@ with served as (
     where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
 ),
 losing as (
-    select f.failure_id from failure_lead as f join node_fault as n on n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9
-    where f.crash_pattern = 'http_not_found' or (regexp_matches(f.crash_pattern, 'missing|not_found|entry') and n.node_id = f.crash_node_id and n.started_ns <= f.crash_latest_ns)
-    union select f.failure_id from failure_lead as f join object_loss as o on o.failure_id = f.failure_id and o.node_id = f.crash_node_id where list_contains(f.short_ids, f.crash_node_id) and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
+    select f.failure_id from failure_lead as f where regexp_matches(f.crash_pattern, 'missing|not_found|entry') and (
+        (list_contains(f.short_ids, f.crash_node_id) and exists (from object_loss as o where o.failure_id = f.failure_id and o.node_id = f.crash_node_id))
+        or exists (from node_fault as n where n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9 and (f.crash_pattern = 'http_not_found' or (n.node_id = f.crash_node_id and n.started_ns <= f.crash_latest_ns))))
 ),
 misnamed as (
     select f.failure_id from failure_lead as f
