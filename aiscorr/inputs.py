@@ -120,7 +120,8 @@ def mentions(connection: duckdb.DuckDBPyConnection, select: str) -> dict[str, Us
     whole = {t["table_name"] for t in tables if called(t) in rows or t["column_name_alias"]}
     subqueries = {node["alias"].lower() for node in nodes if node.get("type") == "SUBQUERY" and "subquery" in node}
     is_lost = not (whole or subqueries & rows) and are_named_later(tree["statements"][0]["node"], nodes)
-    numbered = {t["table_name"] for t in tables if called(t) in _numbered(nodes)}
+    with_numbers = _numbered(nodes)
+    numbered = {t["table_name"] for t in tables if called(t) in with_numbers}
     names: dict[str, set[str]] = {}
     for node in nodes:
         if node.get("type") == "SELECT_NODE":

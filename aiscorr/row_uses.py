@@ -46,6 +46,7 @@ _AND = {"class": "CONJUNCTION", "type": "CONJUNCTION_AND", "alias": "", "query_l
 
 def conditions(connection: duckdb.DuckDBPyConnection, nodes: Sequence[Node]) -> dict[str, frozenset[Condition]]:
     """The tables every mention of which has conditions, with those; `nodes`: all objects of the parsed SQL."""
+    (bare,) = connection.execute("select json_serialize_sql('select 1 where true')").fetchall()[0]
     found: dict[str, set[Condition | None]] = {}
     for node in nodes:
         if node.get("type") != "SELECT_NODE":
@@ -54,7 +55,7 @@ def conditions(connection: duckdb.DuckDBPyConnection, nodes: Sequence[Node]) -> 
         for table, wanted in sources:
             if table["type"] == "BASE_TABLE":
                 own = [part for part in wanted if _is_of(part, table, is_only=len(sources) == 1)]
-                found.setdefault(table["table_name"], set()).add(_condition(connection, own) if own else None)
+                found.setdefault(table["table_name"], set()).add(_condition(connection, bare, own) if own else None)
     return {name: frozenset(one for one in some if one) for name, some in found.items() if None not in some}
 
 
@@ -88,12 +89,11 @@ def _is_of(condition: Node, table: Node, *, is_only: bool) -> bool:
     return is_plain and all(name[:-1] == [called] or (len(name) == 1 and is_only) for name in names)
 
 
-def _condition(connection: duckdb.DuckDBPyConnection, parts: Sequence[Node]) -> Condition:
-    """The parts as SQL over the columns of their table, which are not qualified any more."""
-    (text,) = connection.execute("select json_serialize_sql('select 1 where true')").fetchall()[0]
-    statement = json.loads(text)
-    bare = [_unqualified(part) for part in parts]
-    statement["statements"][0]["node"]["where_clause"] = {**_AND, "children": bare} if len(bare) > 1 else bare[0]
+def _condition(connection: duckdb.DuckDBPyConnection, bare: str, parts: Sequence[Node]) -> Condition:
+    """The parts as SQL over the columns of their table, without its name; `bare`: a select with another condition."""
+    statement = json.loads(bare)
+    own = [_unqualified(part) for part in parts]
+    statement["statements"][0]["node"]["where_clause"] = {**_AND, "children": own} if len(own) > 1 else own[0]
     (sql,) = connection.execute("select json_deserialize_sql(?)", [json.dumps(statement)]).fetchall()[0]
     found = (node for part in parts for node in _expressions(part))
     names = frozenset(node["column_names"][-1].lower() for node in found if node["class"] == "COLUMN_REF")

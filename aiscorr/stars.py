@@ -10,14 +10,15 @@ Node = dict[str, Any]
 
 def objects(tree: Any, *without: str, is_one_select: bool = False) -> Iterator[Node]:
     """Every object of a tree, those below the named keys of its root left out, and selects in it if so wished."""
-    if isinstance(tree, dict):
-        yield tree
-        for key, value in tree.items():
-            if key not in without and not (is_one_select and key == "subquery"):
-                yield from objects(value, is_one_select=is_one_select)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from objects(value, is_one_select=is_one_select)
+    waiting = [tree]
+    while waiting:
+        at = waiting.pop()
+        below = at
+        if isinstance(at, dict):
+            yield at
+            below = [at[key] for key in at if key not in without and not (is_one_select and key == "subquery")]
+        waiting += [part for part in reversed(below) if isinstance(part, (dict, list))]
+        without = ()
 
 
 def stars_of(select: Node) -> list[Node]:
