@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split
+-- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call
 -- stored: yes
 -- empty without: failure_lead
 create or replace view finding_collective_mismatch as
@@ -40,9 +40,9 @@ select
     case when f.basis is null and k.message is not null then k.message when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
-        when 'other_collective' then ' stands in another collective than the others'
-        when 'mismatch' then ' called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?')
-        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || k.words else ' called another collective than the others' end end end as statement,
+        when 'other_collective' then coalesce(' ' || w.words, ' stands in another collective than the others')
+        when 'mismatch' then ' ' || coalesce(w.words, 'called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?'))
+        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
     list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
         {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
@@ -56,3 +56,4 @@ left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d
 left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
 left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
 left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.message is null or f.waiting_rank_count >= f.rank_count)
+left join odd_call as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank

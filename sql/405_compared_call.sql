@@ -1,0 +1,54 @@
+-- What the rank that most others accuse called, and what they did, as PyTorch itself compared the calls.
+-- grain: at most one row a failed attempt
+-- reads: failure_signal
+-- stored: yes
+-- empty without: failure_signal where pattern = 'c10d_detail_mismatch'
+-- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its own: the odd rank is named by all others, and names one of them. Nobody is odd where two are named as often.
+create or replace view compared_call as
+with named as (
+    select
+        job_id, attempt, rank as reporter, peer_rank as rank, seq_num, op_type,
+        json_extract_string(capture, '$.peer_op_type') as peer_op_type,
+        json_extract_string(capture, '$.tensor_shape') as tensor_shape,
+        json_extract_string(capture, '$.peer_shape') as peer_shape,
+        json_extract_string(capture, '$.tensor_dtype') as dtype,
+        json_extract_string(capture, '$.peer_dtype') as peer_dtype
+    from failure_signal
+    where pattern = 'c10d_detail_mismatch' and peer_rank is not null
+),
+worded as (
+    select
+        job_id, attempt, reporter, rank, seq_num,
+        case
+            when peer_op_type <> op_type then peer_op_type
+            when peer_shape <> tensor_shape then peer_op_type || ' of [' || peer_shape || ']'
+            when peer_dtype <> dtype then peer_op_type || ' of type ' || peer_dtype
+        end as shape,
+        case
+            when peer_op_type <> op_type then op_type
+            when peer_shape <> tensor_shape then op_type || ' of [' || tensor_shape || ']'
+            when peer_dtype <> dtype then op_type || ' of type ' || dtype
+        end as others_shape
+    from named
+),
+accused as (
+    select
+        job_id, attempt, rank,
+        min(seq_num) as seq_num,
+        arg_min(shape, (seq_num, reporter)) as shape,
+        arg_min(others_shape, (seq_num, reporter)) as others_shape,
+        count(distinct reporter) as reporter_count
+    from worded
+    where shape is not null
+    group by job_id, attempt, rank
+)
+select
+    job_id,
+    attempt,
+    arg_max(rank, reporter_count) as rank,
+    arg_max(seq_num, reporter_count) as seq_num,
+    arg_max(shape, reporter_count) as shape,
+    arg_max(others_shape, reporter_count) as others_shape
+from accused
+group by job_id, attempt
+having count(*) = 1 or max(reporter_count) > max(reporter_count, 2)[2]
