@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya"),
+                *("nanochat", "txl", "kohya", "moshi"),
             )
             if name in self.styles
         )
@@ -255,6 +255,14 @@ _HELD: dict[str, Part] = {
         ("4.3.rc7", "4.6.rc7", "4.9.rc6", "5.1.rc7"),
         ("2.2-nix", "2.5-nix", "2.9-spack", "2.15-easybuild"),
         ("parlai", "txl", "kohya"),
+    ),
+    "twenty_eighth": Part(
+        "held back as the twenty-eighth",
+        ("twenty_eighth",),
+        0.8,
+        ("4.2.rc8", "4.7.rc8", "5.0.rc8", "5.3.rc8"),
+        ("2.4-guix", "2.7-guix", "2.11-guix", "2.15-nix"),
+        ("moshi", "flamingo", "styletts2"),
     ),
 }
 

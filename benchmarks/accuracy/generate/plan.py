@@ -90,6 +90,9 @@ NAMELESS = (
     "tacotron2",
     "txl",
     "kohya",
+    "moshi",
+    "flamingo",
+    "styletts2",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
