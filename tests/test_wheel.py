@@ -133,7 +133,7 @@ def test_source_archive(tmp_path: Path) -> None:
     (built,) = SdistBuilder(str(REPO)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(built) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    needed = {"README.md", "LICENSE", "pyproject.toml", "sql/100_threshold.sql", "tests/conftest.py"}
+    needed = {"README.md", "LICENSE", "pyproject.toml", "sql/102_threshold.sql", "tests/conftest.py"}
     needed |= {f"fixtures/{SCENARIO}/truth.toml", "fixtures/generator/__main__.py", "aiscorr/columns.toml"}
     needed |= {"hatch_build.py", "aiscorr/native/native.h", "aiscorr/native/stats.c"}
     assert needed - held == set() and not [name for name in held if name.endswith(".so")]
