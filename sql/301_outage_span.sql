@@ -1,14 +1,15 @@
 -- Signs of one outage of an AIStore node taken together: what peers saw and what its own log shows, close in time.
 -- grain: one row an outage of a node
--- reads: node_witness, threshold
+-- reads: node_witness, isolated_node, threshold
 -- stored: yes
--- note: Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and ended again by its own log had another, and so had one that was added back and is removed from the map again, kalive_detect_s later or more.
+-- note: What a node says of its peers that is itself cut off (isolated_node) is no sign of theirs. Signs up to outage_gap_s apart are of one outage, but a node that was ready meanwhile and ended again by its own log had another, and so had one that was added back and is removed from the map again, kalive_detect_s later or more.
 create or replace view outage_span as
 with lived as (
     select cluster, node_id, effect, witness_id, utc_ns, file_id, line_no, text, count(*) filter (where effect = 'ready' and witness_id = node_id) over (partition by cluster, node_id order by utc_ns) as life_no,
         max(utc_ns) filter (where effect = 'back' and witness_id <> node_id) over (partition by cluster, node_id order by utc_ns) as back_ns
-    from node_witness
+    from node_witness as w
     where effect in ('killed', 'stopping', 'stopped', 'fatal', 'panic', 'down', 'unreachable', 'removed', 'cut', 'maintenance', 'ready', 'back')
+        and not (effect in ('cut', 'unreachable', 'down') and exists (select 1 from isolated_node as i where i.cluster = w.cluster and i.node_id = w.witness_id and list_contains(i.peer_ids, w.node_id) and w.utc_ns between i.started_ns and i.ended_ns))
 ),
 marked as (
     select

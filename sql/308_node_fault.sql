@@ -1,6 +1,6 @@
 -- A span of time in which something was wrong with an AIStore node, whatever it was.
 -- grain: one row a fault of a node
--- reads: node_outage, node_trouble, slow_target, slow_source, stale_membership, node, fault_kind
+-- reads: node_outage, isolated_node, node_trouble, slow_target, slow_source, stale_membership, node, fault_kind
 -- public: yes
 -- stored: yes
 -- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is only the earliest moment that fits, else null.
@@ -12,6 +12,9 @@ with every as (
     union all by name
     select cluster, node_id, fault_kind, started_ns, ended_ns, started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
     from node_trouble
+    union all by name
+    select cluster, node_id, 'isolated' as fault_kind, started_ns, ended_ns + 20000000000 as ended_ns, started_ns as sign_ns, peer_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    from isolated_node
     union all by name
     select cluster, node_id, 'stale_membership' as fault_kind, started_ns, ended_ns, started_ns as sign_ns, sender_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
     from stale_membership

@@ -27,7 +27,7 @@ self_fault as (
     from step as s
     join node_fault as f on f.cluster = s.cluster and f.node_id = s.node_id and f.weight >= 0.6 and f.fault_kind not in ('stale_membership', 'stopped', 'batches_aborted', 'jobs_refused')
         and s.utc_ns >= f.started_ns and s.utc_ns <= f.ended_ns
-    where s.is_self_trouble or s.step in ('resource_pressure', 'rejected')
+    where s.is_self_trouble or s.step in ('resource_pressure', 'rejected') or f.fault_kind = 'isolated'
     qualify row_number() over (partition by s.file_id, s.line_no order by f.weight desc, f.started_ns desc, f.fault_id) = 1
 )
 select

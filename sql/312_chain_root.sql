@@ -7,7 +7,7 @@ create or replace view chain_root as
 with outage as (
     select fault_id, cluster, node_id, started_ns, ended_ns, weight
     from node_fault
-    where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped') and role = 'target'
+    where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated') and role = 'target'
 ),
 ambient as (
     select l.file_id, l.line_no, arg_max(o.fault_id, (o.started_ns, o.fault_id)) as fault_id, arg_max(o.node_id, (o.started_ns, o.fault_id)) as node_id

@@ -34,7 +34,7 @@ fault as (
         c.failure_id,
         max(f.weight) filter (where f.started_ns <= c.stall_ns + s.ns) as top_weight,
         count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.weight >= 0.5) as fault_count,
-        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut')) as gone_count,
+        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'isolated', 'cut')) as gone_count,
         count(*) filter (where f.started_ns > c.stall_ns + s.ns and f.weight >= 0.9) as soon_count
     from cluster as c
     cross join (select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s') as s

@@ -24,7 +24,7 @@ back as (
         n.role || ' ' || n.node_id || if(o.effect = 'removed', ' was taken off the cluster map', ' is back') as text, o.file_id, o.line_no
     from used as u
     join node_fault as n on n.cluster = u.cluster and n.weight >= 0.8 and n.ended_ns between u.started_ns - 300000000000 and u.ended_ns + 60000000000
-        and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance')
+        and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'maintenance')
     join node_witness as o on o.cluster = n.cluster and o.node_id = n.node_id and case when o.effect in ('ready', 'back') then abs(o.utc_ns - n.ended_ns) < 1000000 else o.effect = 'removed' and o.utc_ns between n.started_ns and n.ended_ns end
     left join failure_comeback as b on b.failure_id = u.failure_id and b.node_id = n.node_id
     qualify row_number() over (partition by u.failure_id, n.node_id, n.ended_ns, o.effect = 'removed' order by if(o.effect = 'removed', o.utc_ns, abs(o.utc_ns - n.ended_ns)), o.file_id, o.line_no) = 1
