@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_error
--- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
+-- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
 create or replace view named_error as
 with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text
@@ -21,7 +21,7 @@ met as (
         r.failure_id, r.rank, r.file_id as client_file_id, r.line_no as client_line_no, w.utc_ns, w.fault_kind, n.fault_id, w.file_id, w.line_no,
         coalesce(r.outcome = 'error' and w.part_rank = r.rank, false) and coalesce(r.object, r.wid, r.xid) is null as is_part,
         coalesce(r.object, case when r.outcome = 'error' and r.is_of_data then coalesce(nullif(regexp_extract(r.text, '[/''"]([\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1), ''), regexp_extract(r.text, '(?:^|[\s''"])((?:[\w.-]+/){2,}[\w.-]*\d[\w.-]*)', 1)) end) as thing,
-        case when (length(thing) > 5 and contains(w.text, thing)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
+        case when (length(thing) > 5 and contains(w.text, thing)) or contains(w.text, r.wid) or (length(r.xid) > 5 and contains(w.text, r.xid)) or w.fault_kind = 'job_not_begun' or (w.fault_kind = 'job_aborted' and contains(w.text, nullif(regexp_extract(r.text, '\betl(?:_name=| job )([\w.-]{4,})', 1), ''))) or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)) then w.node_id when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end as said_node_id,
         coalesce(said_node_id, case when is_part then w.node_id end) as node_id
     from asked as r
     join failure_case as f on f.failure_id = r.failure_id

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null
 -- empty without: node_fault
--- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder. An error without a time of its own came when the job stopped keeping up. Such a coincidence accuses nobody, but storage is not innocent while it stands there. Mistakes of a program (a key, a type, an attribute, a shape), files of a path of the host or of a name that is taken, and shards too few for their readers, where no request had failed, come from no node.
+-- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder. An error without a time of its own came when the job stopped keeping up. Such a coincidence accuses nobody, but storage is not innocent while it stands there. An archive that a target could read and search (sdk_archive_member_unknown) is whole. Mistakes of a program (a key, a type, an attribute, a shape), files of a path of the host or of a name that is taken, and shards too few for their readers, where no request had failed, come from no node.
 create or replace view sudden_fault as
 select f.failure_id, n.node_id, n.fault_kind, n.started_ns, n.file_id, n.line_no
 from failure_lead as f
@@ -16,7 +16,7 @@ join node_fault as n on n.cluster = f.cluster
     and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'cut', 'disk_fault', 'disk_errors', 'disk_stuck', 'handler_panic')
     and n.started_ns between m.from_ns - 2 * b.value * 1e9 and m.to_ns + a.value * 1e9
 where f.frame_kind in ('storage', 'data_loading', 'decoding')
-    and (f.crash_pattern = 'python_exception' or (f.crash_class = 'data' and not regexp_matches(f.crash_pattern, 'missing|not_found|bucket|entry')))
+    and (f.crash_pattern = 'python_exception' or (f.crash_class = 'data' and f.crash_pattern <> 'sdk_archive_member_unknown' and not regexp_matches(f.crash_pattern, 'missing|not_found|bucket|entry')))
     and not regexp_matches(coalesce(f.exception, ''), '^(Type|Attribute|Name|UnboundLocal|Key|Index|Assertion|NotImplemented|Import|ModuleNotFound|Recursion|ZeroDivision|FloatingPoint|Syntax|FileNotFound|FileExists|Permission|IsADirectory|NotADirectory)Error$')
     and not regexp_matches(f.crash_message, '(?i)\b(dtype|shape|tensor|dimension|channel|label|vocab|broadcast)|: ?([^\n]*[\s''"=(])?/[\w.-]+/[^:\n]*$')
     and not (coalesce(f.request_pattern = f.crash_pattern, true) and regexp_matches(f.crash_message, '(?i)\bfewer shards than\b'))

@@ -43,7 +43,7 @@ select
         when class = 'network' and failure_id in (select failure_id from lone_address) then 'undetermined'
         when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or failure_id in (select failure_id from cut_host)))) then 'innocent'
         when class = 'network' then 'undetermined'
-        when cause_pattern = 'http_tls_failed' and regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') then 'innocent'
+        when cause_pattern = 'http_tls_failed' and (regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') or (regexp_matches(coalesce(crash_message, alike_message), 'WRONG_VERSION_NUMBER|wrong version number|UNKNOWN_PROTOCOL') and not has_stepped)) then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
         when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid|open_file_limit)$|^s3_request_rejected$|misused$') and not is_foreign then 'undetermined'
         else 'innocent'
