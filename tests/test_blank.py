@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,13 @@ from aiscorr.views import view_specs
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache folder in which nothing is yet."""
+    """A cache folder in which neither a blank database nor what views use is yet."""
+    folder = tmp_path / "cache" / "aiscorr"
+    if cache.cache_folder().is_dir():
+        shutil.copytree(cache.cache_folder(), folder, ignore=shutil.ignore_patterns("blank-*", "columns-*"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     view_uses.cache_clear()
-    return tmp_path / "cache" / "aiscorr"
+    return folder
 
 
 def test_a_first_ingest_is_as_if_made_from_nothing(
@@ -48,20 +52,20 @@ def test_a_damaged_copy_is_made_anew(own_cache: Path, tmp_path: Path, run: Comma
     (kept,) = own_cache.glob("blank-*")
     (columns,) = own_cache.glob("columns-*")
     good = kept.read_bytes()
-    for damage in ("cut short", "other bytes"):
-        for path in (kept, columns):
-            data = path.read_bytes()
-            path.write_bytes(data[: len(data) // 2] if damage == "cut short" else b"[" + data[1:-9] + b"something")
-        view_uses.cache_clear()
-        again = run("--db", f"{damage}.duckdb", "ingest", log)
-        assert (again.code, again.err) == (0, "")
-        view_uses.cache_clear()
-        assert view_uses(view_specs())["job"] and len(kept.read_bytes()) > len(good) / 2
-        assert blank.blank_database() is not None
+    kept.write_bytes(good[: len(good) // 2])
+    columns.write_bytes(b"[" + columns.read_bytes()[1:-9] + b"something")
+    view_uses.cache_clear()
+    again = run("--db", "again.duckdb", "ingest", log)
+    assert (again.code, again.err) == (0, "")
+    view_uses.cache_clear()
+    assert view_uses(view_specs())["job"] and len(kept.read_bytes()) > len(good) / 2
+    kept.write_bytes(b"[" + good[1:-9] + b"something")
+    assert blank.blank_database() is not None and b"something" not in kept.read_bytes()[-9:]
 
 
 def test_without_a_cache_folder(own_cache: Path, tmp_path: Path, run: Command) -> None:
     """Where no cache can be written every database is made from nothing, and holds the same."""
+    shutil.rmtree(own_cache.parent, ignore_errors=True)
     own_cache.parent.write_text("a file where the folder should be")
     assert cache.cache_folder() == own_cache
     assert run("ingest", written(tmp_path / "rank3.log", LOG)).code == 0
