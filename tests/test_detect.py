@@ -67,3 +67,23 @@ def test_tables_that_a_program_prints_are_no_document() -> None:
     assert detect(log.encode()).kind == "worker_log"
     assert detect(("| node | change |\n|---|---|\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
     assert detect(("# Findings\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
+
+
+THREAD = """\
+Exception in thread prefetch:
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+    self.run()
+  File "/usr/lib/python3.11/threading.py", line 982, in run
+    self._target(*self._args, **self._kwargs)
+  File "/work/prefetch.py", line 33, in fill
+    self.ready.put(values.reshape(8, 16))
+RuntimeError: shape '[8, 16]' is invalid for input of size 120
+"""
+
+
+def test_a_traceback_alone_is_a_log() -> None:
+    """The source lines of a traceback do not make a program's text of what a thread printed as it died."""
+    assert detect(THREAD.encode()).kind == "worker_log"
+    code = "".join(line + "\n" for line in THREAD.splitlines() if line.startswith("    self."))
+    assert detect(f"import threading\n{code}".encode()).reason == "Program text"

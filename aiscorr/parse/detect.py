@@ -31,6 +31,8 @@ _TABLE = re.compile(rb"\[{1,2}[\w.\"-]+\]{1,2}\s*(?:#.*)?$")
 _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: https?://")
 #: A row of a table and a rule, which programs print too.
 _TABLED = re.compile(rb"\||[=-]{4,}\s*$")
+#: A call of a traceback: its source lines look like those of a program, which holds none of these.
+_CALL = re.compile(rb'\s*(?:\[rank\d+\]:\s*)?File "[^"]+", line \d+, in ')
 _ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 #: From this order on a format that is no log is told by marks that logs have too.
 _LOOSE_ORDER = 30
@@ -140,11 +142,13 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 
 
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
-    """Stacks of faulthandler begin with one, else they are part of a log; a trace enters functions, a log does not;
+    """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace enters functions, a log does not;
     settings have a name each, while a log has many lines of one (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has
     markup that no program prints, or enough beside tables."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
+    if form.name == "file_source_code":
+        return not any(_CALL.match(line) for line in lines)
     if form.name == "file_markdown":
         marked = sum(form.regex.match(line) is not None and _TABLED.match(line) is None for line in lines)
         return any(_MARKUP.match(line) for line in lines) or marked >= max(form.min_count, form.share * len(lines))
