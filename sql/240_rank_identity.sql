@@ -1,15 +1,20 @@
 -- What is known of which rank a process, a local rank or a per-rank file is.
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
--- reads: worker_line, worker_file
+-- reads: worker_line, step_line, worker_file
 -- stored: yes
--- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null or world_size is not null); worker_file where path_local_rank is not null or path_rank is not null
--- note: pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
+-- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null or world_size is not null); step_line where rank is not null and local_rank is not null; worker_file where path_local_rank is not null or path_rank is not null
+-- note: Lines of progress tell local ranks too. pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank, w.rank_source, w.task, w.world_size
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id
     where w.rank is not null
+    union all by name
+    select f.job_id, s.file_id, s.rank, s.local_rank, 'step' as rank_source
+    from step_line as s
+    join worker_file as f on f.file_id = s.file_id
+    where s.rank is not null and s.local_rank is not null
 ),
 block as (
     select job_id, file_id, task, min(rank) as first_rank, count(distinct rank) as rank_count, max(rank) as last_rank, max(world_size) as world_size

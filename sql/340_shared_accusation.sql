@@ -1,8 +1,8 @@
--- A rank's error of its own program that names one rank, where the errors of all ranks name the same one.
+-- A rank's error that names one rank: of its own program, where the errors of all ranks name the same one, or of DDP's comparison of models.
 -- grain: one row a rank whose error names another or itself
 -- reads: rank_crash
 -- stored: yes
--- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so.
+-- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so. DDP names to each rank the first one whose model differs from its own, so the odd rank is named by most (PyTorch 1.13 to 2.15).
 create or replace view shared_accusation as
 with worded as (
     select job_id, attempt, rank, file_id, line_no, text, list_distinct(regexp_extract_all(coalesce(message, text), '(?i)\brank[ =:#]{0,2}(\d{1,5})\b', 1)::integer[]) as peer_ranks
@@ -13,3 +13,7 @@ select job_id, attempt, rank, peer_ranks[1] as peer_rank, file_id, line_no, text
 from worded
 where len(peer_ranks) = 1 and peer_ranks[1] <> 0
 qualify count(distinct peer_rank) over (partition by job_id, attempt) = 1 and count(*) over (partition by job_id, attempt) > 2
+union all
+select job_id, attempt, rank, regexp_extract(message, 'while rank (\d+) has inconsistent', 1)::integer as peer_rank, file_id, line_no, text
+from rank_crash
+where pattern = 'ddp_model_differs' and regexp_matches(message, 'while rank \d+ has inconsistent')

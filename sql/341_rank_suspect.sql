@@ -73,7 +73,7 @@ union all
 select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
-where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and c.rank is null and c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' and c.failure_class is not null)
+where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and c.rank is null and c.failure_class is not null and (c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' or c.pattern = 'gloo_size_mismatch'))
 union all
 select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all

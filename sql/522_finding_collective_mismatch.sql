@@ -3,11 +3,12 @@
 -- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call
 -- stored: yes
 -- empty without: failure_lead
+-- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
 create or replace view finding_collective_mismatch as
 with stated as (
     select job_id, attempt, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, count(distinct rank) as reporter_count
     from failure_signal
-    where failure_class = 'collective_mismatch' and signal in ('names_peer', 'crash')
+    where failure_class = 'collective_mismatch' and (signal in ('names_peer', 'crash') or (signal = 'error' and rank is null))
     group by job_id, attempt
 ),
 circle as (
