@@ -3,7 +3,7 @@
 -- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash, stuck_collective
--- note: A rank's last stack counts. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that.
+-- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that.
 create or replace view rank_activity as
 with main as (
     select * from stack_process where kind = 'trainer' and moment_no = 1
@@ -58,7 +58,7 @@ select w.job_id, w.attempt, w.rank, case when w.activity = 'initialisation' and 
 from words as w
 join failed_attempt as f on f.job_id = w.job_id and f.attempt = w.attempt
 left join trained as r on r.job_id = w.job_id and r.attempt = w.attempt
-where w.word_no = 1 and w.activity is not null
+where w.word_no = 1 and w.activity is not null and not (w.activity = 'storage_wait' and exists (from main as m where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt and m.rank = w.rank and m.activity is null and m.line_no is not null))
 union all
 select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness, 0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)), arg_max(s.line_no, (s.utc_ns, s.line_no)), arg_max(s.text, (s.utc_ns, s.line_no))
 from slow as s
