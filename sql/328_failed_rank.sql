@@ -3,7 +3,7 @@
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position
 -- stored: yes
 -- empty without: failed_attempt, fr_failure
--- note: All ranks of the stated world size, every rank that was seen, and every member of a group that a Flight Recorder dump lists.
+-- note: All ranks of the stated world size, every rank that was seen, the one that is missing between those of torchrun's tables, and every member of a group that a Flight Recorder dump lists.
 create or replace view failed_rank as
 with seen as (
     select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no)) filter (where host <> 'localhost') as host, min(file_id) as file_id
@@ -36,6 +36,16 @@ expected as (
     select s.job_id, s.attempt, s.rank
     from spoken as s
     join failed_attempt as a on a.job_id = s.job_id and a.attempt = s.attempt
+    union
+    select g.job_id, g.attempt, unnest(list_filter(generate_series(0, g.last_rank), lambda x: not list_contains(g.ranks, x)))::integer as rank
+    from (
+        select job_id, attempt, max(rank) as last_rank, list(distinct rank) as ranks
+        from worker_event
+        where pattern = 'torchrun_failure_entry' and rank is not null
+        group by job_id, attempt
+    ) as g
+    join failed_attempt as a on a.job_id = g.job_id and a.attempt = g.attempt
+    where len(g.ranks) = g.last_rank
     union
     select f.job_id, f.attempt, p.rank
     from fr_failure as f

@@ -1,0 +1,68 @@
+-- A rank that ended without a word while all others tell of nothing but a connection that it closed.
+-- grain: one row a rank of a failed attempt
+-- reads: failed_attempt, failed_rank, rank_host, rank_crash, failure_signal, job, progress_line, worker_file
+-- stored: yes
+-- empty without: failed_attempt
+-- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. Where any rank has an error of its own nobody has vanished.
+create or replace view vanished_rank as
+with echoed as (
+    select f.job_id, f.attempt
+    from failed_attempt as f
+    join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal = 'victim' and s.rank is not null and s.tier in ('collective', 'network')
+    where f.timeout_count = 0
+        and not exists (select 1 from rank_crash as c where c.job_id = f.job_id and c.attempt = f.attempt)
+        and not exists (
+            select 1 from failure_signal as c
+            where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error')
+        )
+    group by f.job_id, f.attempt
+),
+told as (
+    select s.job_id, s.attempt, s.rank, bool_or(s.pattern = 'torchrun_failure_entry') as is_listed
+    from failure_signal as s
+    where s.rank is not null and s.signal in ('victim', 'exit', 'aborted', 'killed', 'notified', 'timeout')
+    group by s.job_id, s.attempt, s.rank
+),
+step as (
+    select w.job_id, w.path_attempt + p.attempt_no as attempt, p.rank, max(p.step) as step, arg_max(p.file_id, (p.step, p.line_no)) as file_id, arg_max(p.line_no, (p.step, p.line_no)) as line_no, arg_max(p.text, (p.step, p.line_no)) as text
+    from progress_line as p
+    join worker_file as w on w.file_id = p.file_id
+    where p.rank is not null
+    group by w.job_id, w.path_attempt + p.attempt_no, p.rank
+),
+expected as (
+    select e.job_id, e.attempt, j.ranks_per_node, unnest(generate_series(0, least(j.world_size, 65536) - 1))::integer as rank
+    from echoed as e
+    join job as j on j.job_id = e.job_id and j.attempt = e.attempt
+),
+rank_end as (
+    select
+        x.job_id, x.attempt, x.rank, r.file_id, h.place, t.rank is null as is_untold, coalesce(t.is_listed, false) as is_listed,
+        x.rank // coalesce(nullif(x.ranks_per_node, 0), 1000000) as node_no, s.step, s.file_id as step_file_id, s.line_no, s.text
+    from expected as x
+    left join failed_rank as r on r.job_id = x.job_id and r.attempt = x.attempt and r.rank = x.rank
+    left join rank_host as h on h.job_id = x.job_id and h.attempt = x.attempt and h.rank = x.rank
+    left join told as t on t.job_id = x.job_id and t.attempt = x.attempt and t.rank = x.rank
+    left join step as s on s.job_id = x.job_id and s.attempt = x.attempt and s.rank = x.rank
+),
+counted as (
+    select
+        *,
+        count(*) over node as node_count, count(*) filter (where is_listed) over node as listed_count,
+        count(*) over place as place_count, count(*) filter (where is_untold) over place as untold_count,
+        count(*) over whole as rank_count, count(*) filter (where is_untold) over whole as all_untold_count,
+        max(step) filter (where not is_untold) over whole as others_step, min(step) filter (where is_untold) over place as place_step
+    from rank_end
+    window node as (partition by job_id, attempt, node_no), place as (partition by job_id, attempt, place), whole as (partition by job_id, attempt)
+)
+select
+    job_id,
+    attempt,
+    rank,
+    case when listed_count = node_count - 1 and node_count > 1 then 'left' else 'vanished' end as kind,
+    coalesce(step_file_id, file_id) as file_id,
+    line_no,
+    text
+from counted
+where is_untold and all_untold_count * 2 <= rank_count
+    and ((listed_count = node_count - 1 and node_count > 1) or (place is not null and place_count = untold_count and place_step >= others_step - 1))
