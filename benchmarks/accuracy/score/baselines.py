@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.accuracy.score.truth import Truth
 
@@ -35,10 +36,15 @@ class Blame:
     storage: bool | None = None
 
 
+def _of_workers(truth: Truth, pattern: str = "*") -> list[Path]:
+    """The files of the job: `workers` of an incident, `logs` of a recorded job."""
+    return sorted(path for name in ("workers", "logs") for path in (truth.folder / name).rglob(pattern))
+
+
 def _texts(truth: Truth) -> Iterator[str]:
-    """The worker logs, without dumps."""
-    for path in sorted((truth.folder / "workers").rglob("*")):
-        if path.is_file() and "trace_rank_" not in path.name:
+    """The worker logs, without dumps and stacks."""
+    for path in _of_workers(truth):
+        if path.is_file() and "trace_rank_" not in path.name and path.parent.name != "pyspy":
             yield path.read_bytes().decode("utf-8", "replace")
 
 
@@ -76,7 +82,7 @@ def first_fatal_line(truth: Truth) -> Blame:
 def torchfrtrace(truth: Truth) -> Blame:
     """Runs PyTorch's analyzer on the dumps, where there are dumps; its first finding counts."""
     program = frtrace_program()
-    folders = sorted({path.parent for path in (truth.folder / "workers").rglob("*trace_rank_*")})
+    folders = sorted({path.parent for path in _of_workers(truth, "*trace_rank_*")})
     if program is None or not folders:
         return Blame()
     done = subprocess.run([program, str(folders[0])], capture_output=True, text=True, timeout=300)
@@ -102,4 +108,4 @@ BASELINES: dict[str, Callable[[Truth], Blame]] = {
 
 def has_dumps(truth: Truth) -> bool:
     """Flight Recorder dumps are at hand."""
-    return any((truth.folder / "workers").rglob("*trace_rank_*"))
+    return bool(_of_workers(truth, "*trace_rank_*"))
