@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.85, '14 of 14 such answers were right, on incidents nobody had seen 17 of 19, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.96, '46 of 46 such answers were right, on incidents nobody had seen 152 of 157, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.99, '108 of 108 such answers were right, on incidents nobody had seen 193 of 194, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.95, '116 of 117 such answers were right, on incidents nobody had seen 224 of 230, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.81, '33 of 34 such answers were right, on incidents nobody had seen 56 of 65, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.89, '61 of 63 such answers were right, on incidents nobody had seen 134 of 149, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.58, '41 of 54 such answers were right, on incidents nobody had seen 115 of 197, and 178 of 337 on odd ones')
+        ('guilty', null, 0.0, 0.82, '8 of 8 such answers were right, on incidents nobody had seen 17 of 20, and 13 of 18 on odd ones'),
+        ('guilty', null, 0.7, 0.96, '53 of 53 such answers were right, on incidents nobody had seen 168 of 173, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.98, '121 of 121 such answers were right, on incidents nobody had seen 234 of 237, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '102 of 105 such answers were right, on incidents nobody had seen 245 of 254, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.79, '36 of 37 such answers were right, on incidents nobody had seen 67 of 82, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.9, '64 of 65 such answers were right, on incidents nobody had seen 158 of 173, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.58, '37 of 53 such answers were right, on incidents nobody had seen 128 of 219, and 178 of 337 on odd ones')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
