@@ -279,11 +279,12 @@ def _fact(item: tuple[str, Any]) -> tuple[str, str | None]:
 
 
 def constants() -> duckdb.DuckDBPyConnection:
-    """A database in memory with the views that read nothing: meanings, thresholds, weights."""
-    connection = in_memory()
+    """A database in memory with the views that read no rows of logs: meanings, thresholds, weights."""
+    connection, made = in_memory(), set[str]()
     for spec in view_specs():
-        if not spec.reads and "select" in spec.select and not spec.is_stored:
+        if made.issuperset(spec.reads) and "select" in spec.select:
             connection.execute(f"create view {spec.name} as {spec.select}")
+            made.add(spec.name)
     return connection
 
 
