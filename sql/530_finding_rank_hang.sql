@@ -1,9 +1,9 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, checkpoint_drag, slow_word, strained_reads
+-- reads: failure_lead, checkpoint_drag, slow_word, strained_reads, worker_event
 -- stored: yes
 -- empty without: failure_lead
--- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, also where the rank's stack stands in the program's own code (own_code) and in no call of a client, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for.
+-- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, also where the rank's stack stands in the program's own code (own_code) and in no call of a client, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for. A rank that is through before the others after a batch of it came short acquits nobody.
 create or replace view finding_rank_hang as
 with drag as (
     select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id,
@@ -11,15 +11,23 @@ with drag as (
     from checkpoint_drag
     group by failure_id
 ),
+short as (
+    select l.failure_id, arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as file_id, arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as line_no
+    from failure_lead as l
+    join worker_event as w on w.job_id = l.job_id and w.attempt = l.attempt and w.rank = l.culprit_rank and w.received_count < w.expected_count
+    where l.activity in ('collective', 'finish', 'epoch_end') and regexp_matches(l.activity_text, '(?i)\b(through|exhausted|used up|no more|finished|done|complete)\b')
+    group by l.failure_id
+),
 known as (
     select
         l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
         is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 and w.failure_id is null as is_storage_quiet, w.most_s, w.file_id as told_file_id, w.line_no as told_line_no,
         s.mean_s, s.target_count as strained_count, s.served_count, s.node_id as strained_node_id, s.file_id as strained_file_id, s.line_no as strained_line_no, coalesce(activity in ('unknown', 'step', 'initialisation') and w.failure_id is not null and s.is_crawl and l.is_storage_seen, false) as is_starved,
-        d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
+        h.file_id as short_file_id, h.line_no as short_line_no, d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
     left join slow_word as w on w.failure_id = l.failure_id
+    left join short as h on h.failure_id = l.failure_id
     left join strained_reads as s on s.failure_id = l.failure_id
 )
 select
@@ -34,7 +42,7 @@ select
     end as state,
     case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged or is_starved then 'data_loading_stall' else 'rank_hang' end as failure_class,
     case when is_dragged or is_starved then 'pressure' else case when is_own_code then 'own_code' else coalesce(nullif(activity, 'unknown'), 'silent') end end as failure_kind,
-    case when is_dragged or is_starved then 'guilty' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when is_dragged or is_starved then 'guilty' when short_file_id is not null then 'undetermined' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
     case when is_dragged then drag_node_id when is_starved then strained_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
@@ -54,6 +62,7 @@ select
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
     ] || case when is_dragged then [{'file_id': drag_file_id, 'line_no': drag_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_file_id, 'line_no': word_line_no, 'why': 'where the checkpoint goes'}] when is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}, {'file_id': strained_file_id, 'line_no': strained_line_no, 'why': 'what made reads slow'}] else [] end as supports,
     list_concat(
+        case when short_file_id is not null then [{'file_id': short_file_id, 'line_no': short_line_no, 'why': 'a batch of the rank had come short, which may be why it was through first'}] else [] end,
         case when activity = 'unknown' and told_file_id is not null and not is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}] else [] end,
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
