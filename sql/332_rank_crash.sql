@@ -1,6 +1,6 @@
 -- The first thing that went wrong on a rank by itself: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
--- reads: failure_signal, failed_attempt, failed_rank
+-- reads: failure_signal, worker_event, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where signal in ('crash', 'killed')
@@ -8,13 +8,11 @@
 create or replace view rank_crash as
 with exited as (select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),
 aborted as (
-    select job_id, attempt, any_value(rank) as rank
-    from (select job_id, attempt, rank, bool_or(signal = 'timeout') as is_waiting from failure_signal where rank is not null group by job_id, attempt, rank having bool_or(exit_code in (-6, 134)))
+    select job_id, attempt, any_value(rank) as rank from (select job_id, attempt, rank, bool_or(signal = 'timeout') as is_waiting from failure_signal where rank is not null group by job_id, attempt, rank having bool_or(exit_code in (-6, 134)))
     group by job_id, attempt having count(*) = 1 and not any_value(coalesce(is_waiting, false))
 ),
 spared as (
-    select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id, min(f.progress_ns) as progress_ns
-    from failed_rank as r
+    select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id, min(f.progress_ns) as progress_ns from failed_rank as r
     join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0
     where not r.is_absent and not exists (select 1 from failure_signal as s where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank and s.signal = 'timeout')
     group by r.job_id, r.attempt having count(*) = 1
@@ -41,6 +39,8 @@ told as (
     select * from failure_signal where rank is not null and signal in ('crash', 'killed') union all select * from cause union all
     select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
+    union all select s.* replace (e.rank as rank) from failure_signal as s join worker_event as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'torch_child_failed' and e.rank is not null and s.line_no between e.line_no and e.line_no + 200
+    where s.rank is null and s.signal = 'crash'
     union all select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
 ),
 foretold as (

@@ -1,9 +1,9 @@
 -- What is known of which rank a process, a local rank or a per-rank file is.
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
--- reads: worker_line, step_line, worker_file
+-- reads: numbered_file, worker_line, step_line, worker_file
 -- stored: yes
--- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null or world_size is not null); step_line where rank is not null and local_rank is not null; worker_file where path_local_rank is not null or path_rank is not null
--- note: Lines of progress tell local ranks too. pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
+-- empty without: worker_line where rank is not null and (pid is not null or local_rank is not null or world_size is not null); numbered_file; step_line where rank is not null and local_rank is not null; worker_file where path_local_rank is not null or path_rank is not null
+-- note: Lines of progress tell local ranks too. What numbers of files and of a spawner's processes tell stands in numbered_file. pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank, w.rank_source, w.task, w.world_size
@@ -61,3 +61,6 @@ select p.job_id, p.file_id, p.task, 'place' as kind, i.number::integer as number
 from part as p
 join range(1024) as i(number) on i.number < p.rank_count
 where p.is_even and p.rank_count = p.least_count and p.rank_count > 1 and p.covered_count = p.full_count and p.block_count > 1
+union all
+select job_id, file_id, null as task, kind, number, rank, null as host
+from numbered_file
