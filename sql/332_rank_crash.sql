@@ -1,12 +1,12 @@
 -- The first thing that went wrong on a rank by itself: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
--- reads: failure_signal, worker_event, failed_attempt, failed_rank
+-- reads: failure_signal, worker_event, worker_file, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where signal in ('crash', 'killed')
 -- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist, and a fetch that was given up after three complaints about the content or more, in the lines before, that the content is wrong. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted (not by its watchdog, as it waited), or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
-with exited as (select job_id, attempt, min(rank) as rank from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),
+with exited as (select job_id, attempt, min(rank) as rank, min(file_id) as file_id from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),
 aborted as (
     select job_id, attempt, any_value(rank) as rank from (select job_id, attempt, rank, bool_or(signal = 'timeout') as is_waiting from failure_signal where rank is not null group by job_id, attempt, rank having bool_or(exit_code in (-6, 134)))
     group by job_id, attempt having count(*) = 1 and not any_value(coalesce(is_waiting, false))
@@ -29,7 +29,7 @@ cause as (
 ),
 unplaced as (
     select s.*, coalesce(a.rank, case when s.failure_class = 'gpu' and s.latest_ns >= q.progress_ns then q.rank end) as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
-    from failure_signal as s left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt
+    from failure_signal as s left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt and not exists (select 1 from worker_file as x join worker_file as y on y.file_id = e.file_id where x.file_id = s.file_id and (x.worker_node_no <> y.worker_node_no or nullif(regexp_extract(x.path, 'node[_-]?(\d+)\.\w+$', 1), '') <> nullif(regexp_extract(y.path, 'node[_-]?(\d+)\.\w+$', 1), '')))
     left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
     where s.rank is null and s.signal = 'crash' and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
