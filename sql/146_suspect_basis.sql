@@ -20,6 +20,7 @@ from (
         ('killed', 'it was ended by a signal, before the others'),
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
         ('left', 'it ended with success while the others went on: torchrun lists every other rank of its node'),
+        ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
         ('vanished', 'all ranks of its host write no more, and no launcher reports their end'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),

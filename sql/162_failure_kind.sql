@@ -56,6 +56,7 @@ from (
         ('silent', 'One rank had not entered the collective, and nothing tells what it did.', 'its stack: py-spy dump --pid'),
         ('own_code', 'One rank had not entered the collective, and its stack stands in the program''s own code.', 'that line, and what it waits for: a lock, a queue, a device'),
         ('left', 'A rank ended with success while the others went on.', 'what the rank printed last, and how many batches or shards each rank had'),
+        ('interrupted', 'A rank was interrupted from outside (SIGINT), and the others lost their connections to it.', 'who sent it: a terminal, a scheduler, a watcher of the job'),
         ('vanished', 'A host fell silent with all its ranks, and the others only lost their connections to it.', 'the state of that host then: scheduler, kernel log, power, whether its log was cut'),
         ('world_size', 'The job went on with another number of ranks than its checkpoint or data expects.', 'how the job was launched'),
         ('data_wait', 'Steps had become slow before the failure, and most of that was waiting for data.', 'aiscorr query @steps'),

@@ -1,9 +1,9 @@
--- A rank that ended without a word while all others tell of nothing but a connection that it closed.
+-- A rank that ended without an error while all others tell of nothing but a connection that it closed.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, failure_signal, job, progress_line, worker_file
 -- stored: yes
 -- empty without: failed_attempt
--- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. Where any rank has an error of its own nobody has vanished.
+-- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. interrupted: it alone was interrupted from outside (SIGINT). Where any rank has an error of its own nobody has vanished.
 create or replace view vanished_rank as
 with echoed as (
     select f.job_id, f.attempt
@@ -16,6 +16,13 @@ with echoed as (
             where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error')
         )
     group by f.job_id, f.attempt
+),
+interrupted as (
+    select s.job_id, s.attempt, min(s.rank) as rank, min(s.file_id) as file_id, min(s.line_no) as line_no, any_value(s.text) as text
+    from echoed as e
+    join failure_signal as s on s.job_id = e.job_id and s.attempt = e.attempt and s.pattern = 'python_keyboard_interrupt' and s.rank is not null
+    group by s.job_id, s.attempt
+    having count(distinct s.rank) = 1
 ),
 told as (
     select s.job_id, s.attempt, s.rank, bool_or(s.pattern = 'torchrun_failure_entry') as is_listed
@@ -64,5 +71,8 @@ select
     line_no,
     text
 from counted
-where is_untold and all_untold_count * 2 <= rank_count
+where is_untold and (job_id, attempt) not in (select job_id, attempt from interrupted) and all_untold_count * 2 <= rank_count
     and ((listed_count = node_count - 1 and node_count > 1) or (place is not null and place_count = untold_count and place_step >= others_step - 1))
+union all
+select job_id, attempt, rank, 'interrupted' as kind, file_id, line_no, text
+from interrupted
