@@ -1,0 +1,1 @@
+"""Runs real distributed jobs, hurts them in a known way and stores what they printed with its truth."""

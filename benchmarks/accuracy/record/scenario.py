@@ -1,0 +1,135 @@
+"""What a recording is made of: the job, what hurts it, how its output is stored, and the truth of it.
+
+A scenario file hands out a tuple of these; running them is `launch.py`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+CLASSES = frozenset(
+    (
+        "storage_io",
+        "data_loading_stall",
+        "data",
+        "network",
+        "gpu",
+        "gpu_fabric",
+        "collective_mismatch",
+        "rank_hang",
+        "software",
+        "infrastructure",
+        "undetermined",
+    )
+)
+VERDICTS = frozenset(("guilty", "innocent", "undetermined"))
+
+
+class Layout(Enum):
+    """How the output of a job lies on disk."""
+
+    TEE = "files per rank, and the launcher's stream with a prefix per local rank"
+    FILES = "files per rank; the launcher's stream holds its own lines only"
+    STREAM = "stdout and stderr of each launcher, as the ranks happened to write"
+    SRUN = "one stream a node as srun stores it, without prefixes"
+    SRUN_TEE = "one stream a node as srun stores it, with a prefix per local rank"
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the launcher writes files per rank."""
+        return self in (Layout.TEE, Layout.FILES)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether stdout and stderr of a node go to one file."""
+        return self in (Layout.SRUN, Layout.SRUN_TEE)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a report must say; None is not judged."""
+
+    failure_class: str
+    culprit_ranks: tuple[int, ...] | None = None
+    also_ok: tuple[str, ...] = ()
+    storage_verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How the object server treats requests whose path matches; `first` hurts so many of each object, 0 all of them."""
+
+    path: str
+    kind: str
+    first: int = 0
+    status: int = 503
+    message: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Running(Protocol):
+    """What an act from outside may lay hands on."""
+
+    def signal_rank(self, rank: int, number: int) -> None:
+        """Sends a signal to a rank's main process."""
+
+    def signal_loader(self, rank: int, number: int) -> None:
+        """Sends a signal to a data loading process of a rank."""
+
+    def signal_node(self, node: int, number: int) -> None:
+        """Sends a signal to the launcher of a node and to all it started."""
+
+    def signal_launcher(self, node: int, number: int) -> None:
+        """Sends a signal to the launcher of a node alone."""
+
+    def take_stacks(self) -> None:
+        """Stores py-spy's stacks of all ranks, where py-spy may trace."""
+
+    def take_flight_records(self) -> None:
+        """Lets every rank that can still run write its Flight Recorder dump."""
+
+    def stop_store(self) -> None:
+        """Takes the object server away, its open connections too."""
+
+    def start_store(self) -> None:
+        """Brings the object server back at the same ports."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """Something done from outside, `delay_s` after a line of the job has matched."""
+
+    after: str
+    do: Callable[[Running], None]
+    delay_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A job, what hurts it, and the truth of it; `truth` is None where nothing fails."""
+
+    name: str
+    what: str
+    script: str
+    truth: Truth | None
+    arguments: tuple[str, ...] = ()
+    layout: Layout = Layout.TEE
+    nodes: int = 1
+    ranks_per_node: int = 4
+    needs: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    node_environment: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    node_limits: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    absent_nodes: tuple[int, ...] = ()
+    wrong_port_nodes: tuple[int, ...] = ()
+    launcher: tuple[str, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    objects: Callable[[], Mapping[str, bytes]] | None = None
+    faults: tuple[Fault, ...] = ()
+    acts: tuple[Act, ...] = ()
+    group_timeout_s: int = 25
+    limit_s: float = 150.0
