@@ -1,8 +1,10 @@
-"""`python -m benchmarks.accuracy generate --out DIR`, `… score --in DIR`, `… fit --in DIR…`, `… robust --in DIR`."""
+"""`python -m benchmarks.accuracy generate --out DIR`, `… record --out DIR`, `… score --in DIR`, `… fit --in DIR…`,
+`… robust --in DIR`."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         kept = [one for folder in given.folders for one in opinions(folder, 1, anew=False)]
         print(report_of_fit([one for opinion in kept for one in opinion.judged]))
+    elif given.verb == "record":
+        from benchmarks.accuracy.record.store_run import record
+
+        sys.exit(record(given.out, given.only, given.jobs, given.python))
     else:
         from benchmarks.accuracy.score.robust import report_of_robustness
 
@@ -55,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     robust.add_argument("--jobs", type=int, default=2)
     robust.add_argument("--seed", type=int, default=1)
     robust.add_argument("--count", type=int, default=20, help="incidents")
+    record = verbs.add_parser("record", help="run real torchrun jobs, hurt them, store their output with its truth")
+    record.add_argument("--out", type=Path, required=True)
+    record.add_argument("--only", nargs="+", default=[], metavar="NAME", help="scenarios; default: all")
+    record.add_argument("--jobs", type=int, default=1, help="scenarios at a time")
+    record.add_argument("--python", default=sys.executable, help="a Python with torch and the clients")
     return parser
 
 

@@ -1,0 +1,130 @@
+"""Stores a recording: runs a scenario in a folder of its own, makes its logs neutral, writes its truth and README."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.accuracy.record.launch import Outcome, run
+from benchmarks.accuracy.record.neutral import make_neutral
+from benchmarks.accuracy.record.scenario import Scenario, Truth
+from benchmarks.accuracy.record.scenarios import all_scenarios
+
+_PACKAGES = {"PIL": "pillow"}
+_PROBE = (
+    "import importlib.util, json, sys; "
+    "print(json.dumps([sys.prefix, {n: bool(importlib.util.find_spec(n)) for n in sys.argv[1:]}]))"
+)
+
+
+def record(out: Path, only: Sequence[str], jobs: int, python: str) -> int:
+    """Records the scenarios asked for, all of them by default; returns an exit code."""
+    chosen = _chosen(only)
+    needed = sorted({"torch", "numpy", *(need for one in chosen for need in one.needs)})
+    prefix, here = _probe(python, needed)
+    if not here["torch"] or not here["numpy"]:
+        _say(f"{python} has no torch or no numpy: `{python} -m pip install torch numpy`, or name another with --python")
+        return 1
+    able = []
+    for one in chosen:
+        missing = [need for need in one.needs if not here[need]]
+        if missing:
+            names = " ".join(_PACKAGES.get(need, need) for need in missing)
+            _say(f"{one.name}: skipped, {python} lacks it: `{python} -m pip install {names}`")
+        else:
+            able.append(one)
+    with ThreadPoolExecutor(jobs) as pool:
+        wrong = sum(pool.map(lambda one: _record_one(one, out, python, prefix), able))
+    return 1 if wrong else 0
+
+
+def truth_text(scenario: Scenario) -> str:
+    """The truth.toml of a scenario."""
+    lines = [f"failure_words = {json.dumps(scenario.name)}", f"what = {json.dumps(scenario.what)}"]
+    if scenario.truth is None:
+        return "\n".join([*lines, "# What a report must say: nothing, no failure", ""])
+    return "\n".join([*lines, "", "# What a report must say", "[[expect]]", *_expect(scenario.truth), ""])
+
+
+def _expect(truth: Truth) -> list[str]:
+    lines = []
+    if truth.culprit_ranks is not None:
+        lines.append(f"culprit_ranks = {list(truth.culprit_ranks)}")
+    lines.append(f'failure_class = "{truth.failure_class}"')
+    lines.append(f"also_ok = {json.dumps(list(truth.also_ok))}")
+    if truth.storage_verdict is not None:
+        lines.append(f'storage_verdict = "{truth.storage_verdict}"')
+    return lines
+
+
+def _record_one(scenario: Scenario, out: Path, python: str, prefix: str) -> bool:
+    folder = out / scenario.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="train-") as work:
+        home = Path(work).resolve()
+        names = {str(home / "job"): "/mnt/work/asr", str(home / "logs"): "/mnt/work/logs", prefix: "/opt/venv"}
+        outcome = run(scenario, python, home / "job", home / "logs")
+        shutil.copytree(home / "logs", folder / "logs")
+    make_neutral(folder / "logs", names)
+    (folder / "truth.toml").write_text(truth_text(scenario), "utf-8")
+    commands = [_renamed(command, {python: "python3", **names}) for command in outcome.commands]
+    (folder / "README.md").write_text(_readme(scenario, outcome, commands), "utf-8")
+    is_wrong = outcome.was_ended or bool(outcome.acts_left)
+    is_wrong |= scenario.truth is None and any(outcome.exit_codes.values())
+    _say(f"{scenario.name}: {outcome.seconds:.0f} s, exit {list(outcome.exit_codes.values())}" + _complaint(outcome))
+    return is_wrong
+
+
+def _complaint(outcome: Outcome) -> str:
+    ended = "; ENDED at its limit" if outcome.was_ended else ""
+    return ended + (f"; {outcome.acts_left} acts NEVER came to pass" if outcome.acts_left else "")
+
+
+def _readme(scenario: Scenario, outcome: Outcome, commands: Sequence[str]) -> str:
+    set_here = " ".join(f"{name}={value}" for name, value in scenario.environment.items())
+    parts = [
+        f"# {scenario.name}",
+        "Real run: gloo on the loopback, the object server a stand-in that speaks AIStore's paths; folders, Python and "
+        "host were renamed.",
+        scenario.what,
+        f"Stored as: {scenario.layout.value}. Exit codes of the launchers: "
+        f"{list(outcome.exit_codes.values())}, after {outcome.seconds:.0f} s.",
+        f"Environment: `{set_here}`" if set_here else "",
+        *(f"    {command}" for command in commands),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return text
+
+
+def _chosen(only: Sequence[str]) -> list[Scenario]:
+    known = {one.name: one for one in all_scenarios()}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise SystemExit(f"no such scenario: {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
+    return [known[name] for name in only] if only else list(known.values())
+
+
+def _probe(python: str, modules: Sequence[str]) -> tuple[str, dict[str, bool]]:
+    try:
+        done = subprocess.run([python, "-c", _PROBE, *modules], capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SystemExit(f"{python} cannot be asked for its modules: {error}") from error
+    prefix, here = json.loads(done.stdout)
+    return str(prefix), dict(here)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
