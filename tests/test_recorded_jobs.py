@@ -1,0 +1,170 @@
+"""The recorder of real jobs: its scenarios are sane, its object server misbehaves as told, its truths can be read back.
+
+Nothing here runs a job: that needs PyTorch, which the project does not depend on.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import tarfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.accuracy.record.neutral import make_neutral
+from benchmarks.accuracy.record.object_server import ObjectStore
+from benchmarks.accuracy.record.payloads import array, tar_shards
+from benchmarks.accuracy.record.scenario import CLASSES, VERDICTS, Fault, Scenario
+from benchmarks.accuracy.record.scenarios import all_scenarios
+from benchmarks.accuracy.record.store_run import record, truth_text
+from benchmarks.accuracy.score.truth import read_truth
+
+SCENARIOS = all_scenarios()
+JOBS = Path(__file__).parents[1] / "benchmarks" / "accuracy" / "record" / "jobs"
+BODY = array(1)
+OBJECTS = {f"b/{name}": BODY for name in ("good", "reset", "close", "cut", "refused", "twice", "spoiled")}
+FAULTS = (
+    Fault("/reset$", "reset"),
+    Fault("/close$", "close"),
+    Fault("/cut$", "cut"),
+    Fault("/refused$", "status", status=429, message="slow down", headers={"Retry-After": "3"}),
+    Fault("^/v1/.*/twice$", "status", first=2, status=503),
+    Fault("^/v1/.*/spoiled$", "spoil"),
+    Fault("^put:/s3/closed/", "status", status=403, message="Access Denied."),
+)
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    """A store on the loopback."""
+    with ObjectStore(OBJECTS, FAULTS) as running:
+        yield running
+
+
+def read(store: ObjectStore, name: str) -> bytes:
+    """The object, through the proxy's redirect."""
+    with urllib.request.urlopen(f"{store.endpoint}/v1/objects/b/{name}", timeout=5) as response:
+        return bytes(response.read())
+
+
+def status(store: ObjectStore, name: str) -> tuple[int, str, Mapping[str, str]]:
+    """The status, body and head of a refused read."""
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        read(store, name)
+    with caught.value as refused:
+        return refused.code, refused.read().decode(), dict(refused.headers)
+
+
+def test_names_are_unique_and_scripts_exist() -> None:
+    """Every scenario has a name and an account of its own and a script that is there."""
+    for values in ([one.name for one in SCENARIOS], [one.what for one in SCENARIOS]):
+        assert len(set(values)) == len(values) >= 30
+    assert {one.script for one in SCENARIOS} <= {path.name for path in JOBS.glob("*.py")}
+
+
+@pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
+def test_truths_speak_the_words_of_the_contract(one: Scenario, tmp_path: Path) -> None:
+    """A truth names known classes, ranks that exist and a known verdict, and is read back as it was written."""
+    (tmp_path / "truth.toml").write_text(truth_text(one), "utf-8")
+    found = read_truth(tmp_path)
+    assert found.kind == one.name and not found.may_be_undetermined
+    if one.truth is None:
+        assert found.expected == ()
+        return
+    (expected,) = found.expected
+    assert expected.classes == (one.truth.failure_class, *one.truth.also_ok)
+    assert set(expected.classes) <= CLASSES and len(set(expected.classes)) == len(expected.classes)
+    assert expected.culprits == one.truth.culprit_ranks
+    assert all(rank < one.nodes * one.ranks_per_node for rank in expected.culprits or ())
+    assert expected.verdict == one.truth.storage_verdict and expected.verdict in (None, *VERDICTS)
+
+
+def test_no_script_tells_its_scenario() -> None:
+    """A script, which a traceback quotes, does not hold the name of a scenario."""
+    texts = [path.read_text("utf-8") for path in JOBS.glob("*.py")]
+    assert not [one.name for one in SCENARIOS if any(one.name in text for text in texts)]
+
+
+def test_objects_are_found_behind_a_redirect(store: ObjectStore) -> None:
+    """The proxy sends a client to a target, which has the object or says in AIStore's words that it has not."""
+    assert read(store, "good") == BODY
+    code, text, _ = status(store, "nowhere")
+    assert code == 404 and "ais://b/nowhere does not exist" in text
+
+
+def test_faults_are_those_that_were_asked_for(store: ObjectStore) -> None:
+    """Resets, closed connections, cut and spoiled bodies and refusals look to a client like the real ones."""
+    with pytest.raises((ConnectionResetError, urllib.error.URLError)):
+        read(store, "reset")
+    with pytest.raises(http.client.RemoteDisconnected):
+        read(store, "close")
+    with pytest.raises(http.client.IncompleteRead):
+        read(store, "cut")
+    assert len(read(store, "spoiled")) == len(BODY) and read(store, "spoiled") != BODY
+    code, text, head = status(store, "refused")
+    assert code == 429 and "slow down" in text and head["Retry-After"] == "3"
+    assert [status(store, "twice")[0] for _ in range(2)] == [503, 503] and read(store, "twice") == BODY
+
+
+def test_uploads_are_kept_or_denied(store: ObjectStore) -> None:
+    """What is put can be read; where it is forbidden the answer is that of S3."""
+    where = store.endpoint + "/s3/{}/key"
+    put = urllib.request.Request(where.format("open"), data=b"new", method="PUT")
+    with urllib.request.urlopen(put, timeout=5) as response:
+        assert response.status == 200
+    with urllib.request.urlopen(where.format("open"), timeout=5) as response:
+        assert response.read() == b"new"
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(urllib.request.Request(where.format("closed"), data=b"new", method="PUT"), timeout=5)
+    with caught.value as denied:
+        assert denied.code == 403 and b"<Code>AccessDenied</Code>" in denied.read()
+
+
+def test_a_store_that_goes_refuses_and_may_come_back() -> None:
+    """A stopped store refuses connections; started again it listens where it did."""
+    store = ObjectStore(OBJECTS)
+    store.start()
+    where = store.endpoint
+    store.stop()
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        read(store, "good")
+    store.start()
+    assert store.endpoint == where and read(store, "good") == BODY
+    store.stop()
+
+
+def test_cut_shards_are_no_whole_archives() -> None:
+    """A shard that was cut cannot be read to its end, the others can."""
+    made = tar_shards(2, cut=(1,))()
+    whole, cut = (made[f"imagenet/train/shard-{number:06d}.tar"] for number in (0, 1))
+    with tarfile.open(fileobj=io.BytesIO(whole), mode="r|") as tar:
+        assert len(list(tar)) == 6
+    with pytest.raises(tarfile.ReadError), tarfile.open(fileobj=io.BytesIO(cut), mode="r|") as tar:
+        for member in tar:
+            data = tar.extractfile(member)
+            assert data is not None
+            data.read()
+
+
+def test_names_of_the_machine_are_taken_out(tmp_path: Path) -> None:
+    """Folders and hosts get neutral names; a dump keeps its length, so that it stays readable."""
+    (tmp_path / "fr").mkdir()
+    (tmp_path / "fr" / "nccl_trace_rank_0").write_bytes(b"/home/me/my/venv/lib/x.py")
+    (tmp_path / "torchrun.node1.err").write_text("  host      : desk.lan\nat /home/me/my/venv/lib/x.py\n", "utf-8")
+    make_neutral(tmp_path, {"/home/me/my/venv": "/opt/venv"})
+    assert (tmp_path / "fr" / "nccl_trace_rank_0").read_bytes() == b"/opt////////venv/lib/x.py"
+    assert (tmp_path / "torchrun.node1.err").read_text("utf-8") == "  host      : gpu-1\nat /opt/venv/lib/x.py\n"
+
+
+def test_a_python_without_torch_is_told_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without PyTorch nothing is recorded, and the command that installs it is named."""
+    absent = ("python", {"torch": False, "numpy": True})
+    monkeypatch.setattr("benchmarks.accuracy.record.store_run._probe", lambda python, modules: absent)
+    assert record(tmp_path, ["node_is_lost"], 1, "python") == 1
+    assert "python -m pip install torch numpy" in capsys.readouterr().err
