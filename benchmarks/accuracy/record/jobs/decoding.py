@@ -7,6 +7,7 @@ import ctypes
 import logging
 import os
 import sys
+import time
 from typing import Any
 
 import cluster
@@ -75,6 +76,7 @@ def main() -> None:
         total = rows.sum((0, 2))
         dist.all_reduce(total)
         logging.info("step %03d sum %.3f cached %d", step, total[0].item(), len(cache))
+        time.sleep(0.1)
     dist.barrier()
     dist.destroy_process_group()
 
