@@ -164,7 +164,7 @@ def test_a_python_without_torch_is_told_what_to_install(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without PyTorch nothing is recorded, and the command that installs it is named."""
-    absent = ("python", {"torch": False, "numpy": True})
+    absent = ({}, {"torch": False, "numpy": True})
     monkeypatch.setattr("benchmarks.accuracy.record.store_run._probe", lambda python, modules: absent)
     assert record(tmp_path, ["node_is_lost"], 1, "python") == 1
     assert "python -m pip install torch numpy" in capsys.readouterr().err

@@ -109,7 +109,10 @@ class Act:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A job, what hurts it, and the truth of it; `truth` is None where nothing fails."""
+    """A job, what hurts it, and the truth of it; `truth` is None where nothing fails.
+
+    `is_completed` says that the job comes to its end all the same, which is looked at after the run.
+    """
 
     name: str
     what: str
@@ -132,4 +135,5 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     acts: tuple[Act, ...] = ()
     group_timeout_s: int = 25
+    is_completed: bool = False
     limit_s: float = 150.0

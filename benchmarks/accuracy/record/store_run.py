@@ -16,10 +16,10 @@ from benchmarks.accuracy.record.neutral import make_neutral
 from benchmarks.accuracy.record.scenario import Scenario, Truth
 from benchmarks.accuracy.record.scenarios import all_scenarios
 
-_PACKAGES = {"PIL": "pillow"}
+Prefixes = dict[str, str]
 _PROBE = (
     "import importlib.util, json, sys; "
-    "print(json.dumps([sys.prefix, {n: bool(importlib.util.find_spec(n)) for n in sys.argv[1:]}]))"
+    "print(json.dumps([sys.prefix, sys.base_prefix, {n: bool(importlib.util.find_spec(n)) for n in sys.argv[1:]}]))"
 )
 
 
@@ -27,7 +27,7 @@ def record(out: Path, only: Sequence[str], jobs: int, python: str) -> int:
     """Records the scenarios asked for, all of them by default; returns an exit code."""
     chosen = _chosen(only)
     needed = sorted({"torch", "numpy", *(need for one in chosen for need in one.needs)})
-    prefix, here = _probe(python, needed)
+    prefixes, here = _probe(python, needed)
     if not here["torch"] or not here["numpy"]:
         _say(f"{python} has no torch or no numpy: `{python} -m pip install torch numpy`, or name another with --python")
         return 1
@@ -35,12 +35,11 @@ def record(out: Path, only: Sequence[str], jobs: int, python: str) -> int:
     for one in chosen:
         missing = [need for need in one.needs if not here[need]]
         if missing:
-            names = " ".join(_PACKAGES.get(need, need) for need in missing)
-            _say(f"{one.name}: skipped, {python} lacks it: `{python} -m pip install {names}`")
+            _say(f"{one.name}: skipped, it needs `{python} -m pip install {' '.join(missing)}`")
         else:
             able.append(one)
     with ThreadPoolExecutor(jobs) as pool:
-        wrong = sum(pool.map(lambda one: _record_one(one, out, python, prefix), able))
+        wrong = sum(pool.map(lambda one: _record_one(one, out, python, prefixes), able))
     return 1 if wrong else 0
 
 
@@ -63,13 +62,13 @@ def _expect(truth: Truth) -> list[str]:
     return lines
 
 
-def _record_one(scenario: Scenario, out: Path, python: str, prefix: str) -> bool:
+def _record_one(scenario: Scenario, out: Path, python: str, prefixes: Prefixes) -> bool:
     folder = out / scenario.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="train-") as work:
         home = Path(work).resolve()
-        names = {str(home / "job"): "/mnt/work/asr", str(home / "logs"): "/mnt/work/logs", prefix: "/opt/venv"}
+        names = {str(home / "job"): "/mnt/work/asr", str(home / "logs"): "/mnt/work/logs", **prefixes}
         outcome = run(scenario, python, home / "job", home / "logs")
         shutil.copytree(home / "logs", folder / "logs")
     make_neutral(folder / "logs", names)
@@ -77,14 +76,18 @@ def _record_one(scenario: Scenario, out: Path, python: str, prefix: str) -> bool
     commands = [_renamed(command, {python: "python3", **names}) for command in outcome.commands]
     (folder / "README.md").write_text(_readme(scenario, outcome, commands), "utf-8")
     is_wrong = outcome.was_ended or bool(outcome.acts_left)
-    is_wrong |= scenario.truth is None and any(outcome.exit_codes.values())
-    _say(f"{scenario.name}: {outcome.seconds:.0f} s, exit {list(outcome.exit_codes.values())}" + _complaint(outcome))
+    is_wrong |= any(outcome.exit_codes.values()) == (scenario.truth is None or scenario.is_completed)
+    _say(
+        f"{scenario.name}: {outcome.seconds:.0f} s, exit {list(outcome.exit_codes.values())}"
+        + _complaint(outcome, is_wrong)
+    )
     return is_wrong
 
 
-def _complaint(outcome: Outcome) -> str:
-    ended = "; ENDED at its limit" if outcome.was_ended else ""
-    return ended + (f"; {outcome.acts_left} acts NEVER came to pass" if outcome.acts_left else "")
+def _complaint(outcome: Outcome, is_wrong: bool) -> str:
+    ended = "; ended at its limit" if outcome.was_ended else ""
+    left = f"; {outcome.acts_left} acts never came to pass" if outcome.acts_left else ""
+    return ended + left + ("; NOT as meant" if is_wrong else "")
 
 
 def _readme(scenario: Scenario, outcome: Outcome, commands: Sequence[str]) -> str:
@@ -116,13 +119,13 @@ def _chosen(only: Sequence[str]) -> list[Scenario]:
     return [known[name] for name in only] if only else list(known.values())
 
 
-def _probe(python: str, modules: Sequence[str]) -> tuple[str, dict[str, bool]]:
+def _probe(python: str, modules: Sequence[str]) -> tuple[Prefixes, dict[str, bool]]:
     try:
         done = subprocess.run([python, "-c", _PROBE, *modules], capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
         raise SystemExit(f"{python} cannot be asked for its modules: {error}") from error
-    prefix, here = json.loads(done.stdout)
-    return str(prefix), dict(here)
+    prefix, base, here = json.loads(done.stdout)
+    return {base: "/usr/local", prefix: "/opt/venv"}, dict(here)
 
 
 def _say(text: str) -> None:

@@ -62,6 +62,7 @@ def main() -> None:
     trainer = lightning.Trainer(
         accelerator="cpu",
         devices=int(os.environ["LOCAL_WORLD_SIZE"]),
+        num_nodes=int(os.environ["GROUP_WORLD_SIZE"]),
         strategy=DDPStrategy(process_group_backend="gloo", timeout=wait),
         max_epochs=2,
         log_every_n_steps=1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import queue
 import threading
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=0)
     args = parser.parse_args()
     rank, world = cluster.join()
+    logging.basicConfig(level=logging.WARNING, format=f"%(asctime)s %(levelname)s worker {rank} %(name)s: %(message)s")
     numbers = [tuple(map(int, one.split(":"))) for one in args.odd_widths.split(",") if one]
     feed = Prefetcher(rank, {(one[0], one[1]): one[2] for one in numbers})
     pairs = (one.split(":") for one in args.flush_at.split(",") if one)

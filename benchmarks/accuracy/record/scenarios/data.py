@@ -23,7 +23,7 @@ SCENARIOS = (
         "tar_ends_early",
         "A shard of rank 3 was stored cut short; the tar reader meets its end in a member.",
         "train_tar.py",
-        Truth("data", (3,), ("storage_io",)),
+        Truth("data", (3,), ("storage_io", "network")),
         ("--endpoint", "{store}", "--how", "tarfile"),
         layout=Layout.SRUN,
         needs=("webdataset",),

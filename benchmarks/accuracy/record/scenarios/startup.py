@@ -9,14 +9,14 @@ _KERNELS = '"""Rotary kernels."""\n\n\ndef build() -> None:\n    """Nothing to b
 SCENARIOS = (
     Scenario(
         "second_node_never_comes",
-        "Only one of two launchers is started; its ranks wait for the others in vain.",
+        "Only one of two launchers is started; it waits for the other in vain, and no rank exists.",
         "pretrain.py",
         Truth("infrastructure", (), ("network", "software")),
         layout=Layout.SRUN,
         nodes=2,
         ranks_per_node=2,
         absent_nodes=(1,),
-        group_timeout_s=20,
+        launcher=("--rdzv-conf=timeout=25",),
     ),
     Scenario(
         "second_node_has_wrong_port",
@@ -28,7 +28,6 @@ SCENARIOS = (
         ranks_per_node=2,
         wrong_port_nodes=(1,),
         launcher=("--rdzv-conf=timeout=20",),
-        group_timeout_s=20,
     ),
     Scenario(
         "own_store_port_is_taken",
