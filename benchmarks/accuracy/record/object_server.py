@@ -17,12 +17,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from benchmarks.accuracy.record.scenario import Fault
 
 _PROXY, _TARGETS = "p[KwHp8080]", ("t[ChRt8081]", "t[zQdt8082]")
-_LISTING = "<Error><Code>{code}</Code><Message>{message}</Message><Resource>{path}</Resource></Error>"
+_ROOTS = re.compile(r"^/(v1/objects|s3)/")
+_S3_ERROR = "<Error><Code>{code}</Code><Message>{message}</Message><Resource>{path}</Resource></Error>"
 
 
 class _Server(ThreadingHTTPServer):
@@ -67,21 +68,24 @@ class _Handler(BaseHTTPRequestHandler):
         """The server's own log is not part of a recording."""
 
     def do_HEAD(self) -> None:
-        """Like GET, without the body."""
-        self.do_GET()
+        """Like GET, without the body; faults of reads spare it."""
+        self._answer("head:")
 
     def do_GET(self) -> None:
         """Redirects, misbehaves, or answers with the object."""
-        path = urlsplit(self.path).path
+        self._answer("")
+
+    def _answer(self, method: str) -> None:
+        path = unquote(urlsplit(self.path).path)
         store = self.server.store
         is_proxy = self.server.name == _PROXY
         if is_proxy and path.startswith("/v1/objects/"):
-            fault = store.fault_of("proxy:" + path)
+            fault = store.fault_of("proxy:" + method + path)
             if fault is None:
                 self._redirect(path)
                 return
         else:
-            fault = store.fault_of(path)
+            fault = store.fault_of(method + path)
         if fault is not None:
             self._misbehave(fault, path)
         elif (body := store.body_of(path)) is None:
@@ -91,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         """Takes an object, if no fault says otherwise."""
-        path = urlsplit(self.path).path
+        path = unquote(urlsplit(self.path).path)
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if (fault := self.server.store.fault_of("put:" + path)) is not None:
             self._misbehave(fault, path)
@@ -100,9 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, b"")
 
     def _redirect(self, path: str) -> None:
-        port = self.server.store.target_port(path)
+        url = urlsplit(self.path)
+        query = f"{url.query}&" if url.query else ""
+        where = f"http://127.0.0.1:{self.server.store.target_port(path)}{url.path}?{query}pid=KwHp8080"
         self.send_response(307)
-        self.send_header("Location", f"http://127.0.0.1:{port}{path}?pid=KwHp8080&utm={time.time_ns()}")
+        self.send_header("Location", f"{where}&utm={time.time_ns()}")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -117,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, status: int, message: str, path: str, headers: Mapping[str, str] | None = None) -> None:
         if path.startswith("/s3/"):
             code = {403: "AccessDenied", 404: "NoSuchKey", 503: "SlowDown"}.get(status, "InternalError")
-            text = _LISTING.format(code=code, message=message, path=path)
+            text = _S3_ERROR.format(code=code, message=message, path=path)
         else:
             client = f"{self.client_address[0]}:{self.client_address[1]}"
             place = {"method": self.command, "url_path": path, "remote_addr": client}
@@ -219,11 +225,11 @@ class ObjectStore:
 
     def body_of(self, path: str) -> bytes | None:
         """The object at `/v1/objects/BUCKET/NAME` or `/s3/BUCKET/KEY`."""
-        return self._objects.get(re.sub(r"^/(v1/objects|s3)/", "", path))
+        return self._objects.get(re.sub(_ROOTS, "", path))
 
     def put(self, path: str, body: bytes) -> None:
         """Stores an object."""
-        self._objects[re.sub(r"^/(v1/objects|s3)/", "", path)] = body
+        self._objects[re.sub(_ROOTS, "", path)] = body
 
     def target_port(self, path: str) -> int:
         """The target an object lies on."""
@@ -231,4 +237,4 @@ class ObjectStore:
 
 
 def _uname(path: str) -> str:
-    return "ais://" + path.removeprefix("/v1/objects/")
+    return "ais://" + re.sub(_ROOTS, "", path)
