@@ -145,11 +145,18 @@ def _acts_left(job: Run, waiting: list[tuple[Act, float | None]]) -> list[tuple[
     for act, due in waiting:
         if due is None and re.search(act.after, text):
             due = time.monotonic() + act.delay_s
-        if due is not None and time.monotonic() >= due:
-            act.do(job)
-        else:
+        if due is None or time.monotonic() < due or not _is_done(act, job):
             left.append((act, due))
     return left
+
+
+def _is_done(act: Act, job: Run) -> bool:
+    """Does an act; a process that is not there (yet) leaves it to be done."""
+    try:
+        act.do(job)
+    except LookupError:
+        return False
+    return True
 
 
 def _start(job: Run, node: int, port: int) -> None:
