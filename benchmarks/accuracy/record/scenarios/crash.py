@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import signal
 
-from benchmarks.accuracy.record.payloads import tables
+from benchmarks.accuracy.record.payloads import features, tables
 from benchmarks.accuracy.record.scenario import Act, Fault, Layout, Running, Scenario, Truth
 
 _GONE = ("software",)
@@ -97,11 +97,22 @@ SCENARIOS = (
     ),
     Scenario(
         "checkpoint_finds_no_space",
-        "Rank 0 writes a checkpoint to a device that is full.",
+        "Rank 0 writes a checkpoint to a device that is full; torch.save only says that its file has another length.",
         "pretrain.py",
-        Truth("infrastructure", (0,), ("software",)),
+        Truth("infrastructure", (0,), ("software", "storage_io")),
         ("--save", "checkpoints"),
         links={"checkpoints/iter_0000010.pt": "/dev/full"},
+    ),
+    Scenario(
+        "metrics_find_no_space",
+        "Rank 0 appends its metrics to a file on a device that is full.",
+        "train_http.py",
+        Truth("infrastructure", (0,), ("software",)),
+        ("--endpoint", "{store}", "--timeout", "10", "--metrics", "metrics.jsonl"),
+        layout=Layout.FILES,
+        needs=("requests",),
+        objects=features(),
+        links={"metrics.jsonl": "/dev/full"},
     ),
     Scenario(
         "checkpoint_folder_is_missing",
