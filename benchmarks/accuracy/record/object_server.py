@@ -23,6 +23,7 @@ from benchmarks.accuracy.record.scenario import Fault
 
 _PROXY, _TARGETS = "p[KwHp8080]", ("t[ChRt8081]", "t[zQdt8082]")
 _ROOTS = re.compile(r"^/(v1/objects|s3)/")
+_S3_CODES = {400: "ExpiredToken", 403: "AccessDenied", 404: "NoSuchKey", 503: "SlowDown"}
 _S3_ERROR = "<Error><Code>{code}</Code><Message>{message}</Message><Resource>{path}</Resource></Error>"
 
 
@@ -91,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif (body := store.body_of(path)) is None:
             self._refuse(404, f"{self.server.name}: {_uname(path)} does not exist", path)
         else:
-            self._send(200, body)
+            self._send_part(body)
 
     def do_PUT(self) -> None:
         """Takes an object, if no fault says otherwise."""
@@ -120,9 +121,22 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def _send_part(self, body: bytes) -> None:
+        """The object, or the part of it that was asked for."""
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if asked is None:
+            self._send(200, body)
+            return
+        first = int(asked[1])
+        last = min(int(asked[2] or len(body)), len(body) - 1)
+        if first > last:
+            self._send(416, b"", {"Content-Range": f"bytes */{len(body)}"})
+        else:
+            self._send(206, body[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{len(body)}"})
+
     def _refuse(self, status: int, message: str, path: str, headers: Mapping[str, str] | None = None) -> None:
         if path.startswith("/s3/"):
-            code = {403: "AccessDenied", 404: "NoSuchKey", 503: "SlowDown"}.get(status, "InternalError")
+            code = _S3_CODES.get(status, "InternalError")
             text = _S3_ERROR.format(code=code, message=message, path=path)
         else:
             client = f"{self.client_address[0]}:{self.client_address[1]}"
@@ -137,6 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif fault.kind == "drip":
             self._drip(body)
+        elif fault.kind == "late":
+            self.server.stopping.wait(fault.delay_s)
+            self._send_part(body)
         elif fault.kind == "reset":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True
