@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.verb == "record":
         from benchmarks.accuracy.record.store_run import record
 
-        sys.exit(record(given.out, given.only, given.jobs, given.python))
+        sys.exit(record(given.out, given.only, given.jobs, given.python, given.held))
     else:
         from benchmarks.accuracy.score.robust import report_of_robustness
 
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     record = verbs.add_parser("record", help="run real torchrun jobs, hurt them, store their output with its truth")
     record.add_argument("--out", type=Path, required=True)
     record.add_argument("--only", nargs="+", default=[], metavar="NAME", help="scenarios; default: all")
+    record.add_argument("--set", choices=("first", "second", "all"), default="all", dest="held", help="which scenarios")
     record.add_argument("--jobs", type=int, default=1, help="scenarios at a time")
     record.add_argument("--python", default=sys.executable, help="a Python with torch and the clients")
     return parser

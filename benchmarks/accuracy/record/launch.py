@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.accuracy.record import processes
+from benchmarks.accuracy.record.commands import Plan
 from benchmarks.accuracy.record.object_server import ObjectStore
-from benchmarks.accuracy.record.scenario import Act, Layout, Scenario
+from benchmarks.accuracy.record.scenario import Act, Scenario, Start
 
 _JOBS = Path(__file__).with_name("jobs")
-_FIRST_PORT, _SLURM_JOB = 51080, 482913
+_FIRST_PORT = 51080
 
 
 @dataclass
@@ -73,6 +74,13 @@ class Run:
         (self.work / "dump-now").touch()
         time.sleep(1.5)
 
+    def cut_file(self, name: str) -> None:
+        """Leaves the first half of a file the job wrote; LookupError as long as there is none."""
+        path = self.work / name
+        if not path.is_file():
+            raise LookupError(name)
+        os.truncate(path, path.stat().st_size // 2)
+
     def stop_store(self) -> None:
         """Takes the object server away."""
         self.store.stop()
@@ -87,7 +95,10 @@ class Run:
         return "\n".join(path.read_text("utf-8", "replace") for path in sorted(files))
 
     def _ranks(self) -> dict[int, int]:
-        return processes.rank_processes(self.mark, tuple(one.pid for one in self.launchers.values()))
+        launchers = tuple(one.pid for one in self.launchers.values())
+        if self.scenario.start is Start.SPAWN:
+            return dict(enumerate(processes.loader_processes(self.mark, launchers[0])))
+        return processes.rank_processes(self.mark, launchers)
 
 
 @dataclass(frozen=True)
@@ -125,12 +136,15 @@ def run(scenario: Scenario, python: str, work: Path, logs: Path) -> Outcome:
 def _watch(job: Run) -> Outcome:
     started = time.monotonic()
     port = _free_port()
-    for node in range(job.scenario.nodes):
-        if node not in job.scenario.absent_nodes:
-            _start(job, node, port)
+    delays = job.scenario.node_delays_s
+    to_come = [node for node in range(job.scenario.nodes) if node not in job.scenario.absent_nodes]
     waiting: list[tuple[Act, float | None]] = [(act, None) for act in job.scenario.acts]
-    while any(one.poll() is None for one in job.launchers.values()):
-        if time.monotonic() - started > job.scenario.limit_s:
+    while to_come or any(one.poll() is None for one in job.launchers.values()):
+        passed = time.monotonic() - started
+        for node in [one for one in to_come if delays.get(one, 0.0) <= passed]:
+            _start(job, node, port)
+            to_come.remove(node)
+        if passed > job.scenario.limit_s:
             break
         waiting = _acts_left(job, waiting)
         time.sleep(0.1)
@@ -161,59 +175,21 @@ def _is_done(act: Act, job: Run) -> bool:
 
 def _start(job: Run, node: int, port: int) -> None:
     scenario = job.scenario
-    is_wrong = node in scenario.wrong_port_nodes
-    command = [job.python, "-m", "torch.distributed.run", *_launcher_options(job, node, port + is_wrong)]
-    command += [scenario.script, *(one.replace("{store}", job.store.endpoint) for one in scenario.arguments)]
+    plan = Plan(scenario, node, port + (node in scenario.wrong_port_nodes), job.work, job.logs)
+    command = plan.command(job.python, job.store.endpoint)
     job.commands.append(" ".join(command))
-    out, err = _streams(job, node)
+    out, err = plan.streams()
     with out.open("ab") as out_file, err.open("ab") as err_file:
         job.launchers[node] = subprocess.Popen(
-            command,
+            plan.with_own_shared_memory(command),
             cwd=job.work,
-            env=_environment(job, node),
+            env={**plan.environment(job.store.endpoint), processes.MARK: job.mark},
             stdin=subprocess.DEVNULL,
             stdout=out_file,
             stderr=err_file,
             start_new_session=True,
             preexec_fn=_limits(scenario, node),
         )
-
-
-def _launcher_options(job: Run, node: int, port: int) -> list[str]:
-    scenario, layout = job.scenario, job.scenario.layout
-    options = [f"--nnodes={scenario.nodes}", f"--nproc-per-node={scenario.ranks_per_node}", f"--node-rank={node}"]
-    options += ["--master-addr=127.0.0.1", f"--master-port={port}"]
-    if layout.has_files:
-        name = "torchrun-logs" if scenario.nodes == 1 else f"torchrun-logs-node{node}"
-        options += [f"--log-dir={job.logs / name}", "--redirects=3"]
-    if layout is Layout.SRUN_TEE:
-        options += [f"--log-dir={job.work / f'elastic-{node}'}"]
-    if layout in (Layout.TEE, Layout.SRUN_TEE):
-        options += ["--tee=3"]
-    return [*options, *scenario.launcher]
-
-
-def _streams(job: Run, node: int) -> tuple[Path, Path]:
-    if job.scenario.layout.is_merged:
-        both = job.logs / f"error-{_SLURM_JOB}-{node}.out"
-        return both, both
-    name = "torchrun" if job.scenario.nodes == 1 else f"torchrun.node{node}"
-    return job.logs / f"{name}.out", job.logs / f"{name}.err"
-
-
-def _environment(job: Run, node: int) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    own = {
-        processes.MARK: job.mark,
-        "OMP_NUM_THREADS": "1",
-        "PYTHONUNBUFFERED": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "PG_TIMEOUT_S": str(job.scenario.group_timeout_s),
-        "AIS_ENDPOINT": job.store.endpoint,
-        "NO_PROXY": "127.0.0.1",
-    }
-    per_node = job.scenario.node_environment.get(node, {})
-    return {**kept, **own, **job.scenario.environment, **per_node}
 
 
 def _limits(scenario: Scenario, node: int) -> Callable[[], None] | None:

@@ -36,6 +36,8 @@ class Layout(Enum):
     STREAM = "stdout and stderr of each launcher, as the ranks happened to write"
     SRUN = "one stream a node as srun stores it, without prefixes"
     SRUN_TEE = "one stream a node as srun stores it, with a prefix per local rank"
+    TASKS = "one file a task, with its number in the name, as srun's %t makes it"
+    LABELS = "one stream of all nodes in which every line begins with the number of its task, as `srun -l` writes it"
 
     @property
     def has_files(self) -> bool:
@@ -45,7 +47,18 @@ class Layout(Enum):
     @property
     def is_merged(self) -> bool:
         """Whether stdout and stderr of a node go to one file."""
-        return self in (Layout.SRUN, Layout.SRUN_TEE)
+        return self in (Layout.SRUN, Layout.SRUN_TEE, Layout.LABELS)
+
+
+class Start(Enum):
+    """Who starts the ranks."""
+
+    TORCHRUN = "torchrun, one a node"
+    TASKS = "a launcher a node that starts plain processes with the ranks in their environment, as srun does"
+    SPAWN = "the script itself, with torch.multiprocessing"
+
+
+SETS = ("first", "second")
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,7 @@ class Fault:
     status: int = 503
     message: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 3.0
 
 
 class Running(Protocol):
@@ -91,6 +105,9 @@ class Running(Protocol):
     def take_flight_records(self) -> None:
         """Lets every rank that can still run write its Flight Recorder dump."""
 
+    def cut_file(self, name: str) -> None:
+        """Leaves the first half of a file the job wrote, where there is one."""
+
     def stop_store(self) -> None:
         """Takes the object server away, its open connections too."""
 
@@ -111,7 +128,8 @@ class Act:
 class Scenario:
     """A job, what hurts it, and the truth of it; `truth` is None where nothing fails.
 
-    `is_completed` says that the job comes to its end all the same, which is looked at after the run.
+    `is_completed` says that the job comes to its end all the same, which is looked at after the run. `held` names the
+    set a scenario was held back with. `shared_memory_mib` gives a node a /dev/shm of its own, which needs root.
     """
 
     name: str
@@ -137,3 +155,7 @@ class Scenario:
     group_timeout_s: int = 25
     is_completed: bool = False
     limit_s: float = 150.0
+    start: Start = Start.TORCHRUN
+    held: str = SETS[0]
+    node_delays_s: Mapping[int, float] = field(default_factory=dict)
+    shared_memory_mib: Mapping[int, int] = field(default_factory=dict)

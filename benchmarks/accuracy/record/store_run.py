@@ -23,9 +23,9 @@ _PROBE = (
 )
 
 
-def record(out: Path, only: Sequence[str], jobs: int, python: str) -> int:
-    """Records the scenarios asked for, all of them by default; returns an exit code."""
-    chosen = _chosen(only)
+def record(out: Path, only: Sequence[str], jobs: int, python: str, held: str = "all") -> int:
+    """Records the scenarios asked for, all of a set by default; returns an exit code."""
+    chosen = _chosen(only, held)
     needed = sorted({"torch", "numpy", *(need for one in chosen for need in one.needs)})
     prefixes, here = _probe(python, needed)
     if not here["torch"] or not here["numpy"]:
@@ -34,7 +34,9 @@ def record(out: Path, only: Sequence[str], jobs: int, python: str) -> int:
     able = []
     for one in chosen:
         missing = [need for need in one.needs if not here[need]]
-        if missing:
+        if one.shared_memory_mib and not _may_mount():
+            _say(f"{one.name}: skipped, a small /dev/shm needs root and unshare")
+        elif missing:
             _say(f"{one.name}: skipped, it needs `{python} -m pip install {' '.join(missing)}`")
         else:
             able.append(one)
@@ -111,8 +113,8 @@ def _renamed(text: str, names: dict[str, str]) -> str:
     return text
 
 
-def _chosen(only: Sequence[str]) -> list[Scenario]:
-    known = {one.name: one for one in all_scenarios()}
+def _chosen(only: Sequence[str], held: str) -> list[Scenario]:
+    known = {one.name: one for one in all_scenarios(held)}
     unknown = [name for name in only if name not in known]
     if unknown:
         raise SystemExit(f"no such scenario: {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
@@ -126,6 +128,14 @@ def _probe(python: str, modules: Sequence[str]) -> tuple[Prefixes, dict[str, boo
         raise SystemExit(f"{python} cannot be asked for its modules: {error}") from error
     prefix, base, here = json.loads(done.stdout)
     return {base: "/usr/local", prefix: "/opt/venv"}, dict(here)
+
+
+def _may_mount() -> bool:
+    tried = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /dev/shm"]
+    try:
+        return subprocess.run(tried, capture_output=True, timeout=10, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
 
 
 def _say(text: str) -> None:
