@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--kill-on-bad-exit", action="store_true")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGUSR1):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda *_: None)
     tasks = [start(args, local) for local in range(args.count)]
     while any(task.poll() is None for task in tasks):
