@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import http.client
 import io
+import os
+import subprocess
+import sys
 import tarfile
 import urllib.error
 import urllib.request
@@ -15,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.accuracy.record.commands import Plan
 from benchmarks.accuracy.record.neutral import make_neutral
 from benchmarks.accuracy.record.object_server import ObjectStore
 from benchmarks.accuracy.record.payloads import array, tar_shards
-from benchmarks.accuracy.record.scenario import CLASSES, VERDICTS, Fault, Scenario
+from benchmarks.accuracy.record.scenario import CLASSES, SETS, VERDICTS, Fault, Layout, Scenario, Start
 from benchmarks.accuracy.record.scenarios import all_scenarios
 from benchmarks.accuracy.record.store_run import record, truth_text
 from benchmarks.accuracy.score.truth import read_truth
@@ -34,6 +38,7 @@ FAULTS = (
     Fault("/refused$", "status", status=429, message="slow down", headers={"Retry-After": "3"}),
     Fault("^/v1/.*/twice$", "status", first=2, status=503),
     Fault("^/v1/.*/spoiled$", "spoil"),
+    Fault("^/v1/.*/twice$", "late", delay_s=0.05),
     Fault("^put:/s3/closed/", "status", status=403, message="Access Denied."),
 )
 
@@ -64,6 +69,13 @@ def test_names_are_unique_and_scripts_exist() -> None:
     for values in ([one.name for one in SCENARIOS], [one.what for one in SCENARIOS]):
         assert len(set(values)) == len(values) >= 30
     assert {one.script for one in SCENARIOS} <= {path.name for path in JOBS.glob("*.py")}
+
+
+def test_sets_share_no_scenario() -> None:
+    """Each scenario belongs to one set, and no set is small."""
+    by_set = {held: all_scenarios(held) for held in SETS}
+    assert all({one.held for one in found} == {held} and len(found) >= 28 for held, found in by_set.items())
+    assert {one.name for found in by_set.values() for one in found} == {one.name for one in SCENARIOS}
 
 
 @pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
@@ -108,6 +120,56 @@ def test_faults_are_those_that_were_asked_for(store: ObjectStore) -> None:
     code, text, head = status(store, "refused")
     assert code == 429 and "slow down" in text and head["Retry-After"] == "3"
     assert [status(store, "twice")[0] for _ in range(2)] == [503, 503] and read(store, "twice") == BODY
+
+
+def test_parts_of_objects_can_be_read(store: ObjectStore) -> None:
+    """A range is answered with that part and its place; one behind the end is refused."""
+    url = f"{store.endpoint}/s3/b/good"
+    asked = urllib.request.Request(url, headers={"Range": "bytes=10-19"})
+    with urllib.request.urlopen(asked, timeout=5) as response:
+        assert response.status == 206 and response.read() == BODY[10:20]
+        assert response.headers["Content-Range"] == f"bytes 10-19/{len(BODY)}"
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Range": f"bytes={len(BODY)}-"}), timeout=5)
+    caught.value.close()
+    assert caught.value.code == 416
+
+
+def test_launchers_are_named_by_how_ranks_start(tmp_path: Path) -> None:
+    """torchrun, plain tasks and spawned processes have a command and an environment of their own."""
+
+    def plan(start: Start, layout: Layout, launcher: tuple[str, ...] = ()) -> Plan:
+        one = Scenario("n", "w", "s.py", None, ("{store}",), layout, 2, 2, launcher=launcher, start=start)
+        return Plan(one, 1, 4711, tmp_path / "work", tmp_path / "logs")
+
+    elastic = plan(Start.TORCHRUN, Layout.STREAM, ("--rdzv-endpoint=127.0.0.1:{port}",))
+    assert "--rdzv-endpoint=127.0.0.1:4711" in elastic.command("py", "http://x") and elastic.node == 1
+    assert "MASTER_PORT" not in elastic.environment("http://x")
+    tasks = plan(Start.TASKS, Layout.LABELS)
+    assert tasks.command("py", "http://x")[1:5] == ["run_tasks.py", "--first=2", "--count=2", "--world=4"]
+    assert tasks.environment("http://x")["MASTER_PORT"] == "4711"
+    assert {path.name for path in tasks.streams()} == {"slurm-482913.out"}
+    assert plan(Start.SPAWN, Layout.STREAM).command("py", "http://x") == ["py", "s.py", "http://x"]
+
+
+def test_tasks_get_their_ranks_and_labels(tmp_path: Path) -> None:
+    """The launcher of plain tasks numbers them, labels their lines and ends with the worst of their codes."""
+    script = tmp_path / "task.py"
+    script.write_text(
+        "import os, sys\nprint(os.environ['WORLD_SIZE'])\nsys.exit(int(os.environ['RANK']) - 2)\n", "utf-8"
+    )
+    command = [
+        sys.executable,
+        str(JOBS / "run_tasks.py"),
+        "--first=2",
+        "--count=2",
+        "--world=4",
+        "--label",
+        str(script),
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != "WORLD_SIZE"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert sorted(done.stdout.splitlines()) == ["2: 4", "3: 4"] and done.returncode == 1
 
 
 def test_uploads_are_kept_or_denied(store: ObjectStore) -> None:
