@@ -28,8 +28,8 @@ cause as (
     qualify row_number() over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
 unplaced as (
-    select s.*, coalesce(a.rank, case when s.failure_class = 'gpu' and s.latest_ns >= q.progress_ns then q.rank end) as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(e.rank, a.rank, q.rank) end as whose
-    from failure_signal as s left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt and not exists (select 1 from worker_file as x join worker_file as y on y.file_id = e.file_id where x.file_id = s.file_id and (x.worker_node_no <> y.worker_node_no or nullif(regexp_extract(x.path, 'node[_-]?(\d+)\.\w+$', 1), '') <> nullif(regexp_extract(y.path, 'node[_-]?(\d+)\.\w+$', 1), '')))
+    select s.*, coalesce(a.rank, case when s.failure_class = 'gpu' and s.latest_ns >= q.progress_ns then q.rank end) as aborted_rank, case when s.pattern = 'process_heap_corrupt' then a.rank else coalesce(case when x.worker_node_no <> y.worker_node_no or nullif(regexp_extract(x.path, 'node[_-]?(\d+)\.\w+$', 1), '') <> nullif(regexp_extract(y.path, 'node[_-]?(\d+)\.\w+$', 1), '') then null else e.rank end, a.rank, q.rank) end as whose
+    from failure_signal as s left join exited as e on e.job_id = s.job_id and e.attempt = s.attempt left join worker_file as x on x.file_id = s.file_id left join worker_file as y on y.file_id = e.file_id
     left join aborted as a on a.job_id = s.job_id and a.attempt = s.attempt and (s.tier = 'gpu' or s.pattern = 'process_heap_corrupt')
     left join spared as q on q.job_id = s.job_id and q.attempt = s.attempt and q.file_id = s.file_id
     where s.rank is null and s.signal = 'crash' and not regexp_matches(s.text, 'torchrun|torch/distributed/(run|elastic|launcher)')
