@@ -76,7 +76,7 @@ Traceback (most recent call last):
     self.run()
   File "/usr/lib/python3.11/threading.py", line 982, in run
     self._target(*self._args, **self._kwargs)
-  File "/work/prefetch.py", line 33, in fill
+  File "/srv/prefetch.py", line 33, in fill
     self.ready.put(values.reshape(8, 16))
 RuntimeError: shape '[8, 16]' is invalid for input of size 120
 """

@@ -70,7 +70,7 @@ def _record_one(scenario: Scenario, out: Path, python: str, prefixes: Prefixes) 
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="train-") as work:
         home = Path(work).resolve()
-        names = {str(home / "job"): "/mnt/work/asr", str(home / "logs"): "/mnt/work/logs", **prefixes}
+        names = {str(home / "job"): "/mnt/asr", str(home / "logs"): "/mnt/logs", **prefixes}
         outcome = run(scenario, python, home / "job", home / "logs")
         shutil.copytree(home / "logs", folder / "logs")
     make_neutral(folder / "logs", names)
