@@ -319,6 +319,19 @@ def test_last_words_of_each_rank() -> None:
     assert [row["line_no"] for row in found.worker_tail if row["rank"] == 1] == [16, 18, 20]
 
 
+def test_last_words_of_a_task_are_those_of_its_rank() -> None:
+    """A line behind a label of srun is of the rank that later lines of the same task name; of no rank where none do."""
+    lines = [f"{task}: step {step} is done\n" for step in range(9) for task in range(3)]
+    told = [
+        f"{task}: [rank{task + 4}]: {text}\n"
+        for task in range(2)
+        for text in ("Traceback (most recent call last):", '  File "/asr/train.py", line 9, in main', "ValueError: boom")
+    ]
+    found = read_worker("".join(lines + told), "/logs/j/n.log").worker_tail
+    steps = {rank: [row["step"] for row in found if row["rank"] == rank and row["step"]] for rank in (4, 5, None)}
+    assert steps == {4: [7, 8], 5: [7, 8], None: [6, 7, 8]}
+
+
 def test_last_words_point_at_their_line() -> None:
     """Line number and byte offset of last words are those of the line in the file."""
     text = "".join(f"[rank{n % 3}]: step {n} ü\n" for n in range(3_000))

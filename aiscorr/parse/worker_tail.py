@@ -89,24 +89,35 @@ def last_words(
     # whose lines they are: a rank's, else a local rank's, else nobody's
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
+    tasks: dict[int, set[int]] = {}
     for line_no, byte_offset, raw in lines:
         raw = _last_piece(raw)
         if full:
             rank, local_rank = prefixes.owner(raw, years)
             if rank is None:
                 rank = path_rank
-            if (rank, local_rank if rank is None else None) in full:
+            if (rank is not None or not tasks) and (rank, local_rank if rank is None else None) in full:
                 continue
         prefix = prefixes.read(raw, years)
-        if _NOISE.match(raw, prefix.body_start):
-            continue
-        rank = prefix.rank if prefix.rank is not None else path_rank
+        rank = prefix.rank if prefix.task is None else _rank_of(prefix.rank, tasks.setdefault(prefix.task, set()))
+        if rank is None:
+            rank = path_rank
         key = (rank, prefix.local_rank if rank is None else None)
+        if key in full or _NOISE.match(raw, prefix.body_start):
+            continue
         rows = kept.setdefault(key, [])
         if len(rows) == _LINES_PER_RANK - 1:
             full.add(key)
         rows.append({"line_no": line_no, "byte_offset": byte_offset, **_row(raw, prefix, rank, patterns)})
     return [row for rows in kept.values() for row in reversed(rows)]
+
+
+def _rank_of(told: int | None, of_task: set[int]) -> int | None:
+    """The rank of a line with the label of a task: its own, else the only one that later lines of the task name."""
+    if told is not None:
+        of_task.add(told)
+        return told
+    return next(iter(of_task)) if len(of_task) == 1 else None
 
 
 def _last_piece(line: bytes) -> bytes:
