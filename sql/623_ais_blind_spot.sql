@@ -16,8 +16,8 @@ base as (
         f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns, a.endpoint,
         coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
         greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0) as unnamed_count,
-        strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
-            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end as span_words,
+        coalesce(strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
+            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end, 'the failure, whose lines tell no date') as span_words,
         coalesce(s.is_ais_user, false) as is_ais_user,
         coalesce(s.is_ais_user, false) or f.storage_verdict = 'undetermined' as is_asked
     from failure as f
