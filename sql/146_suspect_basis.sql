@@ -10,6 +10,7 @@ from (
         ('named', 'its peers, or the error that all share, name it'),
         ('mismatch', 'its operation or size differs from that of the others'),
         ('other_collective', 'it stands in another collective than the others'),
+        ('other_words', 'its last words differ from those of all others, who say the same'),
         ('behind', 'it had not entered the collective the others waited in'),
         ('ahead', 'it entered a collective that nobody else did'),
         ('order', 'it entered two process groups in another order than its peers'),

@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold
 -- stored: yes
--- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared.
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -27,12 +27,11 @@ size as (
     where p.op_type is not null and p.op_type not in ('SEND', 'RECV') and (p.job_id, p.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' and seq_num is not null and rank is not null group by job_id, attempt, rank having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
 ),
 call as (
-    select job_id, attempt, rank, collective as shape, file_id, line_no, text from rank_position where seq_num is null and collective is not null
+    select job_id, attempt, rank, case when regexp_matches(collective, '^i?(send|recv)$') then 'message' when count(user_location) over (partition by job_id, attempt) = count(*) over (partition by job_id, attempt) then collective || ' at ' || user_location else collective end as shape, file_id, line_no, text from rank_position where seq_num is null and collective is not null
 ),
 shape_share as (
-    select *, 'mismatch' as basis, count(*) over (partition by job_id, attempt, shape) as shape_count, count(*) over (partition by job_id, attempt) as rank_count from size
-    union all
-    select *, 'other_collective' as basis, count(*) over (partition by job_id, attempt, shape) as shape_count, count(*) over (partition by job_id, attempt) as rank_count from call
+    select *, max(shape_count) over (partition by job_id, attempt, basis) as most_count, count(*) over (partition by job_id, attempt, basis) as rank_count
+    from (select *, count(*) over (partition by job_id, attempt, basis, shape) as shape_count from (select *, 'mismatch' as basis from size union all select *, 'other_collective' as basis from call))
 ),
 behind as (
     select p.job_id, p.attempt, p.rank, p.last_enqueued, p.last_completed, c.seq_num, c.op_type, p.file_id, p.line_no, p.text,
@@ -56,7 +55,7 @@ select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as 
 where (job_id, attempt, rank) not in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
-where shape_count <= (select value from threshold where name = 'minority_share') * rank_count and shape_count * 2 <> rank_count
+where shape_count <= (select value from threshold where name = 'minority_share') * rank_count and shape_count * 2 <> rank_count and shape_count < most_count
 union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
@@ -73,7 +72,7 @@ union all
 select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
-where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and c.rank is null and c.failure_class is not null and (c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' or c.pattern = 'gloo_size_mismatch'))
+where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true' and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and (c.rank is null and c.failure_class is not null and c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' or c.pattern = 'gloo_size_mismatch'))
 union all
 select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all

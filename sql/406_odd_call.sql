@@ -3,7 +3,7 @@
 -- reads: compared_call, rank_position, stuck_collective, fr_mismatch, fr_failure
 -- stored: yes
 -- empty without: compared_call, rank_position, fr_mismatch
--- note: What PyTorch compared itself goes before Flight Recorder dumps, and these, which know types and the numbers before the one that got stuck, before time-out lines. Where no number stands in the logs (tracebacks of gloo), functions of torch.distributed are compared.
+-- note: What PyTorch compared itself goes before Flight Recorder dumps, and these, which know types and the numbers before the one that got stuck, before time-out lines. Where no number stands in the logs (tracebacks of gloo), functions of torch.distributed and the lines of the program that called them are compared.
 create or replace view odd_call as
 with dumped as (
     select
@@ -19,7 +19,7 @@ with dumped as (
 printed as (
     select
         p.job_id, p.attempt, p.rank, p.seq_num,
-        coalesce(p.op_type, p.collective) || coalesce(' of ' || format('{:,}', p.numel_in) || ' elements', '') as shape
+        coalesce(p.op_type, p.collective) || coalesce(' of ' || format('{:,}', p.numel_in) || ' elements', case when p.seq_num is null and not regexp_matches(p.collective, '^i?(send|recv)$') then ' at ' || regexp_extract(p.user_location, '[^/]+$') end, '') as shape
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
     where coalesce(p.op_type, p.collective) is not null and p.seq_num is not distinct from c.seq_num
@@ -57,6 +57,6 @@ select
     seq_num,
     shape,
     others_shape,
-    'called ' || shape || ' where the others called ' || case when split_part(shape, ' of ', 1) = split_part(others_shape, ' of ', 1) then 'one' || substr(others_shape, position(' of ' in others_shape)) else others_shape end || coalesce(', at sequence number ' || seq_num::varchar, '') as words
+    'called ' || shape || ' where the others called ' || case when split_part(shape, ' of ', 1) = split_part(others_shape, ' of ', 1) and contains(shape, ' of ') then 'one' || substr(others_shape, position(' of ' in others_shape)) else others_shape end || coalesce(', at sequence number ' || seq_num::varchar, '') as words
 from odd
 qualify row_number() over (partition by job_id, attempt, rank order by witness_place) = 1

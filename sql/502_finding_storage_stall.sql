@@ -10,7 +10,7 @@ select
     'storage_stall' as finding,
     case
         when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
-        when f.basis in ('mismatch', 'other_collective', 'ahead') or h.failure_id is not null or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
+        when f.basis in ('mismatch', 'other_collective', 'other_words', 'ahead') or h.failure_id is not null or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven then 'blind'
         when f.link_score >= case when f.request_outcome is null and f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then p.value else 0.45 end then 'fired'
         else 'quiet'

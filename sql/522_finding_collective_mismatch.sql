@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call
+-- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, odd_word
 -- stored: yes
 -- empty without: failure_lead
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
@@ -8,7 +8,7 @@ create or replace view finding_collective_mismatch as
 with stated as (
     select job_id, attempt, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, count(distinct rank) as reporter_count
     from failure_signal
-    where failure_class = 'collective_mismatch' and (signal in ('names_peer', 'crash') or (signal = 'error' and rank is null))
+    where failure_class = 'collective_mismatch' and (signal in ('names_peer', 'crash') or (signal = 'error' and (rank is null or pattern = 'gloo_size_mismatch')))
     group by job_id, attempt
 ),
 circle as (
@@ -30,7 +30,7 @@ order_split as (
 select
     f.failure_id,
     'collective_mismatch' as finding,
-    case when f.basis in ('mismatch', 'other_collective', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
+    case when f.basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
     coalesce(f.basis, case when s.job_id is null then coalesce(d.outcome, 'split') end, 'stated') as failure_kind,
     'innocent' as storage_verdict,
@@ -42,8 +42,9 @@ select
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then coalesce(' ' || w.words, ' stands in another collective than the others')
+        when 'other_words' then ' ' || case when s.job_id is not null then 'called something else than the others, and ' else '' end || coalesce(v.words, 'says something else than all others')
         when 'mismatch' then ' ' || coalesce(w.words, 'called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?'))
-        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: at sequence number ' || coalesce(f.seq_num::varchar, '?') || ' they called ' || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
+        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: ' || coalesce('at sequence number ' || f.seq_num::varchar || ' ', '') || 'they called ' || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
     list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
         {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
@@ -56,5 +57,6 @@ left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
 left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
 left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
-left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.message is null or f.waiting_rank_count >= f.rank_count)
+left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.message is null and k.is_numbered or f.waiting_rank_count >= f.rank_count)
 left join odd_call as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank
+left join odd_word as v on v.job_id = f.job_id and v.attempt = f.attempt and v.rank = f.culprit_rank

@@ -37,7 +37,7 @@ select
     failure_id,
     'host_trouble' as finding,
     case
-        when trouble is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'ahead', 'order', 'killed') then 'quiet'
+        when trouble is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed') then 'quiet'
         when activity = 'storage_wait' and not is_port then 'quiet'
         else 'fired'
     end as state,

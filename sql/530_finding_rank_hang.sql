@@ -34,7 +34,7 @@ select
     failure_id,
     'rank_hang' as finding,
     case
-        when culprit_rank is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'ahead', 'order', 'killed', 'exited') then 'quiet'
+        when culprit_rank is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed', 'exited') then 'quiet'
         when activity in ('storage_wait', 'data_loading', 'worker_wait', 'decoding', 'batch_preparation', 'file_read') then 'quiet'
         when is_elsewhere or is_own_code then 'fired'
         when is_storage_seen then 'fired'

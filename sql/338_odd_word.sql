@@ -1,0 +1,71 @@
+-- What a rank said last where all others said something else, and the same, in an attempt in which nothing else tells them apart.
+-- grain: one row a rank of a failed attempt
+-- reads: worker_tail, worker_file, worker_event, rank_identity, failed_rank, rank_position, stuck_collective, failure_signal, fr_failure
+-- stored: yes
+-- empty without: stuck_collective; failure_signal where failure_class = 'collective_mismatch'
+-- note: Asked where PyTorch says that calls differ and not whose, or where all ranks time out in a collective and no number or dump tells which: then they stand in different ones, as none is missing. Words are compared without times, labels, the rank's own number and decimal fractions, as losses and durations differ anyway; whole numbers count (a batch of 5 where the others have 8). Lines that tell of an error are no words of the program. Of two ranks nobody is odd.
+create or replace view odd_word as
+with ranks as (
+    select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
+),
+waiting as (
+    select p.job_id, p.attempt
+    from rank_position as p
+    join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num is null
+    join ranks as r on r.job_id = p.job_id and r.attempt = p.attempt
+    where p.is_waiting
+    group by p.job_id, p.attempt
+    having count(*) = any_value(r.rank_count)
+),
+asked as (
+    select job_id, attempt from waiting
+    union
+    select job_id, attempt from failure_signal where failure_class = 'collective_mismatch' and signal in ('crash', 'error')
+),
+said as (
+    select
+        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, i.rank) as rank, t.local_ns, t.file_id, t.line_no, t.text,
+        regexp_replace(t.text, '^ {0,4}\d{1,5}: |^\[\w+\d+\]:|\[rank\d+\]:', '', 'g') as line
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
+    left join worker_event as e on e.file_id = t.file_id and e.line_no = t.line_no and e.failure_class is not null
+    where e.file_id is null and not regexp_matches(t.text, '\w(Error|Exception)\b|^\S*\s*(terminate called|what\(\):)|\[[A-Z]\d{3,4} \d\d:|(?i)\bwarn')
+),
+latest as (
+    select s.*
+    from said as s
+    join asked as a on a.job_id = s.job_id and a.attempt = s.attempt
+    where s.rank is not null
+    qualify row_number() over (partition by s.job_id, s.attempt, s.rank order by s.local_ns desc nulls last, s.line_no desc, s.file_id) = 1
+),
+worded as (
+    select
+        job_id, attempt, rank, file_id, line_no, text,
+        trim(regexp_replace(regexp_replace(regexp_replace(line,
+            '\d{4}-\d\d-\d\d[ T,]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?', '', 'g'),
+            '(?i)\b(rank|r|stage|worker|process|proc|task|gpu|cuda|device|node|host)"?[ :=_#-]*0*' || rank || '\b', '#', 'g'),
+            '\d+\.\d+|\bpid[ :=]*\d+', '#', 'g')) as words
+    from latest
+),
+counted as (
+    select *, count(*) over (partition by job_id, attempt, words) as alike_count, count(*) over (partition by job_id, attempt) as said_count
+    from worded
+),
+most as (
+    select job_id, attempt, words, alike_count
+    from counted
+    group by job_id, attempt, words, alike_count
+)
+select
+    c.job_id,
+    c.attempt,
+    c.rank,
+    'said last "' || regexp_replace(c.words, '^([#|:,\s-]|INFO\b|I )+', '') || '" where the others said "' || regexp_replace(o.words, '^([#|:,\s-]|INFO\b|I )+', '') || '"' as words,
+    c.file_id,
+    c.line_no,
+    c.text
+from counted as c
+join most as o on o.job_id = c.job_id and o.attempt = c.attempt and o.alike_count = c.said_count - c.alike_count and o.words <> c.words
+join ranks as r on r.job_id = c.job_id and r.attempt = c.attempt and r.rank_count = c.said_count
+where c.alike_count * 2 < c.said_count and (c.job_id, c.attempt) not in (select job_id, attempt from fr_failure)
