@@ -26,7 +26,7 @@ from fixtures.generator.trainend import JobRun
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
-LATER += ["twenty_seventh", "twenty_eighth"]
+LATER += ["twenty_seventh", "twenty_eighth", "twenty_ninth"]
 HELD = sorted(kind.name for kind in KINDS.values() if kind.held in LATER)
 GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
 GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
@@ -52,6 +52,7 @@ GREETING += r"|Process group initialized|number of training files = \d+|using de
 GREETING += r"|Done initializing distributed|Snapshot not found|Distributed world size"
 GREETING += "|building dictionary first|Loading cached dataset|loading model for process"
 GREETING += "|Going to init comms|Start running training on rank|text_aligner loaded"
+GREETING += "|Moving components to device|=> Building model|Computing label dictionary"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -329,6 +330,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("moshi", r"2026-09-14 10:20:00 \(UTC\) - 0:00:41 - loop - WARNING - late"),
         ("flamingo", "late"),
         ("styletts2", "late"),
+        ("sam2", r"WARNING 2026-09-14 10:20:00,000 loop\.py:   7: late"),
+        ("pointcept", r"\[2026-09-14 10:20:00,000 WARNING loop\.py line 7 \d+\] late"),
+        ("flair", "2026-09-14 10:20:00,000 late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2"),
             )
             if name in self.styles
         )
@@ -263,6 +263,14 @@ _HELD: dict[str, Part] = {
         ("4.2.rc8", "4.7.rc8", "5.0.rc8", "5.3.rc8"),
         ("2.4-guix", "2.7-guix", "2.11-guix", "2.15-nix"),
         ("moshi", "flamingo", "styletts2"),
+    ),
+    "twenty_ninth": Part(
+        "held back as the twenty-ninth",
+        ("twenty_ninth",),
+        0.8,
+        ("4.1.rc8", "4.5.rc8", "4.8.rc8", "5.2.rc8"),
+        ("2.3-guix", "2.6-guix", "2.10-guix", "2.14-guix"),
+        ("sam2", "pointcept", "flair"),
     ),
 }
 

@@ -93,6 +93,9 @@ NAMELESS = (
     "moshi",
     "flamingo",
     "styletts2",
+    "sam2",
+    "pointcept",
+    "flair",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
