@@ -1,21 +1,25 @@
-"""Storage faults of the twenty-ninth part of gateways: they are rolled one by one, and a primary is killed."""
+"""Storage faults of the twenty-ninth part of gateways: rolled one by one, killed as primary, not ready."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from benchmarks.accuracy.generate.faults.words.clients import TRIES_S
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.natives import shard_of
 from benchmarks.accuracy.generate.faults.words.operators import (
     command_failed,
     gone_for_boto,
+    listing_repeated,
     rclone_not_sent,
     rclone_says,
     troubled,
 )
-from benchmarks.accuracy.generate.faults.words.tellers import told
-from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
+from benchmarks.accuracy.generate.faults.words.tellers import all_exit, speakers, told
+from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
-from fixtures.generator import aischurn, aisgates
+from fixtures.generator import aischurn, aisdeeds, aisgates, aismishaps
 from fixtures.generator import aisfaults as faults
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
@@ -102,4 +106,34 @@ def rclone_keeps_asking_a_primary_that_was_killed(stage: Stage) -> Scenario:
         "Its host had been taken for one of the pool that is scaled by the hour.",
         (stage.guilty("storage_io", primary, also=ALSO),),
         until=max(over, elected) + seconds(25),
+    )
+
+
+@kind(hangs=False, trains=False, min_timeout_s=120, uptime=True, without=(*RESTARTS, "tenant_errors"))
+def job_begins_before_its_cluster_is_ready(stage: Stage) -> Scenario:
+    """After a change of its settings a cluster waits for its targets, and a job is started meanwhile (aistore, 503).
+
+    To convict: all ranks end after a minute and a half, in which gateways answered 503; each gateway says that it is
+    not ready, all nodes have started a minute before the job, and the primary has all its targets long after that.
+    """
+    cluster, job = stage.cluster, stage.job
+    draw = stage.draw.child("not ready")
+    down = stage.mark(job.begin - draw.span(66_000, 74_000), "all pods of the cluster are replaced")
+    ready = job.begin + draw.span(121_000, 139_000)
+    aismishaps.restart_all(cluster, down, down + draw.span(34_000, 41_000), ready, draw)
+    job.start()
+    at, last = job.begin + seconds(0.5), job.begin
+    for rank in speakers(stage):
+        proxy, since = stage.proxy_of(rank), at + draw.span(20, 260)
+        for after in TRIES_S:
+            aisdeeds.starts_slowly(cluster, proxy, since + seconds(after) + 3 * MS)
+        over = since + seconds(TRIES_S[-1]) + draw.span(6, 40)
+        listing_repeated(stage, over, rank, proxy)
+        last = max(last, over)
+    ended = all_exit(stage, last + 40 * MS)
+    made = stage.guilty("storage_io", stage.victim, also=("infrastructure", "data_loading_stall", "network"))
+    return stage.close(
+        "One target had to be told of a moved volume, and all others waited for it.",
+        (replace(of_all(made), culprit_ranks=None),),
+        until=max(ended, ready) + seconds(20),
     )

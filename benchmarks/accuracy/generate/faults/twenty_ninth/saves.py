@@ -12,7 +12,7 @@ from benchmarks.accuracy.generate.faults.words.operators import checkpoint_repea
 from benchmarks.accuracy.generate.faults.words.requests import retries
 from benchmarks.accuracy.generate.faults.words.subscribers import comes_to_an_end
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, speakers, told
-from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, over_at
+from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all, over_at
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, writers_to
 from fixtures.generator import aisdeeds, aisnatives, aisshifts, aistroubles, sdk
@@ -129,4 +129,34 @@ def chunk_of_the_last_checkpoint_is_not_readable(stage: Stage) -> Scenario:
         "The drive had reported the sectors for weeks, to a dashboard that was switched off.",
         (made,),
         until=ended + seconds(30),
+    )
+
+
+@kind(culprit=0, min_timeout_s=60, lead_s=66.0, without=(*DISKS, *RESTARTS))
+def saves_of_many_jobs_meet_at_the_hour(stage: Stage) -> Scenario:
+    """All jobs of a team save by the clock, and the cluster has to write it all at once (forum posts, save and NCCL).
+
+    To convict: rank 0 has no answer to its checkpoint in 20 s while all others wait; all disks of all targets do
+    nothing but write since some seconds before, with no time left, and PUTs that end have taken half a minute.
+    """
+    cluster, victim, at, over = stage.cluster, stage.victim, stage.at, over_at(stage)
+    draw = stage.draw.child("at the hour")
+    stage.open()
+    began = stage.mark(at - draw.span(5_000, 12_000), "many jobs begin to save")
+    aisdeeds.saves_meet(cluster, began, over + seconds(20), draw.child("saves"))
+    path = f"/v1/objects/checkpoints/{stage.job.job.task}/step-{stage.step:06d}.pt"
+    told(stage, at - 60 * MS, 0, "ckpt", f"putting {draw.whole(4, 40)} GB to ais:/{path[11:]}")
+    where = f"{path}?provider=ais&pid={stage.proxy_of(0).node_id}"
+    text = sdk.pool_error(victim.address, victim.ports[0], where, sdk.read_timeout(victim.address, victim.ports[0]))
+    end = retries(stage, at, 0, draw, 20.02, text, over - SEC)
+    if end < over - SEC:
+        stage.job.sdk_warning(end, 0, "All retries exhausted; request failed", "ERROR")
+        raised = sdk.exhausted(stage.job.job, saving_frames(stage), "ConnectionError", text)
+        stage.job.raise_on(end + 2 * MS, 0, raised)
+    comes_to_an_end(stage, end if end < over - SEC else over)
+    also = ("storage_io", "infrastructure", "rank_hang")
+    return stage.close(
+        "Their time to save had been given to all of them by one template.",
+        (of_all(stage.guilty("data_loading_stall", victim, also=also)),),
+        until=over + seconds(15),
     )

@@ -195,3 +195,16 @@ def checkpoint_repeated(stage: Stage, at: int, rank: int, node: Node, key: str) 
     path = f"/v1/objects/checkpoints/{key}?provider=ais&pid={stage.proxy_of(rank).node_id}"
     text = sdk.pool_error(node.address, node.ports[0], path, sdk.too_many(500))
     stage.job.raise_on(at, rank, sdk.exhausted(own, frames, "RetryError", text))
+
+
+def listing_repeated(stage: Stage, at: int, rank: int, proxy: Node) -> None:
+    """A rank has asked for the names of a bucket six times in a minute and a half, and was answered 503 each time."""
+    own = stage.job.job
+    place = f"{own.build['site']}/aistore/sdk/bucket.py"
+    frames = (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 168, "main", "dataset = AISIterDataset(client.bucket(args.bucket))", True),
+        sdk.Frame(place, 448, "list_objects", "return self.request_deserialize("),
+    )
+    text = sdk.pool_error(proxy.address, proxy.ports[0], f"/v1/buckets/{stage.bucket}?provider=ais", sdk.too_many(503))
+    stage.job.raise_on(at, rank, sdk.exhausted(own, frames, "RetryError", text))
