@@ -41,7 +41,7 @@ select
             else 'exit'
         end
         when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed') then 'killed'
-        when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern = 'torchrun_agent_signalled' and is_all_echo)) then 'cancel'
+        when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo)) then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when role = 'retry' then 'retry'

@@ -44,7 +44,7 @@ event as (
         max(world_size) as world_size,
         max(rank) as top_rank,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
-        coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'), min(utc_ns) filter (where pattern = 'torchrun_agent_signalled')) as cancel_ns
+        coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'), min(utc_ns) filter (where pattern in ('torchrun_agent_signalled', 'program_signalled'))) as cancel_ns
     from worker_event
     group by job_id, attempt
 ),

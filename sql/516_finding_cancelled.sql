@@ -3,13 +3,13 @@
 -- reads: failure_lead, failed_attempt, failure_signal, worker_event, step_time, step_slowdown, own_slowness, storage_crawl, refused_save, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
--- empty without: failure_signal where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')) or pattern = 'slurm_time_limit'
+-- empty without: failure_signal where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, or of one that stood over refused writes, is a time limit no cause of its own. What a job's own lines explain (own_slowness) was not AIStore's, whatever its statistics show. It stays open where a target was in heavy trouble through most of the job and to its end.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
     from failure_signal
-    where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled')) or pattern = 'slurm_time_limit'
+    where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
     group by job_id, attempt
 ),
 ended as (
@@ -40,7 +40,7 @@ select
     case when c.crawl = 'lost_target' then 0.66 when c.crawl in ('slow_reads', 'told_target') then 0.75 else 0.85 end as score,
     case w.pattern when 'slurm_time_limit' then 'the job reached its time limit while it went on' else 'the job was cancelled while it went on, by somebody or by the scheduler' end || '; nothing had failed before' || case when r.failure_id is not null then '' when s.failure_id is not null then ', but it had become slow' when c.is_felt then ', but it crawled' else '' end || coalesce('; ' || coalesce(r.words, c.words, o.words), '') as statement,
     list_filter([
-        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'slurm_time_limit' then 'the word of the scheduler: its time was over' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
+        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'slurm_time_limit' then 'the word of the scheduler: its time was over' when 'program_signalled' then 'the program was told to stop (the end of its container, scancel, a preemption)' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': case when f.absent_count > 0 and e.living_count = f.rank_count then e.file_id end, 'line_no': e.line_no, 'why': 'the launchers had to end ' || e.living_count::varchar || ' processes, those of all ranks, of which none had failed then'},
         {'file_id': r.client_file_id, 'line_no': r.client_line_no, 'why': 'the first write that AIStore refused'}, {'file_id': r.file_id, 'line_no': r.line_no, 'why': 'what was wrong with ' || r.node_id},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},

@@ -320,16 +320,23 @@ def test_last_words_of_each_rank() -> None:
 
 
 def test_last_words_of_a_task_are_those_of_its_rank() -> None:
-    """A line behind a label of srun is of the rank that later lines of the same task name; of no rank where none do."""
+    """A line behind a label of srun is of the rank that lines of its task name, or of its number, as others are."""
     lines = [f"{task}: step {step} is done\n" for step in range(9) for task in range(3)]
     told = [
         f"{task}: [rank{task + 4}]: {text}\n"
         for task in range(2)
-        for text in ("Traceback (most recent call last):", '  File "/asr/train.py", line 9, in main', "ValueError: boom")
+        for text in (
+            "Traceback (most recent call last):",
+            '  File "/asr/train.py", line 9, in main',
+            "ValueError: boom",
+        )
     ]
     found = read_worker("".join(lines + told), "/logs/j/n.log").worker_tail
     steps = {rank: [row["step"] for row in found if row["rank"] == rank and row["step"]] for rank in (4, 5, None)}
     assert steps == {4: [7, 8], 5: [7, 8], None: [6, 7, 8]}
+    alike = [line.replace("rank4", "rank0").replace("rank5", "rank1") for line in told]
+    found = read_worker("".join(lines + alike), "/logs/j/n.log").worker_tail
+    assert [row["step"] for row in found if row["rank"] == 2] == [6, 7, 8]
 
 
 def test_last_words_point_at_their_line() -> None:

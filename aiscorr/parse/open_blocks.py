@@ -133,6 +133,8 @@ class OpenBlocks:
             return True
         if step == "follow" and block.goes_on(body) and self._names_cause(block, line):
             return True
+        if step == "follow" and has_candidates:
+            self._note_listed(block, line)
         is_loose = body[:1] in b" ," or block.goes_on(body)
         if step == "follow" and (block.is_tagged or (not has_candidates and is_loose)):
             block.add_follow(body)
@@ -160,6 +162,12 @@ class OpenBlocks:
             return False
         block.add_cause(self._rows.of_pattern(line, *found))
         return True
+
+    def _note_listed(self, block: TracebackBlock, line: Line) -> None:
+        """A further line of a message that tells what one rank called becomes a row, and stays of the message."""
+        found = self._patterns.find(line, block.insides())
+        if found is not None and found[0].role == "context" and found[0].tier == "collective":
+            self._rows.write(self._rows.of_pattern(line, *found))
 
     def _close_traceback(self, key: Key) -> None:
         for row in self._tracebacks.pop(key).rows:

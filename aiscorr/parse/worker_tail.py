@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from aiscorr.parse.pattern import Pattern
@@ -24,6 +24,8 @@ _STEP = re.compile(
     r"[gsiGSI\u017f\u0130\u0131](?<!\w.)(?i:(?<=g)lobal_step|(?<=s)tep|(?<=i)t(?:er(?:ation)?)?)\b[ :=]*\[?(\d+)"
 )
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
+#: A label of srun in front of a tag that names a rank.
+_TAGGED_TASK = re.compile(rb" {0,4}(\d{1,5}): .{0,80}?\[rank(\d{1,6})\]")
 
 
 class TailPatterns:
@@ -79,7 +81,7 @@ def lines_before(
 
 
 def last_words(
-    lines: Iterable[TailLine],
+    lines: list[TailLine],
     prefixes: PrefixReader,
     years: YearContext,
     path_rank: int | None,
@@ -89,7 +91,7 @@ def last_words(
     # whose lines they are: a rank's, else a local rank's, else nobody's
     kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
     full: set[tuple[int | None, int | None]] = set()
-    tasks: dict[int, set[int]] = {}
+    tasks = _tagged_tasks(lines)
     for line_no, byte_offset, raw in lines:
         raw = _last_piece(raw)
         if full:
@@ -99,7 +101,9 @@ def last_words(
             if (rank is not None or not tasks) and (rank, local_rank if rank is None else None) in full:
                 continue
         prefix = prefixes.read(raw, years)
-        rank = prefix.rank if prefix.task is None else _rank_of(prefix.rank, tasks.setdefault(prefix.task, set()))
+        rank = prefix.rank
+        if rank is None and prefix.task is not None:
+            rank = _rank_of(prefix.task, tasks)
         if rank is None:
             rank = path_rank
         key = (rank, prefix.local_rank if rank is None else None)
@@ -112,12 +116,21 @@ def last_words(
     return [row for rows in kept.values() for row in reversed(rows)]
 
 
-def _rank_of(told: int | None, of_task: set[int]) -> int | None:
-    """The rank of a line with the label of a task: its own, else the only one that later lines of the task name."""
-    if told is not None:
-        of_task.add(told)
-        return told
-    return next(iter(of_task)) if len(of_task) == 1 else None
+def _tagged_tasks(lines: list[TailLine]) -> dict[int, set[int]]:
+    """The ranks that lines with a label of srun name, by task."""
+    tasks: dict[int, set[int]] = {}
+    for line in lines:
+        match = _TAGGED_TASK.match(line.text)
+        if match is not None:
+            tasks.setdefault(int(match[1]), set()).add(int(match[2]))
+    return tasks
+
+
+def _rank_of(task: int, tasks: dict[int, set[int]]) -> int | None:
+    """The only rank that lines of a task name; where they name none, its number, if two others have theirs."""
+    if task in tasks:
+        return next(iter(tasks[task])) if len(tasks[task]) == 1 else None
+    return task if len(tasks) > 1 and all(ranks == {one} for one, ranks in tasks.items()) else None
 
 
 def _last_piece(line: bytes) -> bytes:
