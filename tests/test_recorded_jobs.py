@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from benchmarks.accuracy.record.payloads import array, tar_shards
 from benchmarks.accuracy.record.scenario import CLASSES, SETS, VERDICTS, Fault, Layout, Scenario, Start
 from benchmarks.accuracy.record.scenarios import all_scenarios
 from benchmarks.accuracy.record.store_run import record, truth_text
+from benchmarks.accuracy.record.texts import books, boxes, instructions, recommender
 from benchmarks.accuracy.score.truth import read_truth
 
 SCENARIOS = all_scenarios()
@@ -210,6 +212,25 @@ def test_cut_shards_are_no_whole_archives() -> None:
             data = tar.extractfile(member)
             assert data is not None
             data.read()
+
+
+def test_texts_are_odd_only_where_asked() -> None:
+    """A text, an annotation or a sample differs from the rest at the place it was asked for, and nowhere else."""
+    plain, odd = books(2), books(2, {1: (500, "\n\n")})
+    assert plain["data/books/part0.txt"] == odd["data/books/part0.txt"]
+    pairs = zip(plain["data/books/part1.txt"], odd["data/books/part1.txt"], strict=True)
+    assert [at for at, (one, other) in enumerate(pairs) if one != other] == [500, 501]
+    for made, like in (
+        (boxes(9, {4: {"width": 1}}), boxes(9)),
+        (instructions(9, {4: {"prompt": "?"}}), instructions(9)),
+    ):
+        (text,), (usual,) = made.values(), like.values()
+        rows = [
+            (json.loads(one), json.loads(other)) for one, other in zip(*map(str.splitlines, (text, usual)), strict=True)
+        ]
+        assert [at for at, (one, other) in enumerate(rows) if one != other] == [4]
+    found = recommender({0: 3, 1: 0})
+    assert found["heldout/users.0.txt"].count("\n") == 3 and not found["heldout/users.1.txt"]
 
 
 def test_names_of_the_machine_are_taken_out(tmp_path: Path) -> None:
