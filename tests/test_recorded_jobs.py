@@ -26,7 +26,7 @@ from benchmarks.accuracy.record.payloads import array, tar_shards
 from benchmarks.accuracy.record.scenario import CLASSES, SETS, VERDICTS, Fault, Layout, Scenario, Start
 from benchmarks.accuracy.record.scenarios import all_scenarios
 from benchmarks.accuracy.record.store_run import record, truth_text
-from benchmarks.accuracy.record.texts import books, boxes, instructions, recommender
+from benchmarks.accuracy.record.texts import books, boxes, instructions, masks, recommender
 from benchmarks.accuracy.score.truth import read_truth
 
 SCENARIOS = all_scenarios()
@@ -229,6 +229,7 @@ def test_texts_are_odd_only_where_asked() -> None:
             (json.loads(one), json.loads(other)) for one, other in zip(*map(str.splitlines, (text, usual)), strict=True)
         ]
         assert [at for at, (one, other) in enumerate(rows) if one != other] == [4]
+    assert [rank for rank, text in enumerate(masks(3, odd=(1, 4)).values()) if "255" in text] == [1]
     found = recommender({0: 3, 1: 0})
     assert found["heldout/users.0.txt"].count("\n") == 3 and not found["heldout/users.1.txt"]
 

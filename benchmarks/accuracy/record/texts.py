@@ -36,6 +36,19 @@ def instructions(count: int = 60, odd: Mapping[int, Mapping[str, str]] | None = 
     return {"sft/train.jsonl": "\n".join(texts) + "\n"}
 
 
+def masks(ranks: int = 4, count: int = 30, odd: tuple[int, int] | None = None) -> dict[str, str]:
+    """Masks of every rank; the one at `odd`, a rank and a place, has a part that is to be ignored."""
+    files = {}
+    for rank in range(ranks):
+        rows = []
+        for number in range(count):
+            mask = [(number + at // 8) % 21 for at in range(64)]
+            mask[20:24] = [255] * 4 if (rank, number) == odd else mask[20:24]
+            rows.append({"image": f"train/{rank}/{number:06d}.jpg", "mask": mask})
+        files[f"masks/{rank}.json"] = json.dumps(rows)
+    return files
+
+
 def recommender(users: Mapping[int, int] | None = None) -> dict[str, str]:
     """The settings of the recommender, and the held out users of every rank."""
     files = {"rec.json": json.dumps({"dim": 32, "batch": 48, "lr": 0.05})}

@@ -64,19 +64,12 @@ def main() -> None:
     parser.add_argument("save_every", type=int)
     parser.add_argument("--width", type=int, default=32)
     parser.add_argument("--snapshot", default="snapshots/snapshot.pt")
-    parser.add_argument("--pretrain", type=int, default=0, help="width of a start that is written when there is none")
     args = parser.parse_args()
     rank, world = cluster.join()
     print(f"[{rank}] {world} processes, attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", flush=True)
 
-    def net(width: int) -> Any:
-        return torch.nn.Sequential(torch.nn.Linear(20, width), torch.nn.ReLU(), torch.nn.Linear(width, 1))
-
-    if args.pretrain and rank == 0:
-        os.makedirs(os.path.dirname(args.snapshot), exist_ok=True)
-        torch.save({"MODEL_STATE": net(args.pretrain).state_dict(), "EPOCHS_RUN": 40}, args.snapshot)
-    dist.barrier()
-    Trainer(net(args.width), args.save_every, args.snapshot).train(args.total_epochs)
+    net = torch.nn.Sequential(torch.nn.Linear(20, args.width), torch.nn.ReLU(), torch.nn.Linear(args.width, 1))
+    Trainer(net, args.save_every, args.snapshot).train(args.total_epochs)
     dist.destroy_process_group()
 
 
