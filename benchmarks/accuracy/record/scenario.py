@@ -58,7 +58,7 @@ class Start(Enum):
     SPAWN = "the script itself, with torch.multiprocessing"
 
 
-SETS = ("first", "second")
+SETS = ("first", "second", "third")
 
 
 @dataclass(frozen=True)

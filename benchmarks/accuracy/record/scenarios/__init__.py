@@ -1,4 +1,4 @@
-"""The scenarios, one file a subject; every module here and in `second/` hands out a tuple named SCENARIOS."""
+"""The scenarios, one file a subject; each module here, in `second/` and in `third/` has a tuple named SCENARIOS."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from benchmarks.accuracy.record.scenario import SETS, Scenario
-from benchmarks.accuracy.record.scenarios import second
+from benchmarks.accuracy.record.scenarios import second, third
 
 
 def all_scenarios(held: str = "all") -> tuple[Scenario, ...]:
     """The scenarios of a set, or all of them, by file and in the order they stand there."""
-    first, later = _below(__name__, __path__), _below(second.__name__, second.__path__)
-    known = (*first, *(replace(one, held=SETS[1]) for one in later))
+    packages = ((__name__, __path__), (second.__name__, second.__path__), (third.__name__, third.__path__))
+    by_set = zip(SETS, packages, strict=True)
+    known = tuple(replace(one, held=name) for name, (package, path) in by_set for one in _below(package, path))
     return tuple(one for one in known if held in ("all", one.held))
 
 
