@@ -22,7 +22,7 @@ from (
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
         ('left', 'it ended with success while the others went on: torchrun lists every other rank of its node'),
         ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
-        ('vanished', 'all ranks of its host write no more, and no launcher reports their end'),
+        ('vanished', 'it, or all ranks of its host, write no more, and no launcher reports their end'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),
         ('unplaced', 'its lines name no rank'),

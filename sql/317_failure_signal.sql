@@ -2,7 +2,7 @@
 -- grain: one row a line
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent; SIGTERM, too, of the first worker that any torchrun finds ended, where nobody was told to stop), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. A client's network error that a program logs as a warning is one that it got over. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -41,6 +41,7 @@ select
             else 'exit'
         end
         when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed') then 'killed'
+        when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143) and utc_ns = first_failed_ns and not has_cancel then 'killed'
         when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo)) then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
@@ -50,10 +51,10 @@ select
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause' and (block_line_no is not null or coalesce(is_uncaught, false) or tier in ('process', 'gpu', 'launcher')) then 'crash'
-        when role = 'cause' and tier = 'network' and severity = 'error' then 'crash'
+        when role = 'cause' and tier = 'network' and severity = 'error' and not (coalesce(endpoint, url) is not null and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b')) then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' else failure_class end as failure_class, rank_effect = 'gives_up' as is_given_up, exception, frame_kind, collective, user_location,
+    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure') else failure_class end as failure_class, rank_effect = 'gives_up' as is_given_up, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, file_id, line_no, message, text, capture
@@ -68,6 +69,8 @@ from (
             bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over attempt_lines as has_sign,
             bool_or(exit_code between 1 and 125 and pattern = 'torchrun_failure_entry') over attempt_lines as has_exit, bool_or(role = 'cause' and block_line_no is not null) over attempt_lines as has_traceback,
             bool_or(rank_effect = 'timed_out') over attempt_lines as has_timeout,
+            min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_')) over attempt_lines as first_failed_ns,
+            coalesce(bool_or((pattern like 'slurm%' and marks = 'attempt_end') or pattern in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed', 'srun_task_ended')) over attempt_lines, false) as has_cancel,
             bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected') over attempt_lines as has_real_timeout,
             count(distinct rank) filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed')) over attempt_lines as reset_count
         from event

@@ -3,7 +3,7 @@
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, failure_signal, job, progress_line, worker_file
 -- stored: yes
 -- empty without: failed_attempt
--- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. interrupted: it alone was interrupted from outside (SIGINT). Where any rank has an error of its own nobody has vanished.
+-- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. interrupted: it alone was interrupted from outside (SIGINT). Where any rank has an error of its own nobody has vanished.
 create or replace view vanished_rank as
 with echoed as (
     select f.job_id, f.attempt
@@ -72,7 +72,8 @@ select
     text
 from counted
 where is_untold and (job_id, attempt) not in (select job_id, attempt from interrupted) and all_untold_count * 2 <= rank_count
-    and ((listed_count = node_count - 1 and node_count > 1) or (place is not null and place_count = untold_count and place_step >= others_step - 1))
+    and ((listed_count = node_count - 1 and node_count > 1) or (place is not null and place_count = untold_count and place_step >= others_step - 1)
+        or (all_untold_count = 1 and rank_count > 2 and file_id is not null and step >= others_step - 1))
 union all
 select job_id, attempt, rank, 'interrupted' as kind, file_id, line_no, text
 from interrupted
