@@ -4,11 +4,11 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: worker_event where pattern = 'loader_time_split'
--- note: Two lines or more of the rank itself, in twice stall_reach_s before the others waited for it or its reader gave up, all of which tell of short reads (below a tenth of the decoding, transforming or augmenting); the last that tells of a decoding must tell of one of crawl_s or longer. A line that the rank has read and is decoding counts as well.
+-- note: Two lines or more of the rank itself, in twice stall_reach_s before the others waited for it or its reader gave up, all of which tell of short reads (below a tenth of the decoding, transforming or augmenting); the last that tells of a decoding must tell of one of crawl_s or longer, unless two of them or more were said while the others waited. A line that the rank has read and is decoding counts as well.
 create or replace view decoding_loader as
 with line as (
     select
-        f.failure_id, w.file_id, w.line_no, w.utc_ns,
+        f.failure_id, w.file_id, w.line_no, w.utc_ns, coalesce(w.utc_ns >= f.hang_start_ns, false) as is_in_hang,
         json_extract_string(w.capture, '$.read_s')::double * if(json_extract_string(w.capture, '$.read_ms') is null, 1.0, 0.001) as read_s,
         json_extract_string(w.capture, '$.decode_s')::double * if(json_extract_string(w.capture, '$.decode_ms') is null, 1.0, 0.001) as decode_s
     from failure_lead as f
@@ -27,4 +27,4 @@ from line as l
 join threshold as c on c.name = 'crawl_s'
 group by l.failure_id
 having count(*) >= 2 and bool_and(coalesce(l.read_s * 10 <= l.decode_s, l.read_s < 1.0))
-    and arg_max(l.decode_s, (l.utc_ns, l.line_no)) filter (where l.decode_s is not null) >= any_value(c.value)
+    and (arg_max(l.decode_s, (l.utc_ns, l.line_no)) filter (where l.decode_s is not null) >= any_value(c.value) or count(l.decode_s) filter (where l.is_in_hang) >= 2)

@@ -3,7 +3,7 @@
 -- reads: failure_lead, finding_batch_emptied, sudden_refusal, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, lone_address, sudden_fault, public_service, threshold, last_step
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null or alike_pattern is not null
--- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully (unless it finds the signature of one invalid that it had taken before, as the job had trained: whose key changed stays open where no log tells), and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port never left the job's host, and one for a well-known service does not go to AIStore; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time, and of which some ranks cannot connect to one node, that node may be the reason (lone_address).
+-- note: An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully (unless it finds the signature of one invalid that it had taken before, as the job had trained: whose key changed stays open where no log tells), and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port, no command or no network that leads anywhere (ENETUNREACH) never left the job's host, and one for a well-known service does not go to AIStore; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time, and of which some ranks cannot connect to one node, that node may be the reason (lone_address).
 create or replace view finding_exception as
 with named as (
     select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
@@ -37,7 +37,7 @@ select
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
     coalesce(turned_kind, cause_pattern) as failure_kind,
     case
-        when turned_file_id is not null then 'guilty'
+        when turned_file_id is not null then 'guilty' when cause_pattern = 'command_missing' or (cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable')) then 'innocent'
         when named_node_id is not null or ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store) or is_turned_down) and not is_foreign) then 'undetermined'
         when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service or (starts_with(cause_pattern, 'nccl') and not has_stepped))) then 'innocent'
         when class = 'network' and failure_id in (select failure_id from lone_address) then 'undetermined'
@@ -54,7 +54,7 @@ select
     case
         when turned_file_id is not null then 0.78
         when cause_pattern = 'python_exception' then 0.7
-        when class = 'network' then 0.75
+        when class = 'network' then case when cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable') then 0.9 else 0.75 end
         when is_beyond_end then 0.7
         else 0.85
     end as score,
