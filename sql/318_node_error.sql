@@ -3,7 +3,7 @@
 -- reads: node_witness, ais_event, lost_upload, node, node_fault, threshold
 -- stored: yes
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space', 'ais_no_space_left') or contains(text, '/v1/txn/') or contains(text, ' does not exist: GET /'); lost_upload
--- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody, the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that a target does not know any more is the doing of the one that lost it (lost_upload). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
+-- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody (a transformation may have been: who reads by it did not do that), the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that a target does not know any more is the doing of the one that lost it (lost_upload). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
 create or replace view node_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -33,7 +33,7 @@ said as (
     union all
     select cluster, node_id, null as peer_id, 'job_aborted' as fault_kind, utc_ns, file_id, line_no, text
     from ais_event
-    where pattern in ('ais_dsort_aborted', 'ais_xaction_finished_with_error') and node_id is not null and not regexp_matches(text, '(?i)by user|user.abort|\bstopp?(ed)?\b')
+    where pattern in ('ais_dsort_aborted', 'ais_xaction_finished_with_error') and node_id is not null and (contains(text, 'x-etl-') or not regexp_matches(text, '(?i)by user|user.abort|\bstopp?(ed)?\b'))
     qualify row_number() over (partition by cluster, coalesce(xid, regexp_extract(text, 'x-[\w-]+\[([\w-]+)\]', 1)) order by utc_ns, file_id, line_no) = 1
     union all
     select e.cluster, e.node_id, null as peer_id, 'download_failed' as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text

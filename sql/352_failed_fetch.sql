@@ -4,8 +4,8 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: rank_crash
--- empty without: worker_event where pattern in ('mountpoint_s3_failed', 'rclone_read_failed', 'ffmpeg_stream_cut', 'storage_answer_printed', 'storage_line_failed') or contains(text, 'curl: (')
--- note: What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash (a bus error, SIGBUS, is a page of a mapped file that did not come, if the mount failed within felt_after_s before); seconds before an error of the program about a read, what any such daemon failed in counts too. So is what curl (or FFmpeg, before a video or sound of an address of AIStore that it cannot decode) could not fetch to the end within a minute (of weights three, as a job starts in between) before content that ends early broke a rank of its host (pattern fetch_broken; a connection that was never made cuts no content), and what rclone gave up to read for its mount within a minute before an error that names that file, or no file at all and says only that nothing could be read (its cache gives up at the eleventh error, and tries a single failed download again). A line of any program that an address of AIStore failed (storage_line_failed), or that prints AIStore's own answer (storage_answer_printed), counts before an error below a loader, a client, a decoder or a command, unless something recovered in between. A line that names nothing takes names and address from the error.
+-- empty without: worker_event where pattern in ('mountpoint_s3_failed', 'rclone_read_failed', 'ffmpeg_stream_cut', 'storage_answer_printed', 'storage_line_failed') or contains(text, 'curl: (') or (tier = 'data_io' and role = 'cause' and endpoint is not null)
+-- note: What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash (a bus error, SIGBUS, is a page of a mapped file that did not come, if the mount failed within felt_after_s before); seconds before an error of the program about a read, what any such daemon failed in counts too. So is what curl (or FFmpeg, before a video or sound of an address of AIStore that it cannot decode) could not fetch to the end within a minute (of weights three, as a job starts in between) before content that ends early broke a rank of its host (pattern fetch_broken; a connection that was never made cuts no content), and what rclone gave up to read for its mount within a minute before an error that names that file, or no file at all and says only that nothing could be read (its cache gives up at the eleventh error, and tries a single failed download again). A line of any program that an address of AIStore failed (storage_line_failed), or that prints AIStore's own answer (storage_answer_printed), counts before an error below a loader, a client, a decoder or a command, unless something recovered in between. So does the last error that a command line client (rclone, s5cmd, curl, ais and so on) prints of an address, in the seconds before the program says that this command failed. A line that names nothing takes names and address from the error.
 create or replace view failed_fetch as
 with error as (
     select
@@ -26,6 +26,7 @@ said as (
             when pattern = 'rclone_read_failed' and coalesce(retry_no >= retry_limit, try_cast(regexp_extract(text, 'error count now (\d+)', 1) as integer) > 10, true) then 'rclone'
             when pattern = 'ffmpeg_stream_cut' then 'ffmpeg'
             when pattern in ('storage_answer_printed', 'storage_line_failed') then 'told'
+            when role = 'cause' and tier = 'data_io' and severity = 'error' and block_line_no is null and endpoint is not null then 'client'
             when regexp_matches(text, '\bcurl: \((18|28|56|92)\) ') and not contains(text, 'onnect to ') then 'curl'
         end as source
     from worker_event
@@ -55,6 +56,7 @@ fit as (
             and (is_cut or error_pattern = 'fs_io_error' or (error_pattern = 'audio_decode_failed' and regexp_matches(error_text, 'str\(\) failed|[Ss]ystem error|nspecified internal error|[Ii]nput/output error')) or is_read_error or (is_unknown and regexp_matches(error_text, '(?i)disk I/O error')))
         when 'ffmpeg' then is_rank and is_recent and is_task and error_pattern in ('audio_decode_failed', 'video_decode_failed', 'audio_truncated') and regexp_matches(error_text, '/v1/objects/|/s3/|:5108\d/')
         when 'curl' then is_rank and is_recent and is_task and ((is_cut and contains(error_text, '/v1/objects/')) or (error_pattern = 'checkpoint_corrupt' and contains(text, 'curl: (18) ')))
+        when 'client' then is_rank and is_recent and is_task and is_soon and is_unknown and regexp_matches(error_text, 'CalledProcessError: Command [^ ]{0,3}(\S*/)?(ais|rclone|s5cmd|s3cmd|aws|mc|curl|wget)\b')
         else is_rank and is_recent and is_task and is_soon and (is_unknown or error_class = 'data') and (contains(error_text, 'CalledProcessError') or frame_kind in ('storage', 'data_loading', 'decoding'))
             and not exists (from worker_event as o where o.job_id = pair.job_id and o.attempt = pair.attempt and o.file_id = pair.file_id and o.role = 'recovery' and coalesce(o.rank, pair.rank) = pair.rank and o.line_no between pair.line_no and pair.error_line_no)
     end
@@ -66,10 +68,10 @@ select
     tier,
     if(source = 'mountpoint', failure_class, 'storage_io') as failure_class,
     severity,
-    case when source in ('rclone', 'told') then endpoint when source <> 'mountpoint' then error_endpoint end as endpoint,
-    case when source in ('rclone', 'told') then url when source <> 'mountpoint' then error_url end as url,
-    case when source in ('rclone', 'told') then bucket when source <> 'mountpoint' then error_bucket end as bucket,
-    if(source in ('mountpoint', 'rclone', 'told'), object, error_object) as object,
+    case when source in ('rclone', 'told', 'client') then endpoint when source <> 'mountpoint' then error_endpoint end as endpoint,
+    case when source in ('rclone', 'told', 'client') then url when source <> 'mountpoint' then error_url end as url,
+    case when source in ('rclone', 'told', 'client') then bucket when source <> 'mountpoint' then error_bucket end as bucket,
+    if(source in ('mountpoint', 'rclone', 'told', 'client'), object, error_object) as object,
     utc_ns as from_ns,
     case when source = 'mountpoint' and stamp_source in ('own', 'wrapper') then utc_ns else greatest(least(latest_ns, error_latest_ns), utc_ns) end as to_ns,
     stamp_source, file_id, line_no, text, message

@@ -10,7 +10,7 @@ with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text
     from rank_request
     union all by name
-    select f.failure_id, c.cluster, x.rank, 'error' as outcome, true as is_of_data, x.utc_ns as from_ns, x.latest_ns as to_ns, x.file_id, x.line_no, x.text
+    select f.failure_id, c.cluster, x.rank, 'error' as outcome, true as is_of_data, nullif(regexp_extract(x.text, '\bais[ '',]+wait[ '',]+(?:job[ '',]+)?([\w-]{6,})|\bjob[ \[]([\w-]{6,})\]', 1), '') as xid, x.utc_ns as from_ns, x.latest_ns as to_ns, x.file_id, x.line_no, x.text
     from rank_crash as x
     join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join job_cluster as c on c.job_id = x.job_id and c.attempt = x.attempt
