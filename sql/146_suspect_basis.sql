@@ -23,6 +23,7 @@ from (
         ('left', 'it ended with success while the others went on: torchrun lists every other rank of its node'),
         ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
         ('vanished', 'it, or all ranks of its host, write no more, and no launcher reports their end'),
+        ('killed_host', 'the launcher of its host was killed, and with it all its ranks'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),
         ('unplaced', 'its lines name no rank'),

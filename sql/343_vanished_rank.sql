@@ -3,7 +3,7 @@
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, failure_signal, job, progress_line, worker_file
 -- stored: yes
 -- empty without: failed_attempt
--- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. interrupted: it alone was interrupted from outside (SIGINT). Where any rank has an error of its own nobody has vanished.
+-- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. interrupted: it alone was interrupted from outside (SIGINT). killed_host: srun names the one task that was killed, which is the launcher of a host (the job has torchruns, a host each), so that all ranks of that host were. Where any rank has an error of its own nobody has vanished.
 create or replace view vanished_rank as
 with echoed as (
     select f.job_id, f.attempt
@@ -11,18 +11,20 @@ with echoed as (
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal = 'victim' and s.rank is not null and s.tier in ('collective', 'network')
     where f.timeout_count = 0
         and not exists (select 1 from rank_crash as c where c.job_id = f.job_id and c.attempt = f.attempt)
-        and not exists (
-            select 1 from failure_signal as c
-            where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error')
-        )
+        and not exists (select 1 from failure_signal as c where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error'))
     group by f.job_id, f.attempt
 ),
 interrupted as (
     select s.job_id, s.attempt, min(s.rank) as rank, min(s.file_id) as file_id, min(s.line_no) as line_no, any_value(s.text) as text
-    from echoed as e
-    join failure_signal as s on s.job_id = e.job_id and s.attempt = e.attempt and s.pattern = 'python_keyboard_interrupt' and s.rank is not null
-    group by s.job_id, s.attempt
-    having count(distinct s.rank) = 1
+    from echoed as e join failure_signal as s on s.job_id = e.job_id and s.attempt = e.attempt and s.pattern = 'python_keyboard_interrupt' and s.rank is not null
+    group by s.job_id, s.attempt having count(distinct s.rank) = 1
+),
+killed_task as (
+    select s.job_id, s.attempt, try_cast(json_extract_string(s.capture, '$.tasks') as integer) as task, j.ranks_per_node, s.file_id, s.line_no, s.text
+    from failure_signal as s join job as j on j.job_id = s.job_id and j.attempt = s.attempt and j.ranks_per_node > 1 and j.world_size = j.ranks_per_node * j.node_count
+    where (s.job_id, s.attempt) in (select job_id, attempt from failed_attempt) and s.pattern in ('srun_task_killed', 'srun_task_crashed') and s.rank is null and try_cast(json_extract_string(s.capture, '$.tasks') as integer) < j.node_count
+        and (s.job_id, s.attempt) in (select job_id, attempt from failure_signal where starts_with(pattern, 'torchrun_')) and (s.job_id, s.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' union all select job_id, attempt from rank_crash)
+    qualify count(*) over (partition by s.job_id, s.attempt) = 1
 ),
 told as (
     select s.job_id, s.attempt, s.rank, bool_or(s.pattern = 'torchrun_failure_entry') as is_listed
@@ -32,15 +34,13 @@ told as (
 ),
 step as (
     select w.job_id, w.path_attempt + p.attempt_no as attempt, p.rank, max(p.step) as step, arg_max(p.file_id, (p.step, p.line_no)) as file_id, arg_max(p.line_no, (p.step, p.line_no)) as line_no, arg_max(p.text, (p.step, p.line_no)) as text
-    from progress_line as p
-    join worker_file as w on w.file_id = p.file_id
+    from progress_line as p join worker_file as w on w.file_id = p.file_id
     where p.rank is not null
     group by w.job_id, w.path_attempt + p.attempt_no, p.rank
 ),
 expected as (
     select e.job_id, e.attempt, j.ranks_per_node, unnest(generate_series(0, least(j.world_size, 65536) - 1))::integer as rank
-    from echoed as e
-    join job as j on j.job_id = e.job_id and j.attempt = e.attempt
+    from echoed as e join job as j on j.job_id = e.job_id and j.attempt = e.attempt
 ),
 rank_end as (
     select
@@ -63,9 +63,7 @@ counted as (
     window node as (partition by job_id, attempt, node_no), place as (partition by job_id, attempt, place), whole as (partition by job_id, attempt)
 )
 select
-    job_id,
-    attempt,
-    rank,
+    job_id, attempt, rank,
     case when listed_count = node_count - 1 and node_count > 1 then 'left' else 'vanished' end as kind,
     coalesce(step_file_id, file_id) as file_id,
     line_no,
@@ -77,3 +75,6 @@ where is_untold and (job_id, attempt) not in (select job_id, attempt from interr
 union all
 select job_id, attempt, rank, 'interrupted' as kind, file_id, line_no, text
 from interrupted
+union all
+select k.job_id, k.attempt, unnest(generate_series(k.task * k.ranks_per_node, (k.task + 1) * k.ranks_per_node - 1))::integer as rank, 'killed_host' as kind, k.file_id, k.line_no, k.text
+from killed_task as k
