@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.82, '8 of 8 such answers were right, on incidents nobody had seen 17 of 20, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.96, '53 of 53 such answers were right, on incidents nobody had seen 168 of 173, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.98, '121 of 121 such answers were right, on incidents nobody had seen 234 of 237, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '102 of 105 such answers were right, on incidents nobody had seen 245 of 254, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.79, '36 of 37 such answers were right, on incidents nobody had seen 67 of 82, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.9, '64 of 65 such answers were right, on incidents nobody had seen 158 of 173, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.58, '37 of 53 such answers were right, on incidents nobody had seen 128 of 219, and 178 of 337 on odd ones')
+        ('guilty', null, 0.0, 0.8, 'none such was given of late, on incidents nobody had seen 17 of 21, and 13 of 18 on odd ones'),
+        ('guilty', null, 0.7, 0.96, '34 of 34 such answers were right, on incidents nobody had seen 185 of 191, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.97, '86 of 86 such answers were right, on incidents nobody had seen 265 of 274, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '50 of 52 such answers were right, on incidents nobody had seen 274 of 285, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.8, '37 of 38 such answers were right, on incidents nobody had seen 78 of 94, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.88, '42 of 42 such answers were right, on incidents nobody had seen 168 of 188, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.57, '32 of 41 such answers were right, on incidents nobody had seen 145 of 251, and 178 of 337 on odd ones')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

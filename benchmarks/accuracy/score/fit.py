@@ -36,18 +36,18 @@ GROUPS = (
     Group(
         "guilty",
         (),
-        {0.0: (17, 20), 0.7: (168, 173), 0.8: (234, 237)},
+        {0.0: (17, 21), 0.7: (185, 191), 0.8: (265, 274)},
         {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)},
     ),
     Group(
         "innocent",
         ("gpu", "infrastructure", "collective_mismatch", "rank_hang"),
-        {0.0: (245, 254)},
+        {0.0: (274, 285)},
         {0.0: (212, 242)},
     ),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (67, 82)}, {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (158, 173)}, {0.0: (242, 280)}),
-    Group("undetermined", (), {0.0: (128, 219)}, {0.0: (178, 337)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (78, 94)}, {0.0: (60, 93)}),
+    Group("innocent", (), {0.0: (168, 188)}, {0.0: (242, 280)}),
+    Group("undetermined", (), {0.0: (145, 251)}, {0.0: (178, 337)}),
 )
 SEEN_WEIGHT, ODD_WEIGHT = 0.1, 0.25
 #: As if so many answers more had been given, of which this share was right.
@@ -125,9 +125,7 @@ def report_of_fit(judged: Sequence[Judged]) -> str:
 
 def _row(one: Fitted) -> str:
     (right, count), (odd_right, odd_count) = one.group.usual[one.score_from], one.group.odd[one.score_from]
-    reason = (
-        f"{one.right} of {one.count} such answers were right, on incidents nobody had seen {right} of {count}, "
-        f"and {odd_right} of {odd_count} on odd ones"
-    )
+    seen = f"{one.right} of {one.count} such answers were right" if one.count else "none such was given of late"
+    reason = f"{seen}, on incidents nobody had seen {right} of {count}, and {odd_right} of {odd_count} on odd ones"
     classes = str(list(one.group.classes)) if one.group.classes else "null"
     return f"('{one.group.verdict}', {classes}, {one.score_from}, {one.confidence}, '{reason}')"
