@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_error
--- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
+-- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it; the id of a job stands for nothing else, and ties within stall_reach_s, however the clocks go. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
 create or replace view named_error as
 with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text
@@ -28,7 +28,7 @@ met as (
     join threshold as p on p.name = 'stall_reach_s'
     join threshold as b on b.name = 'felt_before_s'
     join threshold as a on a.name = 'felt_after_s'
-    join node_error as w on w.cluster = r.cluster and w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000
+    join node_error as w on w.cluster = r.cluster and (w.utc_ns between r.from_ns - a.value::bigint * 1000000000 and r.to_ns + b.value::bigint * 1000000000 or (length(r.xid) > 5 and contains(w.text, r.xid) and w.utc_ns between r.from_ns - p.value::bigint * 1000000000 and r.to_ns + p.value::bigint * 1000000000))
     left join node_fault as n on n.cluster = w.cluster and n.node_id = w.node_id and n.fault_kind = w.fault_kind and w.utc_ns between n.started_ns and n.ended_ns
     where (r.outcome in ('error', 'retry', 'short', 'missing', 'chained') or (r.outcome = 'pending' and r.xid is not null)) and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
         and case w.fault_kind when 'job_not_begun' then contains(replace(r.text, '\"', '"'), coalesce(nullif(w.words, ''), w.text)) else not coalesce(r.status_code between 400 and 499 and r.status_code not in (404, 408, 409, 410, 423, 429), false) end

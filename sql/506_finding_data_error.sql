@@ -27,11 +27,11 @@ judged as (
     select f.*, n.failure_id is not null as is_misnamed, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice', 'corrupt') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, l.copy_file_id, l.copy_line_no,
         w.failure_id is not null as is_whole, coalesce(w.sign = 'stored_empty', false) as is_empty, w.file_id as whole_file_id, w.line_no as whole_line_no
     from failure_lead as f
-    left join served as s on s.failure_id = f.failure_id left join misnamed as n on n.failure_id = f.failure_id left join clearing_line as w on w.failure_id = f.failure_id and w.rank = f.culprit_rank and w.sign in ('came_whole', 'stored_empty')
+    left join served as s on s.failure_id = f.failure_id left join misnamed as n on n.failure_id = f.failure_id left join clearing_line as w on w.failure_id = f.failure_id and (w.rank = f.culprit_rank or (f.culprit_rank is null and f.alike_count > 1)) and w.sign in ('came_whole', 'stored_empty')
     left join storage_remark as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
     left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry')
-    qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
+    qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss, w.rank) = 1
 )
 select
     failure_id, 'data_error' as finding,
@@ -58,7 +58,7 @@ select
             when is_gone and loss = 'corrupt' then '; target ' || gone_node_id || ' had found its own copy of it corrupt'
             when is_gone and loss = 'registered_twice' then '; two daemons took turns as target ' || gone_node_id || ', so that the object may lie with the other'
             when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that it was asked for are gone'
-            when is_empty then '; what it read has no bytes where it is stored' when copy_file_id is not null then '; it is a copy on its host that was there before, and nothing was fetched' when object_count > 0 then '; ' || case loss
+            when is_empty then '; what it read has no bytes where it is stored' when is_whole then '; it had come whole, as it is stored' when copy_file_id is not null then '; it is a copy on its host that was there before, and nothing was fetched' when object_count > 0 then '; ' || case loss
                 when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
                 when 'evicted_unnamed' then 'target ' || gone_node_id || ' counts objects that it had evicted (LRU), of whatever buckets'
                 when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
