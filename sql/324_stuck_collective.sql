@@ -36,8 +36,7 @@ told as (
 earliest as (
     select job_id, attempt, guid, min(start_ns) as start_ns
     from told
-    where start_ns is not null or spoke_ns is null
-    group by job_id, attempt, guid
+    where start_ns is not null or spoke_ns is null group by job_id, attempt, guid
     qualify row_number() over (partition by job_id, attempt order by min(start_ns) nulls last, guid) = 1
 ),
 printed as (

@@ -1,4 +1,4 @@
-"""What comes out of a worker's log: whose line it is, records of several lines, attempts, last words, damage."""
+"""What comes out of a worker's log: whose line it is, records of several lines, attempts, damage."""
 
 from __future__ import annotations
 
@@ -305,48 +305,6 @@ def test_attempts_in_one_file() -> None:
     assert [number for _, number in attempts] == sorted(number for _, number in attempts)
     assert sum(number for pattern, number in attempts if pattern == "nccl_watchdog_timeout") == 1
     assert {row["attempt_no"] for row in found.worker_tail} == {0, 1}
-
-
-def test_last_words_of_each_rank() -> None:
-    """The last three telling lines of each rank before the failure spoke are kept, with step and activity."""
-    steps = "".join(
-        f"[NeMo I 2026-11-20 23:04:{n:02d} t:1 rank:{n % 2}] global_step: {n} | loss: 3\n" for n in range(20)
-    )
-    late = "[NeMo I 2026-11-20 23:06:00 t:1 rank:0] global_step: 99 | after the failure\n"
-    found = read_worker(steps + WATCHDOG.format(0) + late, "/logs/j/n.log")
-    assert [(row["rank"], row["step"]) for row in found.worker_tail if row["rank"] == 0] == [(0, 14), (0, 16), (0, 18)]
-    assert [row["step"] for row in found.worker_tail if row["rank"] == 1] == [15, 17, 19]
-    assert [row["line_no"] for row in found.worker_tail if row["rank"] == 1] == [16, 18, 20]
-
-
-def test_last_words_of_a_task_are_those_of_its_rank() -> None:
-    """A line behind a label of srun is of the rank that lines of its task name, or of its number, as others are."""
-    lines = [f"{task}: step {step} is done\n" for step in range(9) for task in range(3)]
-    told = [
-        f"{task}: [rank{task + 4}]: {text}\n"
-        for task in range(2)
-        for text in (
-            "Traceback (most recent call last):",
-            '  File "/asr/train.py", line 9, in main',
-            "ValueError: boom",
-        )
-    ]
-    found = read_worker("".join(lines + told), "/logs/j/n.log").worker_tail
-    steps = {rank: [row["step"] for row in found if row["rank"] == rank and row["step"]] for rank in (4, 5, None)}
-    assert steps == {4: [7, 8], 5: [7, 8], None: [6, 7, 8]}
-    alike = [line.replace("rank4", "rank0").replace("rank5", "rank1") for line in told]
-    found = read_worker("".join(lines + alike), "/logs/j/n.log").worker_tail
-    assert [row["step"] for row in found if row["rank"] == 2] == [6, 7, 8]
-
-
-def test_last_words_point_at_their_line() -> None:
-    """Line number and byte offset of last words are those of the line in the file."""
-    text = "".join(f"[rank{n % 3}]: step {n} ü\n" for n in range(3_000))
-    raw = text.encode()
-    for row in read_worker(text, "/logs/j/n.log").worker_tail:
-        assert (
-            raw[row["byte_offset"] :].split(b"\n")[0].decode() == row["text"] == text.splitlines()[row["line_no"] - 1]
-        )
 
 
 # --- damage --------------------------------------------------------------------------------------------------------
