@@ -14,7 +14,7 @@ from benchmarks.accuracy.generate.faults.twenty_fifth import tunrest as own_unre
 from benchmarks.accuracy.generate.faults.twenty_fourth import tunrest as near_unrest
 from benchmarks.accuracy.generate.faults.words import commotion
 from benchmarks.accuracy.generate.faults.words.beside import beside
-from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames
+from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames, reducing_frames
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -62,19 +62,6 @@ def device_off_the_bus(stage: Stage) -> Scenario:
     return stage.close("A riser of the host was loose.", (made,))
 
 
-def _reduces(stage: Stage) -> tuple[sdk.Frame, ...]:
-    """From the script's main to a gradient's collective, which NCCL refuses."""
-    own = stage.job.job
-    c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
-    return (
-        sdk.Frame(own.script, 212, "<module>", "main()"),
-        sdk.Frame(own.script, 196, "main", "sync_gradients(model)"),
-        sdk.Frame(own.script, 163, "sync_gradients", "dist.all_reduce(bucket)"),
-        sdk.Frame(c10d, 83, "wrapper", "return func(*args, **kwargs)", True),
-        sdk.Frame(c10d, 3252, "all_reduce", "work = group.allreduce([tensor], opts)", True),
-    )
-
-
 @kind(hangs=False, hosts=2, lead_s=60.0, torch_order=203)
 def send_not_acknowledged(stage: Stage) -> Scenario:
     """A cable of InfiniBand loses its link: a send of NCCL is never acknowledged (nccl#1405, nccl#1814).
@@ -110,7 +97,7 @@ def send_not_acknowledged(stage: Stage) -> Scenario:
     said = "remote process exited or there was a network error"
     advice = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
     text = nccl_error(stage, f"{said}\n{advice}", last)
-    job.raise_on(over, rank, sdk.traceback(sdk.Raised(_reduces(stage), text)))
+    job.raise_on(over, rank, sdk.traceback(sdk.Raised(reducing_frames(stage), text)))
     exits(stage, over, rank)
     made = stage.innocent("network", rank, also=("gpu_fabric", "infrastructure"))
     return stage.close("Somebody worked behind the rack.", (made,))

@@ -13,7 +13,7 @@ from benchmarks.accuracy.generate.faults.twenty_fifth import tunrest as upload_u
 from benchmarks.accuracy.generate.faults.twenty_first import tunrest as reset_unrest
 from benchmarks.accuracy.generate.faults.words import commotion
 from benchmarks.accuracy.generate.faults.words.beside import beside
-from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames
+from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames, reducing_frames
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS
 from benchmarks.accuracy.generate.kinds import kinds_of
@@ -59,19 +59,6 @@ def ecc_error_that_the_driver_cannot_recover(stage: Stage) -> Scenario:
     return stage.close("The device was on the list for the next window of repairs.", (made,))
 
 
-def _reduces(stage: Stage) -> tuple[sdk.Frame, ...]:
-    """From the script's main to a gradient's collective, which NCCL refuses."""
-    own = stage.job.job
-    c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
-    return (
-        sdk.Frame(own.script, 212, "<module>", "main()"),
-        sdk.Frame(own.script, 196, "main", "sync_gradients(model)"),
-        sdk.Frame(own.script, 163, "sync_gradients", "dist.all_reduce(bucket)"),
-        sdk.Frame(c10d, 83, "wrapper", "return func(*args, **kwargs)", True),
-        sdk.Frame(c10d, 3252, "all_reduce", "work = group.allreduce([tensor], opts)", True),
-    )
-
-
 @kind(hangs=False, hosts=2, lead_s=60.0)
 def subnet_manager_gives_new_addresses(stage: Stage) -> Scenario:
     """Another subnet manager takes over and gives ports new LIDs, so queue pairs lead nowhere (OpenSM docs; nccl#1819).
@@ -105,7 +92,7 @@ def subnet_manager_gives_new_addresses(stage: Stage) -> Scenario:
     said = "remote process exited or there was a network error"
     advice = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
     text = nccl_error(stage, f"{said}\n{advice}", last)
-    job.raise_on(over, rank, sdk.traceback(sdk.Raised(_reduces(stage), text)))
+    job.raise_on(over, rank, sdk.traceback(sdk.Raised(reducing_frames(stage), text)))
     exits(stage, over, rank)
     made = stage.innocent("gpu_fabric", rank, also=("network", "infrastructure"))
     return stage.close("The manager that had been master was updated.", (made,))

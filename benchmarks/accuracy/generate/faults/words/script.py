@@ -24,6 +24,19 @@ def loss_frames(stage: Stage, code: str) -> tuple[sdk.Frame, ...]:
     return (sdk.Frame(script, 212, "<module>", "main()"), sdk.Frame(script, 191, "main", code, True))
 
 
+def reducing_frames(stage: Stage) -> tuple[sdk.Frame, ...]:
+    """From the script's main to a gradient's collective, which NCCL refuses."""
+    own = stage.job.job
+    c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
+    return (
+        sdk.Frame(own.script, 212, "<module>", "main()"),
+        sdk.Frame(own.script, 196, "main", "sync_gradients(model)"),
+        sdk.Frame(own.script, 163, "sync_gradients", "dist.all_reduce(bucket)"),
+        sdk.Frame(c10d, 83, "wrapper", "return func(*args, **kwargs)", True),
+        sdk.Frame(c10d, 3252, "all_reduce", "work = group.allreduce([tensor], opts)", True),
+    )
+
+
 def without_carets(frames: tuple[sdk.Frame, ...]) -> tuple[sdk.Frame, ...]:
     """Frames as Python 3.11 prints them: no carets below a statement that is one call from its begin to its end."""
     return tuple(replace(one, marked=one.marked and bool(MARKED.search(one.code))) for one in frames)
