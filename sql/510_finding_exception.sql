@@ -18,7 +18,7 @@ told as (
     select
         f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no, t.config_file_id, t.config_line_no,
         coalesce(crash_class, case when culprit_count = 0 then alike_class end) as class,
-        coalesce(crash_pattern, alike_pattern) as cause_pattern,
+        coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
@@ -37,7 +37,7 @@ select
     case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
     coalesce(turned_kind, cause_pattern) as failure_kind,
     case
-        when turned_file_id is not null then 'guilty' when cause_pattern = 'command_missing' or (cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable')) then 'innocent'
+        when turned_file_id is not null then 'guilty' when cause_pattern = 'command_missing' or has_no_network then 'innocent'
         when named_node_id is not null or ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store) or is_turned_down) and not is_foreign) then 'undetermined'
         when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service or (starts_with(cause_pattern, 'nccl') and not has_stepped))) then 'innocent'
         when class = 'network' and failure_id in (select failure_id from lone_address) then 'undetermined'
@@ -54,7 +54,7 @@ select
     case
         when turned_file_id is not null then 0.78
         when cause_pattern = 'python_exception' then 0.7
-        when class = 'network' then case when cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable') then 0.9 else 0.75 end
+        when class = 'network' then if(has_no_network, 0.9, 0.75)
         when is_beyond_end then 0.7
         else 0.85
     end as score,
