@@ -1,19 +1,17 @@
 -- A rank that goes on counting at work of its own while others wait in a collective.
 -- grain: one row a rank of a failed attempt
--- reads: worker_tail, worker_file, rank_identity, clock, stuck_collective, failure_signal
+-- reads: rank_word, clock, stuck_collective, failure_signal
 -- stored: yes
 -- empty without: stuck_collective
 -- note: Two of its last words or more are the same but for whole numbers, of which one grows and none shrinks, and stand in the hang, as far as they have a date (1300 of 6000 rows compared, then 1400). Words of reading, writing, waiting or of a store may mean a store, and count not; neither do those of steps, nor those of a rank that itself timed out.
 create or replace view own_work as
 with said as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, i.rank) as rank, t.file_id, t.line_no, t.text,
+        t.job_id, t.attempt, t.rank, t.file_id, t.line_no, t.text,
         t.local_ns - case when t.zone_offset_s is null then c.shift_ns else 0 end as utc_ns,
-        regexp_replace(regexp_replace(t.text, '\d{4}-\d\d-\d\d[ T,]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?', '', 'g'), '\d+\.\d+', '#', 'g') as line
-    from worker_tail as t
-    join worker_file as w on w.file_id = t.file_id
+        regexp_replace(t.line, '\d+\.\d+', '#', 'g') as line
+    from rank_word as t
     join clock as c on c.file_id = t.file_id
-    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
     where t.activity is null
         and not regexp_matches(t.text, '(?i)\b(reads?|reading|load\w*|fetch\w*|download\w*|shards?|objects?|buckets?|get|got|stream\w*|open\w*|wait\w*|retr\w+|receiv\w*|cop(y|ied)\w*|cach\w+|stag\w+|list\w*|upload\w*|writ\w+|sav\w+|put|ais|s3|sync\w*|prefetch\w*|steps?|epochs?|iter\w*)\b|://')
 ),
@@ -24,7 +22,6 @@ counted as (
         regexp_extract_all(line, '\d+')::hugeint[] as numbers,
         lag(numbers) over (partition by s.file_id, s.attempt, s.rank, shape order by s.line_no) as before
     from said as s
-    where s.rank is not null
 )
 select
     s.job_id,

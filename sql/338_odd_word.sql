@@ -1,6 +1,6 @@
 -- What sets one rank apart where nothing else tells ranks apart: its last words, or that it alone was sent what it did not expect.
 -- grain: one row a rank of a failed attempt
--- reads: worker_tail, worker_file, worker_event, rank_identity, failed_rank, rank_position, stuck_collective, failure_signal, fr_failure
+-- reads: rank_word, worker_event, failed_rank, rank_position, stuck_collective, failure_signal, fr_failure
 -- stored: yes
 -- empty without: stuck_collective; failure_signal where failure_class = 'collective_mismatch'
 -- note: Asked where PyTorch says that calls differ and not whose, or where all ranks time out in a collective and no number or dump tells which: then they stand in different ones, as none is missing. Words are compared without times, labels, the rank's own number and decimal fractions, as losses and durations differ anyway; whole numbers count (a batch of 5 where the others have 8). Lines that tell of an error are no words of the program. Else it is the only one that gloo sent more than it expected, where half of the others or more, and two, say that they stood at one line of the program, and none at another. Of two ranks nobody is odd.
@@ -19,12 +19,8 @@ asked as (
     select job_id, attempt from waiting union select job_id, attempt from failure_signal where failure_class = 'collective_mismatch' and signal in ('crash', 'error')
 ),
 said as (
-    select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, i.rank) as rank, t.local_ns, t.file_id, t.line_no, t.text,
-        regexp_replace(t.text, '^ {0,4}\d{1,5}: |^\[\w+\d+\]:|\[rank\d+\]:', '', 'g') as line
-    from worker_tail as t
-    join worker_file as w on w.file_id = t.file_id
-    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
+    select t.job_id, t.attempt, t.rank, t.local_ns, t.file_id, t.line_no, t.text, t.line
+    from rank_word as t
     left join worker_event as e on e.file_id = t.file_id and e.line_no = t.line_no and e.failure_class is not null
     where e.file_id is null and not regexp_matches(t.text, '\w(Error|Exception)\b|^\S*\s*(terminate called|what\(\):)|\[[A-Z]\d{3,4} \d\d:|(?i)\bwarn')
 ),
@@ -32,14 +28,12 @@ latest as (
     select s.*
     from said as s
     join asked as a on a.job_id = s.job_id and a.attempt = s.attempt
-    where s.rank is not null
     qualify row_number() over (partition by s.job_id, s.attempt, s.rank order by s.local_ns desc nulls last, s.line_no desc, s.file_id) = 1
 ),
 worded as (
     select
         job_id, attempt, rank, file_id, line_no, text,
-        trim(regexp_replace(regexp_replace(regexp_replace(line,
-            '\d{4}-\d\d-\d\d[ T,]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?', '', 'g'),
+        trim(regexp_replace(regexp_replace(line,
             '(?i)\b(rank|r|stage|worker|process|proc|task|gpu|cuda|device|node|host)"?[ :=_#-]*0*' || rank || '\b|[<\[(]0*' || rank || '[>\])]', '#', 'g'),
             '\d+\.\d+|\bpid[ :=]*\d+', '#', 'g')) as words
     from latest
