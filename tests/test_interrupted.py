@@ -16,7 +16,7 @@ from scenes import FIXTURES, column, read_in, rows, truth_of
 from truths import differences, failures_of
 
 from aiscorr.store import load
-from aiscorr.store.database import SCHEMA_VERSION, reading
+from aiscorr.store.database import SCHEMA_VERSION, reading, reading_newest
 
 SCENARIO = FIXTURES / "target_killed_short_batch"
 OLD_FAILURE = FIXTURES / "worker_logs_only" / "workers"
@@ -127,13 +127,17 @@ def test_readers_while_ingests_publish(analysed: Path, tmp_path: Path) -> None:
             except Exception as error:  # whatever it is, it is a finding
                 problems.append(repr(error))
 
+    def newest() -> int:  # a plain connection would share what the reader has open, which may be the old state
+        with reading_newest(str(analysed)) as connection:
+            return int(connection.execute("select count(*) from worker_event").fetchall()[0][0])
+
     reader = threading.Thread(target=read)
     reader.start()
-    counts = [column(analysed, "select count(*) from worker_event")[0]]
+    counts = [newest()]
     for number in range(3):
         log = written(tmp_path / "logs" / f"rank{number}.log", LOG * (number + 1))
         assert aiscorr(tmp_path, "--db", analysed, "ingest", log, analysed=True).code == 0
-        counts += column(analysed, "select count(*) from worker_event")
+        counts.append(newest())
     is_over.set()
     reader.join()
     assert problems == []
