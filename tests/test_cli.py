@@ -113,11 +113,16 @@ def test_what_is_not_there(arguments: tuple[str, ...], words: str, run: Command)
     assert "is not there\n" in outcome.err and outcome.err.endswith(f"  try: {words}\n")
 
 
-@pytest.mark.parametrize("option", ["--db", "--config"])
-def test_global_flags_behind_the_verb(option: str, run: Command) -> None:
-    """A flag of all verbs that stands behind one is refused, and it is said where it goes."""
-    outcome = run("report", option, "x")
-    assert outcome.code == 2 and f"\n{option} goes before the verb: aiscorr {option} … report\n" in outcome.err
+def test_global_flags_behind_the_verb(run: Command, library: Library, tmp_path: Path) -> None:
+    """A flag of all verbs counts behind the verb as before it, and the one behind wins."""
+    named, other = tmp_path / "named.duckdb", tmp_path / "other.duckdb"
+    outcome = run("--db", other, "ingest", library.folder("worker_logs_only"), "--db", named, "-q")
+    assert (outcome.code, outcome.err) == (0, "") and named.exists() and not other.exists()
+    assert run("query", "select 1 as one", "--db", named, "--format", "csv").out == "one\n1\n"
+    assert (
+        run("report", "--config", tmp_path / "none.toml").err == run("--config", tmp_path / "none.toml", "report").err
+    )
+    assert run("collect", "stacks", "--pid", "1", "--print", "-q").code == 0
 
 
 def test_forms_of_a_report(run: Command) -> None:

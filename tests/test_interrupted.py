@@ -12,7 +12,7 @@ import pytest
 from commands import Command
 from outside import aiscorr, ended, files_end_at, left_behind, started
 from packing import LOG, written
-from scenes import FIXTURES, column, read_in, rows, truth_of
+from scenes import FIXTURES, read_in, rows, truth_of
 from truths import differences, failures_of
 
 from aiscorr.store import load

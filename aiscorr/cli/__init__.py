@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
 import sys
@@ -24,7 +25,6 @@ from aiscorr.errors import AiscorrError
 #: So many objects more than are given back are made before Python looks for circles among them: by default 700, which
 #: is a tenth of the time of a small ingest.
 _MANY_OBJECTS = 50_000
-_GLOBAL = ("--db", "--config", "-v", "-q")
 
 
 class _ReaderLeft(Exception):
@@ -62,8 +62,25 @@ def cli(context: click.Context, db: str | None, config: str | None, verbose: int
     context.obj = Context(db, config or os.environ.get("AISCORR_CONFIG"), -1 if quiet else verbose)
 
 
+def _given_late(context: click.Context, option: click.Parameter, value: str | int | None) -> None:
+    if value:
+        context.obj.take(option.name, value)
+
+
+def _also_behind(command: click.Command) -> click.Command:
+    """The verb, which also takes the flags of all verbs behind its name, as people write them."""
+    for option in cli.params:
+        if isinstance(option, click.Option) and not option.is_eager:
+            late = copy.copy(option)
+            late.hidden, late.expose_value, late.callback = True, False, _given_late
+            command.params.append(late)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _also_behind(inner)
+    return command
+
+
 for _command in (ingest, pull, query, report, verify, explain, collect, serve, mcp, demo):
-    cli.add_command(_command)
+    cli.add_command(_also_behind(_command))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,9 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 130
     except click.ClickException as error:
         error.show()
-        if isinstance(error, click.NoSuchOption) and error.option_name in _GLOBAL and error.ctx is not None:
-            place = f"aiscorr {error.option_name} … {error.ctx.info_name}"
-            click.echo(f"{error.option_name} goes before the verb: {place}", err=True)
         code = 2
     except AiscorrError as error:
         click.echo(f"error: {error}", err=True)

@@ -24,6 +24,15 @@ class Context:
     verbosity: int
     found: list[Settings] = field(default_factory=list)
 
+    def take(self, flag: str | None, value: Any) -> None:
+        """A global flag behind the verb (`db`, `config`, `verbose`, `quiet`), which wins over one before it."""
+        if flag == "verbose":
+            self.verbosity += value
+        elif flag == "quiet":
+            self.verbosity = -1
+        else:
+            setattr(self, str(flag), value)
+
     @property
     def settings(self) -> Settings:
         """Flag, environment, aiscorr.toml, default."""
