@@ -99,18 +99,38 @@ def test_own_request_is_shown(failure: doc.FailureReport) -> None:
 
 
 def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> None:
-    """The rank's error is among the steps of the chain where it happened, not behind what AIStore noticed later."""
+    """The chain ends with the error of the rank; what AIStore noticed later is told apart, the own request is not."""
     began = failure.chains[0].steps[0]
     assert began.at is not None
     error, late = began.at + timedelta(seconds=1), began.at + timedelta(seconds=9)
     line = doc.CitedLine("/w", 5, None, error, error, "E: gone", "the error of rank 5")
     noticed = doc.ChainStep("reconnect", late, "p1", None, "/logs/x", 40, "line 40", 1)
+    own = doc.ChainStep("short_batch", late, "p1", "w1", "/logs/x", 41, "line 41", 1)
     cause = replace(failure.root_causes[0], supports=(line,))
-    told = replace(with_chain(failure, [began, noticed]), root_causes=(cause,))
-    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
+    asked = doc.ChainRequest("w1", "p1", failure.culprit_ranks[0])
+    told = replace(with_chain(failure, [began, noticed, own], asked), root_causes=(cause,))
+    blocks = chain_section.blocks(told, Places([]))
+    (steps,) = [block for block in blocks if isinstance(block, Steps)]
     heads = [head for head, _, _ in steps.items]
-    assert [" ".join(head.split()[1:3]) for head in heads[1:3]] == ["the error", "p1 reconnect"]
+    assert [" ".join(head.split()[1:3]) for head in heads[1:-1]] == ["the error", "p1 short"]
     assert steps.items[1][1] == "E: gone"
+    (after,) = [block for block in blocks if isinstance(block, Bullets)]
+    assert [text.split()[2] for text, _ in after.items] == ["reconnect:"]
+
+
+def test_a_line_of_an_estimated_moment_is_shown_once(failure: doc.FailureReport) -> None:
+    """A node's loss whose begin is estimated from its first line is one step, however the line itself counts."""
+    began = replace(failure.chains[0].steps[0], step="node_loss")
+    assert began.at is not None
+    said = replace(began, at=began.at + timedelta(seconds=20), node_id="p1")
+    again = replace(said, line_no=(began.line_no or 0) + 1)
+    (steps,) = [
+        block
+        for block in chain_section.blocks(with_chain(failure, [began, said, again]), Places([]))
+        if isinstance(block, Steps)
+    ]
+    losses = [head for head, _, _ in steps.items if "node loss" in head]
+    assert len(losses) == 1 and "(and 1 more like it at p1" in losses[0]
 
 
 def test_killed_node_shown_by_its_next_start(failure: doc.FailureReport) -> None:

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Steps, clock, clock_between, listed, ranges, shorten
+from aiscorr.report.blocks import (
+    Block,
+    Bullets,
+    Paragraph,
+    Places,
+    Steps,
+    clock,
+    clock_between,
+    listed,
+    ranges,
+    shorten,
+)
 from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport, RootCause
 
 TITLE = "Root-cause chain"
@@ -22,6 +33,8 @@ _LONG = 220
 _RESTART = ": it ended without a word, as its next start tells"
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE, _SOON = timedelta(seconds=30), timedelta(seconds=1)
+#: A line of the chain: what, its text, its place.
+Line = tuple[str, str, str]
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
@@ -29,14 +42,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     chain = failure.verdict_chain
     result: list[Block] = []
     if chain is not None:
-        own, shown = own_wids(failure, chain), shown_steps(failure, chain)
-        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own))]
-        dated = [(step.at, _step(step, more, places, _LONG if step.wid in own else _TEXT)) for step, more in shown]
-        for moment, item in _client(failure.root_causes[0], chain, places) if failure.root_causes else ():
-            later = (no for no, (at, _) in enumerate(dated) if no and moment and at and at > moment)
-            dated.insert(next(later, len(dated)), (moment, item))
-        end = f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""
-        result.append(Steps((*(item for _, item in dated), end)))
+        shown = shown_steps(failure, chain)
+        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own_wids(failure, chain)))]
+        way, after = _in_order(failure, chain, places)
+        result.append(Steps((*way, (f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))))
+        if after:
+            result += [Paragraph("By their times after the error of the rank:", "dim"), Bullets(after)]
         hidden = len(chain.steps) - len(shown)
         if hidden:
             query = f"select * from get_batch_chain_step where chain_id = '{chain.chain_id}' order by step_no"
@@ -49,6 +60,26 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         names = ", ".join(chain.chain_id for chain in others[:6])
         result.append(Paragraph(f"Other chains that reached a culprit: {names}.", "dim"))
     return result
+
+
+def _in_order(failure: FailureReport, chain: Chain, places: Places) -> tuple[list[Line], tuple[tuple[str, str], ...]]:
+    """The steps that led to the rank's error, and that error; apart those of others that came after it."""
+    own, cited = own_wids(failure, chain), cited_lines(failure)
+    errors = _client(failure.root_causes[0], chain, places) if failure.root_causes else []
+    failed = max((moment for moment, _ in errors if moment), default=None)
+    dated: list[tuple[datetime | None, Line]] = []
+    after: list[tuple[str, str]] = []
+    for number, (step, more) in enumerate(shown_steps(failure, chain)):
+        is_own = number == 0 or step.wid in own or (step.path, step.line_no) in cited
+        item = _step(step, more, places, _LONG if step.wid in own else _TEXT)
+        if is_own or failed is None or step.at is None or step.at <= failed:
+            dated.append((step.at, item))
+        else:
+            after.append((f"{item[0]}: {item[1]}", item[2]))
+    for moment, item in errors:
+        later = (no for no, (at, _) in enumerate(dated) if no and moment and at and at > moment)
+        dated.insert(next(later, len(dated)), (moment, item))
+    return [item for _, item in dated], tuple(after)
 
 
 def own_wids(failure: FailureReport, chain: Chain) -> list[str]:
@@ -64,7 +95,7 @@ def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
     return {(line.path, line.line_no) for cause in failure.root_causes[:1] for line in cause.supports}
 
 
-def _line(line: CitedLine, places: Places) -> tuple[str, str, str]:
+def _line(line: CitedLine, places: Places) -> Line:
     head = f"{clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)} {line.why}".strip()
     return head, shorten(line.text or "", _TEXT), places.line(line.path, line.line_no)
 
@@ -108,7 +139,9 @@ def shown_steps(failure: FailureReport, chain: Chain) -> list[tuple[ChainStep, l
         kind = _KIND.get(step.step, step.step)
         is_own = step.wid in own and not (step.step == "abort_broadcast" and step.wid in ended)
         is_kept = number == 0 or (step.path, step.line_no) in cited or (is_own and step.step != "cleanup")
-        if is_kept and (number == 0 or is_own or kind in first):
+        if number == 1 and (step.path, step.line_no, kind) == (shown[0][0].path, shown[0][0].line_no, shown[0][0].step):
+            first[kind] = shown[0][1]  # the moment estimated for the line, and the line itself
+        elif is_kept and (number == 0 or is_own or kind in first):
             shown.append((step, []))
         elif kind in first:
             first[kind].append(step)
@@ -122,7 +155,7 @@ def _is_late(step: ChainStep, failure: FailureReport) -> bool:
     return step.at is not None and stopped is not None and step.at > stopped + _LATE
 
 
-def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> tuple[str, str, str]:
+def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> Line:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
     repeats = _repeats(step, more)
@@ -148,7 +181,7 @@ def _repeats(step: ChainStep, more: list[ChainStep]) -> str:
     return f" (and {', '.join(words)}{where}{until})" if words else ""
 
 
-def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[datetime | None, tuple[str, str, str]]]:
+def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[datetime | None, Line]]:
     """The errors of ranks that the verdict cites, each with the moment at which it is shown."""
     known = {(step.path, step.line_no) for step in chain.steps}
     return [
