@@ -26,7 +26,7 @@ from fixtures.generator.trainend import JobRun
 LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
-LATER += ["twenty_seventh", "twenty_eighth", "twenty_ninth"]
+LATER += ["twenty_seventh", "twenty_eighth", "twenty_ninth", "thirtieth"]
 #: All kinds of the two newest parts, and every sixth of those that stand as they are.
 _OLDER = sorted(kind.name for kind in KINDS.values() if kind.held in LATER[:-2])
 HELD = [*_OLDER[::6], *sorted(kind.name for kind in KINDS.values() if kind.held in LATER[-2:])]
@@ -55,6 +55,7 @@ GREETING += r"|Done initializing distributed|Snapshot not found|Distributed worl
 GREETING += "|building dictionary first|Loading cached dataset|loading model for process"
 GREETING += "|Going to init comms|Start running training on rank|text_aligner loaded"
 GREETING += "|Moving components to device|=> Building model|Computing label dictionary"
+GREETING += r"|Initialized host \S+ as d\.rank|Number of train images|Gathering Light"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -335,6 +336,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("sam2", r"WARNING 2026-09-14 10:20:00,000 loop\.py:   7: late"),
         ("pointcept", r"\[2026-09-14 10:20:00,000 WARNING loop\.py line 7 \d+\] late"),
         ("flair", "2026-09-14 10:20:00,000 late"),
+        ("dpr", r"\[140\d{12}\] 2026-09-14 10:20:00,000 \[WARNING\] loop: late"),
+        ("kair", r"26-09-14 10:20:00\.000 : late"),
+        ("prismatic", r"09/14 \[10:20:00\] WARNING  \| >> \[\*\] late +loop\.py:7"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),
     ],
 )

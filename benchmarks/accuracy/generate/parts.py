@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair"),
             )
             if name in self.styles
         )
@@ -271,6 +271,14 @@ _HELD: dict[str, Part] = {
         ("4.1.rc8", "4.5.rc8", "4.8.rc8", "5.2.rc8"),
         ("2.3-guix", "2.6-guix", "2.10-guix", "2.14-guix"),
         ("sam2", "pointcept", "flair"),
+    ),
+    "thirtieth": Part(
+        "held back as the thirtieth",
+        ("thirtieth",),
+        0.8,
+        ("4.0.rc8", "4.4.rc8", "4.9.rc7", "5.3.rc9"),
+        ("2.5-guix", "2.8-guix", "2.12-guix", "2.15-guix"),
+        ("dpr", "kair", "prismatic"),
     ),
 }
 

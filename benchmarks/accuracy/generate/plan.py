@@ -96,11 +96,14 @@ NAMELESS = (
     "sam2",
     "pointcept",
     "flair",
+    "dpr",
+    "kair",
+    "prismatic",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
     *("pylog", "titan", "funasr", "icefall", "returnn", "olmo", "wenet", "lingua", "flashy", "xtuner"),
-    *("mae", "imagenet", "mingpt", "parlai"),
+    *("mae", "imagenet", "mingpt", "parlai", "dpr"),
 )
 NAMES_GROUPS = 203
 LARGEST_MESH, LARGEST_TORCHRUN, LARGEST_DUMPED = 256, 64, 64
