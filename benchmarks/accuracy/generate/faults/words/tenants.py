@@ -1,4 +1,4 @@
-"""What clients print whose way to AIStore was changed under them: tokens, an S3 at the root, buckets of another cluster.
+"""What clients print whose way to AIStore was changed under them: tokens, S3 at the root, buckets of another cluster.
 
 The wordings follow botocore, boto3, s3fs, WebDataset and the SDK; none of them was seen in a run.
 """
