@@ -21,7 +21,7 @@ from fixtures.generator import aisdisk, aisinmates, aislapses, aisobjects, aisqu
 from fixtures.generator import aisfaults as faults
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
-from fixtures.generator.moment import MS, SEC, seconds
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
 
 kind = kinds_of("storage", "thirtieth")
@@ -89,6 +89,8 @@ def blobs_end_early_at_a_target_without_a_way_out(stage: Stage) -> Scenario:
         aisinmates.blob_read(cluster, node, then, name, size, draw)
         then += draw.span(1_400, 4_600)
 
+    ended = lost + draw.span(2_900, 6_200)
+
     def cut(over: int, who: int, name: str, size: int) -> int:
         aisinmates.blob_breaks(cluster, victim, lost - draw.span(900, 4_900), over, name, size, draw)
         got = int(size * draw.between(0.05, 0.7)) // aisinmates.BLOB_CHUNK * aisinmates.BLOB_CHUNK
@@ -98,10 +100,9 @@ def blobs_end_early_at_a_target_without_a_way_out(stage: Stage) -> Scenario:
             told(stage, over + 3 * MS, who, "clips", said, "WARNING")
         return got
 
-    for over, other in spread(stage, lost + 200 * MS, lost + seconds(7), (2, 5), draw):
+    for over, other in spread(stage, lost + 200 * MS, ended, (2, 5), draw):
         cut(over, other, *_clip(draw))
     name, size = _clip(draw)
-    ended = lost + draw.span(900, 5_200)
     got = cut(ended - 3 * MS, rank, name, size)
     told(stage, lost - draw.span(5_000, 5_900), rank, "clips", f"ais://{stage.bucket}/{name}: {size} bytes, by blob")
     blob_cut(stage, ended, rank, got, size - got)
@@ -141,7 +142,7 @@ def recordings_of_lhotse_lay_behind_a_lost_path(stage: Stage) -> Scenario:
             aislapses.not_opened(cluster, victim, then, name, "input/output error", which)
         return since + seconds(TRIES_S[-1])
 
-    for since, other in spread(stage, at - seconds(3.4), disabled + SEC, (2, 5), draw):
+    for since, other in spread(stage, disabled - seconds(5.9), at + 400 * MS, (2, 5), draw):
         name = tar()
         then = asks(since, name)
         why = one_line(

@@ -34,7 +34,7 @@ def tar_of_a_batch_ends_with_its_crashed_target(stage: Stage) -> Scenario:
     died = stage.mark(at + draw.span(90, 1_600), f"{victim.name} crashes")
     killed_for_a_while(stage, died, (9_000, 15_000), 3)
     over = died + draw.span(5, 60)
-    for then, other in spread(stage, died + 40 * MS, over + seconds(4), (2, 6), draw):
+    for then, other in spread(stage, died + 40 * MS, over + 600 * MS, (2, 6), draw):
         failed = chains.dead_designated(stage, then, victim, other)
         told(stage, then + 4 * MS, other, "batches", f"batch put off: {failed.error}", "WARNING")
     tar_cut(stage, over, rank)
@@ -51,7 +51,7 @@ def _etl(draw: Draw) -> str:
     return f"{draw.pick(('decode-webp', 'clip-frames', 'mel-128', 'tokenize-sp'))}-{draw.token(3, LOWER)}"
 
 
-@kind(reads=True, hangs=False, lead_s=66.0)
+@kind(reads=True, hangs=False, lead_s=66.0, without=RESTARTS)
 def transformer_of_one_host_has_no_route(stage: Stage) -> Scenario:
     """Pods of one storage host cannot be reached since its network agent has lost their routes (calico, cilium; etl).
 
@@ -114,6 +114,6 @@ def transforms_wait_for_what_was_evicted(stage: Stage) -> Scenario:
         exhausted(stage, end, rank, text, "ConnectionError", one_object(stage))
     comes_to_an_end(stage, end if end < over - SEC else over)
     return stage.close(
-        "Another team had copied its videos into the cluster over the weekend.",
+        "Another team had copied its videos into the cluster over the weekend, and the way to the cloud is a thin one.",
         (of_all(stage.guilty("data_loading_stall", stage.victim, also=("storage_io", "infrastructure", "network"))),),
     )
