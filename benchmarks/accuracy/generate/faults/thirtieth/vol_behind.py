@@ -33,9 +33,9 @@ def firewall_of_an_account_knows_all_hosts_but_one(stage: Stage) -> Scenario:
     draw = stage.draw.child("azure firewall")
     stage.open()
     since = stage.mark(at - draw.span(12_000, 25_000), f"the host of {victim.name} leaves by another address")
-    peers = [one for one in cluster.targets if one is not victim]
-    aisstewards.reads_from_azure(cluster, peers, stage.job.begin + seconds(2), at + seconds(20), draw.child("well"))
-    aisstewards.reads_from_azure(cluster, [victim], stage.job.begin + seconds(2), since, draw.child("before"))
+    first, peers = stage.job.begin + seconds(2), [one for one in cluster.targets if one is not victim]
+    aisstewards.reads_behind(cluster, peers, first, at + seconds(20), "azure", draw.child("well"))
+    aisstewards.reads_behind(cluster, [victim], first, since, "azure", draw.child("before"))
     for then, other in spread(stage, since + 400 * MS, at - 60 * MS, (3, 7), draw):
         missed = utterance(draw)
         cloud_refused(cluster, victim, then - 4 * MS, missed, NOT_FROM_HERE, 403)
@@ -64,6 +64,7 @@ def properties_of_a_bucket_were_reset_with_its_endpoint(stage: Stage) -> Scenari
     stage.open()
     reset = stage.mark(at - draw.span(3_500, 11_000), f"properties of {stage.bucket} are reset")
     aismishaps.change_buckets(cluster, reset, "reset-bprops", draw)
+    aisstewards.reads_behind(cluster, cluster.targets, stage.job.begin + seconds(2), reset, "aws", draw.child("before"))
     for then, other in spread(stage, reset + 250 * MS, at - 50 * MS, (3, 7), draw):
         missed, node = utterance(draw), draw.pick(cluster.targets)
         error = aisstewards.key_unknown_to_aws(draw)

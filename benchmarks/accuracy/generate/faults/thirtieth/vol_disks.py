@@ -29,26 +29,30 @@ def failing_disk_is_enabled_again_and_again(stage: Stage) -> Scenario:
     cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
     draw = stage.draw.child("enabled again")
     stage.open()
-    disk, running, began = draw.whole(0, len(victim.disks) - 1), "", at - draw.span(88_000, 94_000)
+    disk, began = draw.whole(0, len(victim.disks) - 1), at - draw.span(88_000, 94_000)
     stage.mark(began - seconds(4), f"{victim.disks[disk]} of {victim.name} begins to fail")
-    rounds = [(began, began + draw.span(24_000, 29_000)), (began + draw.span(36_000, 41_000), began + seconds(58))]
-    for lost, back in rounds:
-        aisstewards.given_up_again(cluster, victim, lost, disk, running, draw)
-        for then, other in spread(stage, lost + 200 * MS, back, (1, 3), draw):
+
+    def left_out(since: int, until: int, many: tuple[int, int], status: int) -> None:
+        for then, other in spread(stage, since, until, many, draw):
             missed = shard_of(draw)
-            aisobjects.not_there(cluster, victim, then - 4 * MS, missed)
-            told(stage, then, other, "shards", f"{missed} left out: curl: (22), HTTP 404", "WARNING")
-        running = aisstewards.enabled_again(cluster, victim, back, disk, draw)
-    last = rounds[-1][1]
-    for then, other in spread(stage, last + seconds(2), at, (2, 5), draw):
-        missed = shard_of(draw)
-        aisstewards.not_read_from(cluster, victim, then - 4 * MS, missed, disk)
-        told(stage, then, other, "shards", f"{missed} left out: curl: (22), HTTP 500", "WARNING")
+            if status == 404:
+                aisobjects.not_there(cluster, victim, then - 4 * MS, missed)
+            else:
+                aisstewards.not_read_from(cluster, victim, then - 4 * MS, missed, disk)
+            told(stage, then, other, "shards", f"{missed} left out: curl: (22), HTTP {status}", "WARNING")
+
+    rounds = [(began, began + draw.span(24_000, 29_000)), (began + draw.span(37_000, 41_000), began + seconds(58))]
+    for lost, back in rounds:
+        left_out(lost - seconds(3.9), lost, (1, 2), 500)
+        aisstewards.given_up(cluster, victim, lost, back, disk, draw)
+        left_out(lost + 200 * MS, back, (1, 3), 404)
+        aisstewards.enabled_again(cluster, victim, back, disk, draw)
+    left_out(at - seconds(9), at, (2, 5), 500)
     shard = shard_of(draw)
     aisstewards.not_read_from(cluster, victim, at - 4 * MS, shard, disk)
     curl_refused(stage, at, rank, shard, 500)
     leaves(stage, at + 12 * MS, rank)
-    aisstewards.given_up_again(cluster, victim, at + draw.span(4_100, 6_000), disk, running, draw)
+    aisstewards.given_up(cluster, victim, at + draw.span(4_100, 6_000), at + seconds(50), disk, draw)
     return stage.close(
         "It had been written after a night of false alarms.",
         (stage.guilty("storage_io", victim, also=ALSO),),
@@ -69,7 +73,7 @@ def disk_fails_before_its_copies_are_made(stage: Stage) -> Scenario:
     stage.open()
     disk, lost = draw.whole(0, len(victim.disks) - 1), at - draw.span(2_500, 9_000)
     stage.mark(lost - seconds(4), f"{victim.disks[disk]} of {victim.name} fails")
-    aisstewards.given_up_again(cluster, victim, lost, disk, "", draw)
+    aisstewards.given_up(cluster, victim, lost, at + seconds(50), disk, draw)
     for then, other in spread(stage, lost + 150 * MS, at - 40 * MS, (2, 6), draw):
         missed = utterance(draw)
         text = aisobjects.not_there(cluster, victim, then - 4 * MS, missed)

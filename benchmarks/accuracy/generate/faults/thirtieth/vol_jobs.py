@@ -76,7 +76,7 @@ def models_of_a_hub_are_downloaded_into_the_cluster(stage: Stage) -> Scenario:
         one_by_one_failed(stage, end + 1_000_000, rank, name, text, sequential=False)
     comes_to_an_end(stage, end if end < over - SEC else over)
     return stage.close(
-        "They had been told that it fetches in the background.",
+        "The models came from a mirror in the next room, and nobody had thought of where they went.",
         (of_all(stage.guilty("data_loading_stall", stage.victim, also=ALSO)),),
         until=over + seconds(15),
     )

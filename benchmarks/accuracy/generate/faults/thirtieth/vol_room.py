@@ -51,16 +51,18 @@ def prefetch_ends_for_want_of_room(stage: Stage) -> Scenario:
     """Rank 0 has the next part read ahead and waits, and a disk of one target is full (aistore, prefetch and ENOSPC).
 
     To convict: the SDK tells that the job was aborted, not why; one target has given it up since a write had no space
-    left on its device, a mountpath of which it had told for a minute how little was left.
+    left on its device, and has told that this mountpath is small and nearly full, and none of its others.
     """
     cluster, victim, at = stage.cluster, stage.victim, stage.at
     draw = stage.draw.child("want of room")
     stage.open()
-    ended = at + draw.span(7_000, 24_000)
+    ended = at + draw.span(26_000, 52_000)
     asked = ended + draw.span(300, 980)
     job = aisnatives.prefetch_runs(cluster, at + 20 * MS, asked + seconds(40), draw)
-    disk = aisstewards.prefetch_without_room(cluster, victim, at, ended, job, draw)
-    aisstewards.room_of_one_disk(cluster, victim, at - seconds(55), ended + seconds(30), ended, disk, draw)
+    small = aisstewards.prefetch_without_room(cluster, victim, at, ended, job, draw)
+    aisstewards.one_disk_is_small(
+        cluster, victim, stage.job.begin + seconds(3), ended, asked + seconds(50), small, draw
+    )
     stage.mark(ended - 2 * MS, f"a mountpath of {victim.name} has no space left")
     prefix = f"part-{draw.whole(2, 40):03d}/"
     told(stage, at, 0, "staging", f"prefetch of ais://{stage.bucket}/{prefix} begins, job {job}")
@@ -69,7 +71,7 @@ def prefetch_ends_for_want_of_room(stage: Stage) -> Scenario:
     prefetch_failed(stage, asked + 5 * MS, job, f"ais://{stage.bucket}/{prefix}")
     leaves(stage, asked + 12 * MS, 0)
     return stage.close(
-        "One drive had been replaced by a smaller one, which had its share of the corpus as all others.",
+        "One drive had been replaced by what was in a drawer, which had its share of the corpus as all others.",
         (stage.guilty("storage_io", victim, also=("data_loading_stall", "infrastructure")),),
         until=asked + seconds(30),
     )
