@@ -19,7 +19,7 @@ from benchmarks.accuracy.generate.faults.words.tenants import (
 )
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import readers
+from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aismishaps, aistenants, aistickets
 from fixtures.generator.model import Scenario
@@ -30,7 +30,7 @@ kind = kinds_of("storage", "thirtieth")
 ALSO = ("data_loading_stall", "infrastructure", "network")
 
 
-@kind(reads=True, hangs=False, lead_s=84.0, min_timeout_s=60, uptime=True, without=(*RESTARTS, "tenant_errors"))
+@kind(reads=True, hangs=False, lead_s=84.0, min_timeout_s=60, uptime=True, without=(*RESTARTS, *DISKS, "tenant_errors"))
 def renewed_certificate_came_with_the_old_key(stage: Stage) -> Scenario:
     """A new certificate was rolled out with the old key, and a target is restarted after it (cert-manager; crypto/tls).
 
@@ -97,7 +97,7 @@ def gateway_with_a_fast_clock_ends_tokens_early(stage: Stage) -> Scenario:
     cluster.skews[proxy.node_id] = seconds(ahead)
     ended = at - draw.span(2_600, 7_000)
     user = draw.pick(("svc-train", "batch-asr", "ml-platform"))
-    until = rfc3339(ended + seconds(ahead))
+    until = rfc3339(ended + seconds(ahead))[:19] + "Z"
     told(stage, stage.job.begin - 420 * MS, 0, "auth", f"token of {user} for AIStore renewed, valid until {until}")
     stage.open()
     stage.mark(ended, f"the token of the job ends, by the clock of {proxy.name}")

@@ -13,6 +13,7 @@ from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aischurn, aisstrain, aistenants, sdk
+from fixtures.generator.draw import LOWER
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -76,25 +77,28 @@ def gateway_returns_from_maintenance_in_another_cluster(stage: Stage) -> Scenari
     troubled(stage, draw.child("troubled"))
     down = stage.mark(at - draw.span(13_000, 22_000), f"the host of {proxy.name} is installed again")
     aischurn.proxy_stops(cluster, proxy, down)
-    other_id = draw.token(8)
+    other_id = draw.token(len(proxy.node_id), LOWER)
     back = at - draw.span(900, 2_400)
 
-    def refused() -> str:
-        path = f"/v1/objects/{stage.bucket}/{utterance(draw)}?provider=ais"
-        return sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
+    def asks(who: int, until: int) -> str:
+        name = utterance(draw)
+        path = f"/v1/objects/{stage.bucket}/{name}?provider=ais"
+        text = sdk.pool_error(proxy.address, proxy.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
+        then, turn = down + draw.span(600, 5_000), 0
+        while then < back:
+            wait = round(draw.between(1.0, 2.0 ** min(turn, 3) + 0.5), 2)
+            wait = wait if then + seconds(wait) < back - SEC else round((until - then) / SEC - 0.02, 2)
+            stage.job.sdk_warning(then, who, sdk.retrying(wait, "ConnectionError", text))
+            then, turn = then + seconds(wait) + 20 * MS, turn + 1
+        return name
 
     beside = [one for one in readers(stage) if stage.proxy_of(one) is proxy][: draw.whole(1, 4)]
-    for one in (rank, *beside):
-        then, text, turn = down + draw.span(600, 5_000), refused(), 0
-        while then < back - SEC:
-            wait = round(draw.between(1.0, 2.0 ** min(turn, 3) + 0.5), 2)
-            stage.job.sdk_warning(then, one, sdk.retrying(wait, "ConnectionError", text))
-            then, turn = then + seconds(wait) + 20 * MS, turn + 1
     for other in beside:
-        then, name = back + int((at - back) * draw.between(0.2, 0.95)), utterance(draw)
+        then = back + int((at - back) * draw.between(0.2, 0.95))
+        name = asks(other, then)
         said = not_of_this_cluster(stage, then, other, proxy, other_id, name)[0]
         told(stage, then, other, "fs", f"ais://{stage.bucket}/{name} left out: {said}", "WARNING")
-    raised = not_of_this_cluster(stage, at, rank, proxy, other_id, utterance(draw))[1]
+    raised = not_of_this_cluster(stage, at, rank, proxy, other_id, asks(rank, at))[1]
     stage.job.raise_on(at, rank, raised)
     leaves(stage, at + 6 * MS, rank)
     return stage.close(

@@ -25,16 +25,16 @@ def curl_turned_away(stage: Stage, at: int, rank: int, url: str) -> None:
     """WebDataset's pipe is a curl that sends a token, and is told 401; -f keeps the text of the answer back."""
     stage.job.say(at, rank, "curl: (22) The requested URL returned error: 401")
     handle = stage.draw.child("token pipe", rank).token(10, HEX)
-    command = f'curl -fsSL --retry 3 -H "Authorization: Bearer $AIS_AUTHN_TOKEN" {url}'
+    command = f"curl -fsSL --oauth2-bearer $AIS_AUTHN_TOKEN {url}"
     pipe_ended(stage, at + 4 * MS, rank, command, 22, handle)
 
 
 def shard_turned_away(stage: Stage, at: int, rank: int, url: str) -> None:
     """The same where WebDataset was told to warn and go on."""
     handle = stage.draw.child("token left out", rank, at).token(10, HEX)
-    command = f'curl -fsSL --retry 3 -H "Authorization: Bearer $AIS_AUTHN_TOKEN" {url}'
+    command = f"curl -fsSL --oauth2-bearer $AIS_AUTHN_TOKEN {url}"
     told = f"(('{command}',), {{'shell': True, 'bufsize': 8192}}): exit 22 (read) {{}}"
-    text = f"UserWarning: OSError('{told}', <webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:{command}')"
+    text = f"UserWarning: OSError(\"{told}\", <webdataset.gopen.Pipe object at 0x7f{handle}>, 'pipe:{command}')"
     site = stage.job.job.build["site"]
     stage.job.say(at - 3 * MS, rank, "curl: (22) The requested URL returned error: 401")
     stage.job.say(at, rank, f"{site}/webdataset/handlers.py:34: {text}\n  warnings.warn(repr(exn))")
