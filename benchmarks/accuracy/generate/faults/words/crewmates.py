@@ -27,7 +27,7 @@ def tenants_batches_come_to_nothing_early(scene: Scene) -> None:
 
 def _come_to_nothing(scene: Scene, at: int) -> None:
     draw, cluster = scene.draw.child("come to nothing"), scene.cluster
-    xact = aiscrewmates.others_batches(cluster, draw.pick(TENANTS))
+    xact = aiscrewmates.others_batches(cluster, draw.pick(TENANTS), draw)
     for _ in range(draw.whole(3, 8)):
         node, then = cluster.target(draw.whole(0, 99)), at - draw.span(-7_000, 24_000)
         if cluster.process(node, then) is None:
