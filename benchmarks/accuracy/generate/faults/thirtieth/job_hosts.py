@@ -31,16 +31,17 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "thirtieth")
 
 
-def _out_of_memory(stage: Stage, whole: float, wanted: float) -> str:
+def _out_of_memory(stage: Stage, whole: float, used: float, wanted: float) -> str:
     """What PyTorch says as a device is full of its own tensors."""
     own, draw = stage.job.job, stage.draw.child("out of memory")
-    free, kept = draw.between(60, 900), draw.between(300, 1_900)
-    mine = whole - free / 1024 - 0.4
+    free = draw.between(60, 300)
+    mine = whole - free / 1024
+    kept = (mine - used - 0.5) * 1024
     return (
         f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {wanted:.2f} GiB. GPU "
         f"{own.local_rank(stage.culprit)} has a total capacity of {whole:.2f} GiB of which {free:.2f} MiB is free. "
         f"Including non-PyTorch memory, this process has {mine:.2f} GiB memory in use. Of the allocated memory "
-        f"{mine - 1.1 - kept / 1024:.2f} GiB is allocated by PyTorch, and {kept:.2f} MiB is reserved by PyTorch but "
+        f"{used:.2f} GiB is allocated by PyTorch, and {kept:.2f} MiB is reserved by PyTorch but "
         "unallocated. If reserved but unallocated memory is large try setting "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation for Memory "
         "Management  (https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
@@ -59,14 +60,14 @@ def losses_are_summed_with_their_graphs(stage: Stage) -> Scenario:
     unrest.unsettled(stage, (tunrest.readers_resume, commotion.tenant_backend_fails, unrest.entries_missing))
     job, rank, at, draw = stage.job, stage.culprit, stage.at, stage.draw.child("graphs")
     whole = draw.pick((39.38, 44.39, 79.11))
-    first, span = whole * draw.between(0.3, 0.45), at - job.begin
+    first, span, full = whole * draw.between(0.3, 0.45), at - job.begin, whole - draw.between(1.0, 1.3)
     told(stage, job.begin - 310 * MS, 0, "train", "epoch_loss is the sum of the losses of all steps")
     for one in (rank, *readers(stage)[:6]):
-        last = whole - 2.4 if one == rank else whole - draw.between(2.9, 5.5)
+        last = full if one == rank else full - draw.between(0.7, 3.5)
         for turn in range(1, 6):
             then = job.begin + span * turn * 2 // 11 + draw.span(1, 400)
             step = round((then - job.begin) / SEC / stage.params.step_s)
-            used = first + (last - first) * turn / 5
+            used = first + (last - first) * turn * 2 / 11
             said = f"step {step}: allocated {used:.2f} GiB, batch 32 x {draw.whole(1_200, 1_600)} frames, all here"
             told(stage, then, one, "memory", said)
     stage.mark(at, f"the device of rank {rank} is full of graphs")
@@ -78,7 +79,7 @@ def losses_are_summed_with_their_graphs(stage: Stage) -> Scenario:
         f"step {stage.step}: batch 32 x {draw.whole(1_200, 1_600)} frames, all here",
     )
     frames = loss_frames(stage, "loss = criterion(model(batch), batch)")
-    text = _out_of_memory(stage, whole, draw.between(1.1, 2.3))
+    text = _out_of_memory(stage, whole, full, draw.between(1.1, 2.3))
     job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
@@ -98,21 +99,18 @@ def nccl_of_a_host_has_settings_of_its_own(stage: Stage) -> Scenario:
     job, own, draw = stage.job, stage.job.job, stage.draw.child("settings")
     job.start()
     node = max(1, own.node_of(stage.culprit))
-    far = node - 1
-    rank, local = own.ranks_of(far)[-1], own.local_rank(own.ranks_of(far)[-1])
+    rank = own.ranks_of(node)[0]
     proto, size = draw.pick((("LL", 65_536), ("LL128", 122_880)))
-    tags = ""
+    places = [f"10.9.{host % 250}.{draw.whole(2, 250)}" for host in range(len(own.hosts))]
     for one in firsts(stage):
-        pid, host = own.rank_pids[one], own.hosts[own.node_of(one)]
-        tags = f"{host}:{pid}:{pid} [0] NCCL INFO"
-        then = job.begin - draw.span(300, 700)
-        job.say(then, one, f"{tags} NET/Socket : Using [0]bond0:10.9.{own.node_of(one) % 250}.{draw.whole(2, 250)}<0>")
-        if own.node_of(one) == node:
-            job.say(then + MS, one, f"{tags} NCCL_PROTO set by environment to {proto}")
-    at = stage.mark(job.begin + draw.span(400, 1_300), f"{own.hosts[node]} sends by {proto}, and the others do not")
-    pid = own.rank_pids[rank]
-    head = f"{own.hosts[far]}:{pid}:{pid + draw.whole(300, 900)} [{local}] transport/net_socket.cc:"
-    peer = f"10.9.{node % 250}.{draw.whole(2, 250)}<{draw.whole(33_000, 60_000)}>"
+        host, pid, then = own.node_of(one), own.rank_pids[one], job.begin - draw.span(300, 700)
+        head = f"{own.hosts[host]}:{pid}:{pid} [0] NCCL INFO"
+        job.say(then, one, f"{head} NET/Socket : Using [0]bond0:{places[host]}<0>")
+        if host == node:
+            job.say(then + MS, one, f"{head} NCCL_PROTO set by environment to {proto}")
+    at = stage.mark(job.begin + draw.span(400, 1_300), f"{own.hosts[node]} is set to {proto}, and the others are not")
+    pid, peer = own.rank_pids[rank], f"{places[node - 1]}<{draw.whole(33_000, 60_000)}>"
+    head = f"{own.hosts[node]}:{pid}:{pid + draw.whole(300, 900)} [0] transport/net_socket.cc:"
     last = (
         f"NET/Socket : peer {peer} message truncated : receiving 524288 bytes instead of {size}. If you believe your "
     )
@@ -143,7 +141,7 @@ def deadline_of_a_kubernetes_job_passes(stage: Stage) -> Scenario:
     job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("deadline passes")
     hours = draw.pick((6, 12, 24, 48, 72))
     used = hours * 3_600 - (at - job.begin) // SEC
-    said = f"restored from step {draw.whole(4, 90) * 1_000}, job active for {used} s of activeDeadlineSeconds "
+    said = f"attempt {draw.whole(2, 6)} of this job, which is active for {used} s of activeDeadlineSeconds "
     told(stage, job.begin - seconds(1), 0, "train", f"{said}{hours * 3_600}")
     stage.mark(at, f"job {name} has been active for {hours} hours")
     head = f"k8s-events: ml-train Job/{name}"

@@ -32,33 +32,10 @@ CONVERGED = (
 )
 
 
-@kind(reads=True, hangs=False, lead_s=60.0)
-def preconditioner_has_no_eigenvalues(stage: Stage) -> Scenario:
-    """Shampoo takes roots of a matrix that is no longer finite, on the rank that owns it (Meta's optimizers#13).
-
-    To acquit: the optimizer of that rank warns that single precision fails, tries double, and raises; the norms of its
-    block grow before; the batches of all ranks are complete, and a target that was busy has served them.
-    """
-    stage.open()
-    beside(stage, commotion.throttled_in_window)
-    unrest.unsettled(stage, (tunrest.readers_resume, loud.neighbour_reads_slowly, unrest.entries_missing))
-    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("roots")
-    block = f"encoder.layers.{draw.whole(2, 17)}.ffn.w{draw.pick((1, 2))}.block_{draw.whole(0, 7)}"
-    every, norm = draw.pick((10, 20, 25)), draw.between(2, 40)
-    told(
-        stage, stage.job.begin - 390 * MS, 0, "optim", f"Shampoo, roots every {every} steps, blocks shared among ranks"
-    )
-    for turn in range(4, 0, -1):
-        then = at - seconds(turn * every * stage.params.step_s) + draw.span(1, 90)
-        if then > stage.job.begin:
-            said = f"{block}: norm of factor {norm:.3g}, epsilon 1e-12"
-            told(stage, then, rank, "optim", said)
-        norm *= draw.between(300, 9_000)
-    for one in readers(stage)[:5]:
-        said = f"step {stage.step}: 32 of 32 recordings here, roots of {draw.whole(3, 9)} blocks done"
-        told(stage, at - draw.span(5, 60), one, "optim", said)
-    stage.mark(at, f"a factor of {block} on rank {rank} is not finite any more")
-    module, code = "distributed_shampoo.utils.matrix_functions", draw.pick((1, 1, 511, 1023))
+def _gives_up(stage: Stage, at: int, rank: int, code: int) -> None:
+    """The optimizer warns that single precision fails, and meets the same in double."""
+    own = stage.job.job
+    module = "distributed_shampoo.utils.matrix_functions"
     first = CONVERGED.format(code=code)
     said = (
         f"Failed to compute eigendecomposition in torch.float32 precision with exception {first}! Retrying in double "
@@ -74,6 +51,35 @@ def preconditioner_has_no_eigenvalues(stage: Stage) -> Scenario:
     again = sdk.Frame(place, 217, "_matrix_root_eigen", "L, Q = torch.linalg.eigh(A.double())", True)
     text = f"torch._C._LinAlgError: {first}"
     crewmates.chained(stage, at, rank, sdk.Raised((inner,), text), sdk.Raised((*outer, again), text))
+
+
+@kind(reads=True, hangs=False, lead_s=60.0)
+def preconditioner_has_no_eigenvalues(stage: Stage) -> Scenario:
+    """Shampoo takes roots of a matrix that is no longer finite, on the rank that owns it (Meta's optimizers#13).
+
+    To acquit: the optimizer of that rank warns that single precision fails, tries double, and raises; the norms of its
+    block grow before; the batches of all ranks are complete, and a target that was busy has served them.
+    """
+    stage.open()
+    beside(stage, commotion.throttled_in_window)
+    unrest.unsettled(stage, (tunrest.readers_resume, loud.neighbour_reads_slowly, unrest.entries_missing))
+    rank, at, draw = stage.culprit, stage.at, stage.draw.child("roots")
+    block = f"encoder.layers.{draw.whole(2, 17)}.ffn.w{draw.pick((1, 2))}.block_{draw.whole(0, 7)}"
+    every, norm = draw.pick((10, 20, 25)), draw.between(2, 40)
+    told(
+        stage, stage.job.begin - 390 * MS, 0, "optim", f"Shampoo, roots every {every} steps, blocks shared among ranks"
+    )
+    for turn in range(4, 0, -1):
+        then = at - seconds(turn * every * stage.params.step_s) + draw.span(1, 90)
+        if then > stage.job.begin:
+            said = f"{block}: norm of factor {norm:.3g}, epsilon 1e-12"
+            told(stage, then, rank, "optim", said)
+        norm *= draw.between(300, 9_000)
+    for one in readers(stage)[:5]:
+        said = f"step {stage.step}: 32 of 32 recordings here, roots of {draw.whole(3, 9)} blocks done"
+        told(stage, at - draw.span(5, 60), one, "optim", said)
+    stage.mark(at, f"a factor of {block} on rank {rank} is not finite any more")
+    _gives_up(stage, at, rank, draw.pick((1, 1, 511, 1023)))
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", rank, also=("data",))
@@ -119,26 +125,11 @@ def sampling_finds_no_probabilities(stage: Stage) -> Scenario:
     return stage.close("The model was trained in bfloat16.", (made,))
 
 
-@kind(reads=True, hangs=False, torch_order=206, lead_s=60.0)
-def lengths_exceed_the_limit_of_recompilations(stage: Stage) -> Scenario:
-    """A model compiled with fullgraph=True meets a ninth length: FailOnRecompileLimitHit (pytorch#167504, dion#23).
-
-    To acquit: Dynamo says which function it has compiled eight times and which size differs, then raises; the batch is
-    whole, and its length is the one that the rank told before.
-    """
-    stage.open()
-    beside(stage, crewmates.curl_pipes_try_again)
-    unrest.unsettled(stage, (unrest.entries_missing, reset_unrest.neighbour_is_reset, commotion.throttled_in_window))
-    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("lengths")
-    lengths = draw.shuffled(list(range(640, 3_200, 16)))[:9]
-    told(stage, stage.job.begin - 300 * MS, 0, "model", "torch.compile(encoder, fullgraph=True, dynamic=False)")
-    for turn, length in enumerate(lengths[-4:]):
-        then = at - (seconds(5.4) * (3 - turn) + draw.span(40, 400))
-        said = f"batch of 32 recordings here, {length} frames, shapes so far: {turn + 6}"
-        told(stage, then, rank, "dataset", said)
-    stage.mark(at, f"rank {rank} has a batch of a ninth length")
+def _limit_is_hit(stage: Stage, at: int, rank: int, last: int, length: int) -> None:
+    """Dynamo says which function it has compiled too often, and raises as it may not fall back."""
+    own = stage.job.job
     encoder = f"{script_folder(stage)}/encoder.py"
-    reason = f"tensor 'frames' size mismatch at index 1. expected {lengths[7]}, actual {lengths[8]}"
+    reason = f"tensor 'frames' size mismatch at index 1. expected {last}, actual {length}"
     for text in (
         "torch._dynamo hit config.recompile_limit (8)",
         f"   function: 'forward' ({encoder}:131)",
@@ -162,6 +153,27 @@ def lengths_exceed_the_limit_of_recompilations(stage: Stage) -> Scenario:
         "torch._dynamo.config.cache_size_limit to an appropriate value."
     )
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
+
+
+@kind(reads=True, hangs=False, torch_order=206, lead_s=60.0)
+def lengths_exceed_the_limit_of_recompilations(stage: Stage) -> Scenario:
+    """A model compiled with fullgraph=True meets a ninth length: FailOnRecompileLimitHit (pytorch#167504, dion#23).
+
+    To acquit: Dynamo says which function it has compiled eight times and which size differs, then raises; the batch is
+    whole, and its length is the one that the rank told before.
+    """
+    stage.open()
+    beside(stage, crewmates.curl_pipes_try_again)
+    unrest.unsettled(stage, (unrest.entries_missing, reset_unrest.neighbour_is_reset, commotion.throttled_in_window))
+    rank, at, draw = stage.culprit, stage.at, stage.draw.child("lengths")
+    lengths = draw.shuffled(list(range(640, 3_200, 16)))[:9]
+    told(stage, stage.job.begin - 300 * MS, 0, "model", "torch.compile(encoder, fullgraph=True, dynamic=False)")
+    for turn, length in enumerate(lengths[-4:]):
+        then = at - (seconds(5.4) * (3 - turn) + draw.span(40, 400))
+        said = f"batch of 32 recordings here, {length} frames, shapes so far: {turn + 6}"
+        told(stage, then, rank, "dataset", said)
+    stage.mark(at, f"rank {rank} has a batch of a ninth length")
+    _limit_is_hit(stage, at, rank, lengths[7], lengths[8])
     exits(stage, at, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", rank, also=("data",))

@@ -77,6 +77,18 @@ def last_expert_gets_no_token_on_a_rank(stage: Stage) -> Scenario:
     return stage.close("The experts are not leaf modules of ZeRO, as they had to be.", (made,))
 
 
+def _in_barrier(stage: Stage, work: Work) -> Work:
+    """A rank waits in the barrier before a validation."""
+    own, site = stage.job.job, stage.job.job.build["site"]
+    frames = (
+        f"#0 barrier from {site}/torch/distributed/distributed_c10d.py:4159",
+        f"#1 validate from {own.script}:121",
+        f"#2 main from {own.script}:203",
+        f"#3 <module> from {own.script}:212",
+    )
+    return replace(work, numel_in=1, numel_out=1, enqueued=work.seq, frames=frames)
+
+
 @kind(hangs=False, hosts=2, torch_before=215, lead_s=60.0)
 def a_host_has_the_config_of_last_week(stage: Stage) -> Scenario:
     """Configs are copied to each host's disk, and one has the old file: it validates earlier (Lightning, Hydra docs).
@@ -92,6 +104,7 @@ def a_host_has_the_config_of_last_week(stage: Stage) -> Scenario:
     new, old, path = draw.token(8, HEX), draw.token(8, HEX), draw.pick(("/etc/asr/train.yaml", "/opt/asr/conf.yaml"))
     later = stage.step + draw.pick((500, 1_000, 2_000))
     began = stage.job.begin - 900 * MS
+    told(stage, began - 90 * MS, 0, "config", f"submitted with {path}, sha256 {new}")
     for first in firsts(stage):
         is_old = own.node_of(first) == node
         said = f"{path} of this host, sha256 {old if is_old else new}, first validation at step "
@@ -105,15 +118,8 @@ def a_host_has_the_config_of_last_week(stage: Stage) -> Scenario:
             "validate",
             f"step {stage.step}: validation begins, all batches so far here",
         )
-    site, stuck = own.build["site"], stage.everyone_else()
-    frames = (
-        f"#0 barrier from {site}/torch/distributed/distributed_c10d.py:4159",
-        f"#1 validate from {own.script}:121",
-        f"#2 main from {own.script}:203",
-        f"#3 <module> from {own.script}:212",
-    )
-    for one in own.ranks_of(node):
-        stuck[one] = replace(stuck[one], numel_in=1, numel_out=1, enqueued=stuck[one].seq, frames=frames)
+    stuck = stage.everyone_else()
+    stuck |= {one: _in_barrier(stage, stuck[one]) for one in own.ranks_of(node)}
     stage.mark(stage.job.hang(at, stuck), f"job {own.job_id} has ended")
     also = ("software", "rank_hang", "infrastructure")
     made = stage.innocent("collective_mismatch", *own.ranks_of(node), also=also)
@@ -139,7 +145,7 @@ def group_of_scorers_is_made_by_scorers_only(stage: Stage) -> Scenario:
     told(stage, stage.job.begin - 800 * MS, 0, "train", said)
     began = stage.mark(at - 30 * MS, f"ranks {members} alone make a group")
     for one in members:
-        said = f"step {stage.step}: this rank is to score, dist.new_group(ranks={members})"
+        said = f"step {stage.step}: batch here and trained with, dist.new_group(ranks={members})"
         told(stage, began + draw.span(1, 20), one, "scoring", said)
     c10d = f"{own.build['site']}/torch/distributed/distributed_c10d.py"
     main = standing_in(

@@ -30,22 +30,9 @@ from fixtures.generator.stage import Stage
 kind = kinds_of("training", "thirtieth")
 
 
-@kind(culprit=0, lead_s=60.0)
-def scorer_is_joined_before_its_answers_are_read(stage: Stage) -> Scenario:
-    """A process is joined while what it has put into a queue still waits for a reader (Python docs, multiprocessing).
-
-    To acquit: rank 0 says that all hypotheses are with its scorer, and stands in join; the scorer is through and
-    waits in a pipe that nobody reads; neither has a socket open, and a target is restarted only while all wait.
-    """
-    stage.open(save_every=10_000)
-    beside(stage, late_unrest.tenant_full_in_window)
-    unrest.unsettled(stage, (tunrest.withdrawn_left_out, commotion.throttled_in_window, unrest.entries_missing))
-    job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("scorer")
-    pid, many = own.rank_pids[0] + draw.whole(600, 4_000), draw.whole(2_400, 9_000)
-    queued, place = many * draw.whole(90, 240), f"{script_folder(stage)}/scorer.py"
-    told(stage, at - 700 * MS, 0, "scorer", f"dev set: {many} of {many} recordings decoded, to process {pid}")
-    began = stage.mark(at - 40 * MS, "rank 0 joins its scorer before it reads the answers")
-    told(stage, began, 0, "scorer", f"waiting for process {pid} to be through with {many} hypotheses")
+def _joining(stage: Stage, place: str) -> tuple[Thread, Thread]:
+    """A rank that joins its scorer, and the scorer that is at its end and hands its answers to a pipe."""
+    own = stage.job.job
     main = standing_in(
         stage,
         203,
@@ -68,11 +55,31 @@ def scorer_is_joined_before_its_answers_are_read(stage: Stage) -> Scenario:
         ("main", own.script, 203),
         ("<module>", own.script, 212),
     )
+    return main, Thread("MainThread", child)
+
+
+@kind(culprit=0, lead_s=60.0)
+def scorer_is_joined_before_its_answers_are_read(stage: Stage) -> Scenario:
+    """A process is joined while what it has put into a queue still waits for a reader (Python docs, multiprocessing).
+
+    To acquit: rank 0 says that all hypotheses are with its scorer, and stands in join; the scorer is through and
+    waits in a pipe that nobody reads; no socket of theirs has bytes to go, and a target is restarted late.
+    """
+    stage.open(save_every=10_000)
+    beside(stage, late_unrest.tenant_full_in_window)
+    unrest.unsettled(stage, (tunrest.withdrawn_left_out, commotion.throttled_in_window, unrest.entries_missing))
+    job, own, at, draw = stage.job, stage.job.job, stage.at, stage.draw.child("scorer")
+    pid, many = own.rank_pids[0] + draw.whole(600, 4_000), draw.whole(2_400, 9_000)
+    queued, place = many * draw.whole(90, 240), f"{script_folder(stage)}/scorer.py"
+    told(stage, at - 700 * MS, 0, "scorer", f"dev set: {many} of {many} recordings decoded, to process {pid}")
+    began = stage.mark(at - 40 * MS, "rank 0 joins its scorer before it reads the answers")
+    told(stage, began, 0, "scorer", f"waiting for process {pid} to be through with {many} hypotheses")
+    main, child = _joining(stage, place)
     after = min(draw.between(19, 36), own.timeout_s - 13)
     py_spy(stage, after, (main,))
-    py_spy_forked(stage, after + 0.8, Thread("MainThread", child), pid)
+    py_spy_forked(stage, after + 0.8, child, pid)
     said = f"hang-watcher: /proc/{pid}: Threads 2, wchan pipe_write (QueueFeederThread), pipe 65536 of 65536 bytes, "
-    said += f"about {queued} bytes to go; lsof -p {own.rank_pids[0]},{pid}: 0 sockets to 10.0.0.0/8 in use"
+    said += f"about {queued} bytes to go; ss -tnp: Recv-Q 0 and Send-Q 0 on all sockets of {own.rank_pids[0]} and {pid}"
     job.agent(at + seconds(after + 1.5), own.node_of(0), said)
     stage.hang(at, 0)
     hang_unrest.restarted_in_the_hang(stage)
@@ -93,8 +100,10 @@ def handler_of_a_signal_prints_amid_a_print(stage: Stage) -> Scenario:
     job, own, rank, at, draw = stage.job, stage.job.job, stage.culprit, stage.at, stage.draw.child("handler")
     told(stage, job.begin - 500 * MS, 0, "train", "on SIGUSR1 each rank prints its step and its queue")
     sent = stage.mark(at - 3 * MS, "all ranks are asked by SIGUSR1 where they are")
-    by = f"scancel --signal=USR1 {own.job_id}" if own.layout in ("slurm", "srun-l") else "pkill -USR1 -f train_"
-    watched(stage, sent - draw.span(1, 40), 0, f"sudo: ml-oper : TTY=pts/{draw.whole(0, 9)} ; COMMAND={by}")
+    for node in range(len(own.hosts)):
+        pids = " ".join(str(own.rank_pids[one]) for one in own.ranks_of(node))
+        said = f"sudo: ml-oper : TTY=pts/{draw.whole(0, 9)} ; USER=root ; COMMAND=/bin/kill -USR1 {pids}"
+        watched(stage, sent - draw.span(1, 9), node, said)
     for one in [one for one in speakers(stage) if one != rank][:24]:
         full = f"{draw.whole(5, 8)} of 8 batches ready"
         job.say(sent + draw.span(1, 30), one, f"[rank {one}] SIGUSR1: step {stage.step}, {full}")
@@ -113,26 +122,9 @@ def handler_of_a_signal_prints_amid_a_print(stage: Stage) -> Scenario:
     return stage.close("Somebody wanted to know whether the job still moves.", (made,))
 
 
-@kind(reads=True, hangs=False, lead_s=75.0, without=RESTARTS)
-def timer_of_a_debugging_session_ends_a_rank(stage: Stage) -> Scenario:
-    """A timer of faulthandler was armed to exit, and nobody has cancelled it (Python docs, dump_traceback_later).
-
-    To acquit: the rank says when it armed the timer and for how long, and it goes off to the second though steps go on
-    and batches come; no exception is raised, and the thread that reads stands where it always does.
-    """
-    stage.open()
-    beside(stage, commotion.restart_survived)
-    unrest.unsettled(stage, (unrest.entries_missing, upload_unrest.neighbour_loses_its_bucket))
-    own, rank, at, draw = stage.job.job, stage.culprit, stage.at, stage.draw.child("timer")
-    limit = draw.pick((30, 45, 60))
-    armed, site = at - limit * SEC, own.build["site"]
-    said = f"DEBUG_HANG_RANK={rank}: faulthandler.dump_traceback_later({limit}, exit=True) until the next validation"
-    told(stage, armed, rank, "debug", said, "WARNING")
-    for turn in range(1, 5):
-        then = at - seconds(limit * turn / 5.5) + draw.span(1, 300)
-        done = stage.step - round((at - then) / SEC / stage.params.step_s)
-        told(stage, then, rank, "train", f"step {done} done, {draw.whole(5, 8)} of 8 batches ready")
-    stage.mark(at, f"the timer that rank {rank} has armed goes off")
+def _amid_a_step(stage: Stage) -> tuple[tuple[tuple[str, str, int], ...], ...]:
+    """The thread that reads ahead and the main thread, as they stand in any step."""
+    own, site = stage.job.job, stage.job.job.build["site"]
     bootstrap = (
         ("run", f"{PYTHON}/threading.py", 982),
         ("_bootstrap_inner", f"{PYTHON}/threading.py", 1045),
@@ -152,7 +144,30 @@ def timer_of_a_debugging_session_ends_a_rank(stage: Stage) -> Scenario:
         ("main", own.script, 193),
         ("<module>", own.script, 212),
     )
-    crewmates.timer_goes_off(stage, at, rank, limit, (reading, main))
+    return reading, main
+
+
+@kind(reads=True, hangs=False, lead_s=75.0, without=RESTARTS)
+def timer_of_a_debugging_session_ends_a_rank(stage: Stage) -> Scenario:
+    """A timer of faulthandler was armed to exit, and nobody has cancelled it (Python docs, dump_traceback_later).
+
+    To acquit: the rank says when it armed the timer and for how long, and it goes off to the second though steps go on
+    and batches come; no exception is raised, and the thread that reads stands where it always does.
+    """
+    stage.open()
+    beside(stage, commotion.restart_survived)
+    unrest.unsettled(stage, (unrest.entries_missing, upload_unrest.neighbour_loses_its_bucket))
+    rank, at, draw = stage.culprit, stage.at, stage.draw.child("timer")
+    limit = draw.pick((30, 45, 60))
+    armed = at - limit * SEC
+    said = f"DEBUG_HANG_RANK={rank}: faulthandler.dump_traceback_later({limit}, exit=True) until the next validation"
+    told(stage, armed, rank, "debug", said, "WARNING")
+    for turn in range(1, 5):
+        then = at - seconds(limit * turn / 5.5) + draw.span(1, 300)
+        done = stage.step - round((at - then) / SEC / stage.params.step_s)
+        told(stage, then, rank, "train", f"step {done} done, {draw.whole(5, 8)} of 8 batches ready")
+    stage.mark(at, f"the timer that rank {rank} has armed goes off")
+    crewmates.timer_goes_off(stage, at, rank, limit, _amid_a_step(stage))
     exits(stage, at - 600 * MS, rank)
     unrest.hung_up_on(stage)
     made = stage.innocent("software", rank)
