@@ -22,6 +22,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aismishaps, aistenants, aistickets
+from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, rfc3339, seconds
 from fixtures.generator.stage import Stage
@@ -125,6 +126,17 @@ def gateway_with_a_fast_clock_ends_tokens_early(stage: Stage) -> Scenario:
     )
 
 
+def _others_revoked(stage: Stage, then: int, until: int, draw: Draw) -> None:
+    """Programs of other teams ask with tokens of the same list."""
+    tenants = {name: token_of(draw) for name in ("ocr-pages", "tenant-d", "weblake")}
+    then += draw.span(90, 700)
+    while then < until:
+        tenant, proxy = draw.pick(sorted(tenants)), draw.pick(stage.cluster.proxies)
+        request = f"GET /v1/objects/{tenant}/part-{draw.whole(0, 9_999):05d}.bin"
+        aistenants.token_refused(stage.cluster, proxy, then, request, tenants[tenant], "revoked")
+        then += draw.span(300, 2_400)
+
+
 @kind(culprit=0, hangs=False, ais_order=430, min_timeout_s=60, uptime=True, lead_s=66.0, without=RESTARTS)
 def tokens_in_use_are_revoked_in_a_cleanup(stage: Stage) -> Scenario:
     """Old users are removed from AuthN, and the tokens of a job that runs with them (docs/authn, revoke; ais auth rm).
@@ -136,9 +148,8 @@ def tokens_in_use_are_revoked_in_a_cleanup(stage: Stage) -> Scenario:
     draw = stage.draw.child("revoked")
     days = draw.whole(9, 80)
     user = draw.pick(("asr-batch", "cluster-b-train", "speech-ci"))
-    told(
-        stage, stage.job.begin - 420 * MS, 0, "auth", f"AIS_AUTHN_TOKEN of {user} read from a secret, {days} days left"
-    )
+    said = f"AIS_AUTHN_TOKEN of {user} read from a secret, {days} days left"
+    told(stage, stage.job.begin - 420 * MS, 0, "auth", said)
     stage.open()
     troubled(stage, draw.child("troubled"))
     began = stage.mark(at - draw.span(2_500, 8_000), "users of a list that is too long are removed from AuthN")
@@ -146,13 +157,7 @@ def tokens_in_use_are_revoked_in_a_cleanup(stage: Stage) -> Scenario:
         aistickets.tokens_taken(cluster, proxy, began, draw.child(proxy.node_id))
     aistenants.tokens_revoked(cluster, began, draw.whole(4, 31), draw)
     own, path = token_of(draw), f"/v1/objects/checkpoints/{stage.job.job.task}/step-{stage.step:06d}.pt"
-    then = began + draw.span(90, 700)
-    tenants = {name: token_of(draw) for name in ("ocr-pages", "tenant-d", "weblake")}
-    while then < at + 6 * SEC:
-        tenant = draw.pick(sorted(tenants))
-        request = f"GET /v1/objects/{tenant}/part-{draw.whole(0, 9_999):05d}.bin"
-        aistenants.token_refused(cluster, draw.pick(cluster.proxies), then, request, tenants[tenant], "revoked")
-        then += draw.span(300, 2_400)
+    _others_revoked(stage, began, at + 6 * SEC, draw.child("others"))
     for other in readers(stage)[: draw.whole(1, 4)]:
         late, name = began + int((at - began) * draw.between(0.2, 0.95)), tar_of(draw)
         request = f"GET /v1/objects/{stage.bucket}/{name}"

@@ -22,6 +22,7 @@ from benchmarks.accuracy.generate.kinds import kinds_of
 from benchmarks.accuracy.generate.scene import readers
 from fixtures.generator import aisfaults as faults
 from fixtures.generator import aistenants, aistickets, aistroubles
+from fixtures.generator.draw import Draw
 from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage, utterance
@@ -61,6 +62,22 @@ def upgraded_image_was_built_without_a_backend(stage: Stage) -> Scenario:
     )
 
 
+def _turned_away(stage: Stage, at: int, rank: int, request: str) -> None:
+    """The gateway of a rank does not know what it is asked at its root."""
+    aistenants.not_served_at_root(stage.cluster, stage.proxy_of(rank), at, request, stage.client(rank))
+
+
+def _others_turned_away(stage: Stage, then: int, until: int, draw: Draw) -> None:
+    """Clients of another team ask all gateways in the same way."""
+    cluster = stage.cluster
+    then += draw.span(40, 600)
+    while then < until:
+        client = f"10.77.{draw.whole(1, 9)}.{draw.whole(2, 250)}:{draw.whole(32_800, 60_900)}"
+        request = f"{draw.pick(('GET', 'HEAD', 'GET'))} /ocr-pages/part-{draw.whole(0, 9_999):05d}.bin"
+        aistenants.not_served_at_root(cluster, draw.pick(cluster.proxies), then, request, client)
+        then += draw.span(400, 2_600)
+
+
 @kind(culprit=0, hangs=False, lead_s=66.0, min_timeout_s=60, without=RESTARTS)
 def restored_settings_take_s3_off_the_root(stage: Stage) -> Scenario:
     """Settings of the cluster are restored from a file, without the flag for S3 at the root (docs, feature_flags).
@@ -68,44 +85,25 @@ def restored_settings_take_s3_off_the_root(stage: Stage) -> Scenario:
     To convict: boto3 is told 400 for whatever it asks, on all hosts; every gateway calls the same addresses invalid
     that it served before, from the moment on in which the primary gave out a new configuration.
     """
-    cluster, at = stage.cluster, stage.at
-    draw = stage.draw.child("root")
-    own = stage.job.job
+    at, draw = stage.at, stage.draw.child("root")
     for rank in firsts(stage):
-        endpoint = stage.proxy_of(rank).url(0)
-        told(
-            stage,
-            stage.job.begin - draw.span(300, 600),
-            rank,
-            "s3",
-            f"endpoint {endpoint}, path style, botocore 1.35.99",
-        )
+        said = f"endpoint {stage.proxy_of(rank).url(0)}, path style, botocore 1.35.99"
+        told(stage, stage.job.begin - draw.span(300, 600), rank, "s3", said)
     stage.open()
     troubled(stage, draw.child("troubled"))
     began = stage.mark(at - draw.span(1_800, 7_000), "the settings of the cluster are restored from a file")
-    aistroubles.reconfigured(cluster, began, draw.child("conf"))
-    then = began + draw.span(40, 600)
-    while then < at + seconds(5):
-        client = f"10.77.{draw.whole(1, 9)}.{draw.whole(2, 250)}:{draw.whole(32_800, 60_900)}"
-        request = f"{draw.pick(('GET', 'HEAD', 'GET'))} /ocr-pages/part-{draw.whole(0, 9_999):05d}.bin"
-        aistenants.not_served_at_root(cluster, draw.pick(cluster.proxies), then, request, client)
-        then += draw.span(400, 2_600)
+    aistroubles.reconfigured(stage.cluster, began, draw.child("conf"))
+    _others_turned_away(stage, began, at + seconds(5), draw.child("others"))
     for other in readers(stage)[: draw.whole(2, 5)]:
         late, name = began + int((at - began) * draw.between(0.1, 0.95)), tar_of(draw)
-        request = f"GET /{stage.bucket}/{name}"
-        aistenants.not_served_at_root(cluster, stage.proxy_of(other), late - 4 * MS, request, stage.client(other))
+        _turned_away(stage, late - 4 * MS, other, f"GET /{stage.bucket}/{name}")
         told(stage, late, other, "s3", f"{name} left out: {BAD_REQUEST.format('GetObject')}", "WARNING")
-    key = f"{own.task}/step-{stage.step:06d}.pt"
+    key = f"{stage.job.job.task}/step-{stage.step:06d}.pt"
     told(stage, at - 700 * MS, 0, "ckpt", f"upload_file to s3://checkpoints/{key}, {draw.whole(3, 40)} GB")
-    aistenants.not_served_at_root(
-        cluster, stage.proxy_of(0), at - 5 * MS, f"POST /checkpoints/{key}?uploads", stage.client(0)
-    )
+    _turned_away(stage, at - 5 * MS, 0, f"POST /checkpoints/{key}?uploads")
     upload_not_begun(stage, at, 0, key)
     hit = readers(stage)[-1]
-    name = tar_of(draw)
-    aistenants.not_served_at_root(
-        cluster, stage.proxy_of(hit), at + 85 * MS, f"GET /{stage.bucket}/{name}", stage.client(hit)
-    )
+    _turned_away(stage, at + 85 * MS, hit, f"GET /{stage.bucket}/{tar_of(draw)}")
     s3_refused(stage, at + 90 * MS, hit, "400", "GetObject", "Bad Request")
     leaves(stage, at + 96 * MS, 0)
     made = of_all(stage.guilty("storage_io", stage.victim, also=ALSO))

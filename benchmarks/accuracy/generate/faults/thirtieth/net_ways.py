@@ -77,8 +77,7 @@ def gateway_returns_from_maintenance_in_another_cluster(stage: Stage) -> Scenari
     troubled(stage, draw.child("troubled"))
     down = stage.mark(at - draw.span(13_000, 22_000), f"the host of {proxy.name} is installed again")
     aischurn.proxy_stops(cluster, proxy, down)
-    other_id = draw.token(len(proxy.node_id), LOWER)
-    back = at - draw.span(900, 2_400)
+    other_id, back = draw.token(len(proxy.node_id), LOWER), at - draw.span(900, 2_400)
 
     def asks(who: int, until: int) -> str:
         name = utterance(draw)
