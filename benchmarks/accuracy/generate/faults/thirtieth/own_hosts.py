@@ -97,26 +97,23 @@ def names_of_a_bucket_fill_a_host(stage: Stage) -> Scenario:
     beside(stage, household.processors_are_used_early)
     unrest.unsettled(stage, (*unrest.EARLY, household.routines_are_many_early))
     job, own, rank, draw = stage.job, stage.job.job, stage.culprit, stage.draw.child("names")
-    at, node, limit = (
-        job.begin + seconds(draw.between(16, 26)),
-        own.node_of(stage.culprit),
-        draw.pick((64.0, 96.0, 128.0)),
-    )
+    at, node = job.begin + seconds(draw.between(16, 26)), own.node_of(stage.culprit)
+    limit = own.ranks_per_node * draw.pick((6.0, 7.0, 8.0))
     are_there(stage, job.begin - SEC)
-    many, pages = draw.whole(60, 190), draw.whole(4, 6)
     said = f"AISMapDataset(ais_source_list=client.bucket('{stage.bucket}')), no prefix, in each rank"
     told(stage, job.begin - 700 * MS, 0, "data", said)
-    began = stage.mark(job.begin - 500 * MS, f"ranks list a bucket of {many} million names into memory")
-    for turn in range(1, pages + 1):
-        then = began + (at - began) * turn // (pages + 1)
-        named = many * turn * draw.between(0.75, 0.85) / (pages + 1)
+    began = stage.mark(job.begin - 500 * MS, "all ranks list a bucket of single recordings into memory")
+    rate = limit * 0.95 * (1 << 30) / own.ranks_per_node / draw.between(1_500, 1_900) / ((at - began) / SEC)
+    for turn in range(1, 6):
+        then = began + (at - began) * turn // 6
         for one in firsts(stage):
-            took = draw.between(0.12, 0.4)
-            proxy = stage.proxy_of(one)
-            stage.cluster.count(proxy, then - 60 * MS, lst_n=9, lst_ns_total=9 * seconds(took))
-            said = f"list_all_objects_iter: {named:.1f} million names, last page of 10000 in {took:.2f} s"
+            named = rate * (then - began) / SEC * draw.between(0.97, 1.0)
+            took, proxy = 10_000 / rate * draw.between(0.8, 1.2), stage.proxy_of(one)
+            many = int(named) // 10_000 // 6
+            stage.cluster.count(proxy, then - 60 * MS, lst_n=many, lst_ns_total=many * seconds(took))
+            said = f"list_all_objects_iter: {named / 1e6:.2f} million names, last page of 10000 in {took:.3f} s"
             told(stage, then + draw.span(1, 40), one, "data", said)
-        share = 0.2 + 0.77 * turn / (pages + 1)
+        share = 0.06 + 0.91 * turn / 6
         watched(stage, then, node, f"{meter(stage)}: memory.current {limit * share:.1f}G, memory.max {limit:.1f}G")
     rss = int(limit * (1 << 20) / own.ranks_per_node * draw.between(0.9, 0.98))
     said = f"kernel: Memory cgroup out of memory: Killed process {own.rank_pids[rank]} (python3) "

@@ -35,8 +35,8 @@ def another_sample_is_drawn_till_the_stack_is_full(stage: Stage) -> Scenario:
     """Whatever fails in a data set, it takes another sample from within itself (pytorch-semseg#248, pytorch#16992).
 
     To acquit: each sample that is left out has come whole, and it is the transform of a new phase that raises, the same
-    TypeError for all; the stack is full of __getitem__, and all ranks fail alike; a target is busy since a thousand
-    samples are read for each one that is wanted.
+    TypeError for all; the stack is full of __getitem__, and all ranks fail alike; a target has had too few processors
+    since before, and reads of it take milliseconds.
     """
     stage.open()
     beside(stage, household.processors_are_used)
@@ -44,7 +44,7 @@ def another_sample_is_drawn_till_the_stack_is_full(stage: Stage) -> Scenario:
     at, draw = stage.at, stage.draw.child("another")
     wanted, release = draw.pick((("snr", "add_noise"), ("rolloff", "resample"), ("p", "mask_along_axis"))), stage.step
     why = f"TypeError: {wanted[1]}() got an unexpected keyword argument '{wanted[0]}'"
-    began = stage.mark(at - draw.span(5_000, 8_000), "augmentation begins, and its transform raises for all samples")
+    began = stage.mark(at, "augmentation begins, and its transform raises for all samples")
     told(stage, began - 60 * MS, 0, "train", f"step {release}: phase 2, augment=True from here on, loaders begin anew")
     last = at
     for rank in speakers(stage):
@@ -52,13 +52,15 @@ def another_sample_is_drawn_till_the_stack_is_full(stage: Stage) -> Scenario:
         for many in (1, 2, 3, 250, 500, 750):
             name, size = utterance(draw), draw.whole(90_000, 900_000)
             household.served(stage, then, size, 0.004)
+            for node in stage.cluster.up(then) if many > 3 else ():
+                share = 250 // len(stage.cluster.targets)
+                stage.cluster.count(node, then, get_n=share, get_size=share * size, get_ns_total=share * 4 * MS)
             said = f"{name} ({size} of {size} bytes) is left out: {why}, another one is taken ({many} in a row)"
             told(stage, then, rank, "dataset", said, "WARNING")
             then += draw.span(90, 220) if many < 3 else draw.span(500, 900)
         last = max(last, then)
         household.drawn_too_often(stage, then, rank, deep)
     all_exit(stage, last)
-    unrest.hung_up_on(stage)
     made = stage.innocent("software", also=("data",))
     return stage.close("The library of transforms was updated with the image.", (of_all(made),))
 
@@ -120,8 +122,13 @@ def answers_left_open_fill_the_pool_of_a_client(stage: Stage) -> Scenario:
     said = f"httpx.Client(limits=Limits(max_connections={limit}), timeout=Timeout(20, pool={wait})), stream=True"
     told(stage, job.begin - 300 * MS, 0, "clips", said)
     stage.mark(at - wait * SEC, f"a loader of rank {rank} has no connection of its pool left")
+    for one in readers(stage)[:4]:
+        taken, then = int(limit * draw.between(0.35, 0.85)), at - wait * SEC - draw.span(200, 6_000)
+        said = f"Requests: {taken} active, 0 queued | Connections: {taken} active, 0 idle"
+        name = f"clips/{draw.token(11, LOWER)}.mp4"
+        told(stage, then, one, "clips", f"moov of {name} found in the first MiB; <ConnectionPool [{said}]>")
     for turn, share in enumerate((0.31, 0.52, 0.74, 0.93, 1.0)):
-        then, taken = at - wait * SEC - (4 - turn) * draw.span(6_000, 9_000) - 50 * MS, int(limit * share)
+        then, taken = at - wait * SEC - (4 - turn) * 7 * SEC - draw.span(50, 4_000), int(limit * share)
         if then < job.begin + SEC:
             continue
         name, node = f"clips/{draw.token(11, LOWER)}.mp4", draw.pick(stage.cluster.up(then))
