@@ -140,7 +140,7 @@ def answers_left_open_fill_the_pool_of_a_client(stage: Stage) -> Scenario:
         said = f"Requests: {taken} active, 0 queued | Connections: {taken} active, 0 idle"
         told(stage, then, rank, "clips", f"moov of {name} found in the first MiB; <ConnectionPool [{said}]>")
     said = f"Requests: {limit} active, 1 queued | Connections: {limit} active, 0 idle"
-    told(stage, at - 4 * MS, rank, "clips", f"no answer asked for within {wait} s; <ConnectionPool [{said}]>", "ERROR")
+    told(stage, at - 4 * MS, rank, "clips", f"no connection within {wait} s; <ConnectionPool [{said}]>", "ERROR")
     household.pool_timed_out(stage, at, rank)
     exits(stage, at, rank)
     made = stage.innocent("software", rank, also=("data_loading_stall",))
