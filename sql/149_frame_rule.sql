@@ -35,7 +35,7 @@ from (
         (22, 'lock', 'inner', '<frozen importlib\._bootstrap>|importlib/_bootstrap\.py', '^(\w+\.)*(acquire|__enter__)$', '^$'),
         (23, 'lock', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(acquire|_acquireLock|handle|getLogger|isEnabledFor)$', '^$'),
         (24, 'lock', 'telling', '', '^__lll_lock_wait_private$', '^$'),
-        (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|cvt_?color|im_?decode|im_?encode|warp_?(affine|perspective)|(gaussian|median)_?blur|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
+        (25, 'decoding', 'inner', '', '(?i)^(\w+\.)*(\w+_)?(resize|cvt_?color|im_?decode|(de|trans)code|im_?encode|warp_?(affine|perspective)|(gaussian|median)_?blur|resample|spectrogram|mfcc|fbank|filterbank|i?stft|speed_perturb|spec_augment|time_stretch|pitch_shift)(_\w+)?$', '^$'),
         (26, 'data_loading', 'telling', '', '(?i)^(\w+\.)*_*(fetch|read|load|get|download|pull|next|iter|stream)_((many|one|next|all)_)?(shard|sample|example|chunk|record|range|object|item|utterance|clip)s?$', '(?i)checkpoint|state|weights'),
         (27, 'log_upload', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(flush|emit)$', '^$'),
         (28, 'batch_preparation', 'telling', '(^|/)(tokenizers|sentencepiece|tiktoken|nltk|spacy|jieba|pypinyin|g2p_en|phonemizer)/|(^|/)(transformers/)?tokenization_\w+\.py$', '', '^$'),

@@ -3,7 +3,7 @@
 -- reads: node_witness, ais_event, stats_reading, node, threshold
 -- stored: yes
 -- empty without: node_witness where effect in ('cut', 'unreachable', 'down')
--- note: A complaint is believed where another node complains of that peer within outage_gap_s, or the peer itself ended or was removed then. Else it counts against its writer, as far as the log of the peer is at hand and goes on. Complaints of one peer or two may be of the way between.
+-- note: A complaint is believed where another node complains of that peer within outage_gap_s, or the peer itself ended or was removed then; by the complaining node itself that tells only where the peer was silent too for so long. Else it counts against its writer, as far as the log of the peer is at hand and goes on. Complaints of one peer or two may be of the way between.
 create or replace view isolated_node as
 with complaint as (
     select cluster, witness_id, node_id as peer_id, utc_ns, file_id, line_no, text
@@ -11,27 +11,29 @@ with complaint as (
     where witness_id <> node_id and effect in ('cut', 'unreachable', 'down')
 ),
 backed as (
-    select cluster, node_id as peer_id, witness_id, utc_ns
+    select cluster, node_id as peer_id, witness_id, effect, utc_ns
     from node_witness
     where effect in ('cut', 'unreachable', 'down', 'removed', 'killed', 'stopping', 'stopped', 'fatal', 'panic', 'maintenance')
 ),
 line as (
-    select cluster, node_id, max(utc_ns) as last_ns
-    from (
-        select cluster, node_id, utc_ns from ais_event
-        union all
-        select cluster, node_id, utc_ns from stats_reading
-    )
-    group by cluster, node_id
+    select cluster, node_id, utc_ns from ais_event
+    union all
+    select cluster, node_id, utc_ns from stats_reading
+),
+wrote as (
+    select c.file_id, c.line_no, l.utc_ns as next_ns
+    from complaint as c
+    asof join line as l on l.cluster = c.cluster and l.node_id = c.peer_id and c.utc_ns < l.utc_ns
 ),
 lone as (
     select c.*
     from complaint as c
     join threshold as g on g.name = 'outage_gap_s'
-    join line as l on l.cluster = c.cluster and l.node_id = c.peer_id and l.last_ns > c.utc_ns
+    join wrote as w on w.file_id = c.file_id and w.line_no = c.line_no
     where not exists (
         select 1 from backed as b
-        where b.cluster = c.cluster and b.peer_id = c.peer_id and b.witness_id <> c.witness_id and abs(b.utc_ns - c.utc_ns) <= g.value * 1000000000
+        where b.cluster = c.cluster and b.peer_id = c.peer_id and abs(b.utc_ns - c.utc_ns) <= g.value * 1000000000
+            and (b.witness_id <> c.witness_id or (b.effect = 'removed' and w.next_ns > c.utc_ns + g.value * 1000000000))
     )
 ),
 marked as (

@@ -1,10 +1,10 @@
 -- An error of an AIStore node that names the very request, object or peer that the error of a rank names.
 -- grain: one row a failure, rank and node
--- reads: failure_case, job_cluster, rank_crash, rank_request, node_error, node_fault, threshold
+-- reads: failure_case, job_cluster, rank_crash, rank_word, rank_request, node_error, node_fault, threshold
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_error
--- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension. Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it; the id of a job stands for nothing else, and ties within stall_reach_s, however the clocks go. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
+-- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension; where the error of a rank names no object, that of its last words before does (`reading ais://…`). Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it; the id of a job stands for nothing else, and ties within stall_reach_s, however the clocks go. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
 create or replace view named_error as
 with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text
@@ -15,6 +15,14 @@ with asked as (
     join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join job_cluster as c on c.job_id = x.job_id and c.attempt = x.attempt
     where x.pattern in ('python_exception', 'file_missing')
+    union all by name
+    select f.failure_id, c.cluster, x.rank, 'error' as outcome, true as is_of_data, regexp_extract(w.line, '(?:\w://[\w.-]+/|/v1/objects/[\w.-]+/)((?:[\w.-]+/)*[\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11})\b', 1) as object, x.utc_ns as from_ns, x.latest_ns as to_ns, w.file_id, w.line_no, w.text
+    from rank_crash as x
+    join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
+    join job_cluster as c on c.job_id = x.job_id and c.attempt = x.attempt
+    join rank_word as w on w.job_id = x.job_id and w.attempt = x.attempt and w.rank = x.rank and w.file_id = x.file_id and w.line_no < x.line_no
+    where x.object is null and x.tier = 'data_io' and length(regexp_extract(w.line, '\w://[\w.-]+/\S+|/v1/objects/\S+')) > 0
+    qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
 ),
 met as (
     select

@@ -1,9 +1,9 @@
 -- A rank hung, and the kernel of its host says what was wrong there: a mounted file system, a disk, a processor, a port.
 -- grain: one row a failure
--- reads: failure_lead, rank_host, worker_event, host_apart, threshold
+-- reads: failure_lead, rank_word, rank_host, worker_event, host_apart, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. A process that hangs in the kernel says less than what it waits for. A port of the only host that waits, down just before, acquits storage (host_apart).
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for. A port of the only host that waits, down just before, acquits storage (host_apart).
 create or replace view finding_host_trouble as
 with home as (
     select w.job_id, w.attempt, w.file_id, case when count(r.host) = count(r.rank) and min(r.host) = max(r.host) then min(r.host) end as host, list(distinct w.rank) filter (where w.rank is not null) as ranks, count(distinct w.host) as told_count, count(*) over (partition by w.job_id, w.attempt) = 1 as is_only
@@ -21,7 +21,8 @@ line as (
     join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.role = 'symptom' and starts_with(w.pattern, 'kernel_')
         and (w.stamp_source in ('own', 'wrapper') or coalesce(try_cast(json_extract_string(w.capture, '$.stuck_s') as double) * 1e9 <= f.ended_ns - f.low_ns, false)) and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
     left join home as h on h.job_id = w.job_id and h.attempt = w.attempt and h.file_id = w.file_id
-    where case when w.host is not null and r.host is not null then w.host = r.host or starts_with(w.host, r.host || '.') else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) or (r.host is null and h.told_count = 1 and (h.is_only or list_contains(h.ranks, f.culprit_rank))) end
+    where (w.pattern <> 'kernel_raid_check' or exists (from rank_word as o where o.job_id = f.job_id and o.attempt = f.attempt and o.rank = f.culprit_rank and regexp_matches(o.line, '(^|[\s''"(=])/\w[\w.-]*/[\w./-]*\d[\w.-]*\.\w') and not contains(o.line, '://')))
+        and case when w.host is not null and r.host is not null then w.host = r.host or starts_with(w.host, r.host || '.') else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) or (r.host is null and h.told_count = 1 and (h.is_only or list_contains(h.ranks, f.culprit_rank))) end
     qualify row_number() over (partition by f.failure_id order by turn, w.utc_ns, w.file_id, w.line_no) = 1
 ),
 told as (
@@ -37,7 +38,7 @@ select
     failure_id,
     'host_trouble' as finding,
     case
-        when trouble is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed') then 'quiet'
+        when trouble is null or (crash_pattern is not null and crash_pattern <> 'dataloader_timeout') or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed') then 'quiet'
         when activity = 'storage_wait' and not is_port then 'quiet'
         else 'fired'
     end as state,
