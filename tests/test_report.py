@@ -362,10 +362,20 @@ def test_words_of_the_report(report: doc.Report) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "text"),
-    [((), ""), ((5,), "5"), ((0, 1, 2, 5), "0-2, 5"), ((7, 3, 4), "3-4, 7"), (tuple(range(1024)), "0-1023")],
+    [
+        ((), ""),
+        ((5,), "5"),
+        ((0, 1, 2, 5), "0-2, 5"),
+        ((7, 3, 4), "3-4, 7"),
+        (tuple(range(1024)), "0-1023"),
+        (tuple(range(0, 4096, 8)), "0, 8, … 4088"),
+        ((1, 2, *range(8, 64, 8), 70), "1-2, 8, 16, … 56, 70"),
+        ((0, 8, 16, 24, 32), "0, 8, 16, 24, 32"),
+        (tuple(n * n for n in range(30)), "0-1, " + ", ".join(str(n * n) for n in range(2, 25)) + " and 5 more"),
+    ],
 )
 def test_ranges(numbers: tuple[int, ...], text: str) -> None:
-    """Ranks that follow each other are written as a range."""
+    """Ranks that follow each other, or are equally far apart, are written as one; of very many the first are shown."""
     assert ranges(numbers) == text
 
 

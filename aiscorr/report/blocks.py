@@ -78,15 +78,47 @@ def date_and_clock(moment: datetime | None) -> str:
     return "?" if moment is None else f"{moment:%Y-%m-%d} {clock(moment)} UTC"
 
 
+#: Of a list of ranks so many parts are shown; so many numbers that are equally far apart are one part.
+_MANY_PARTS, _MANY_STEPS = 24, 6
+
+
 def ranges(numbers: Sequence[int]) -> str:
-    """`0-4, 6, 8-127`."""
-    parts: list[list[int]] = []
+    """`0-4, 6, 8-127`; `0, 8, … 4088` where many are equally far apart; of very many parts the first, and a count."""
+    whole: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
+        if whole and number == whole[-1][1] + 1:
+            whole[-1] = (whole[-1][0], number)
         else:
-            parts.append([number, number])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+            whole.append((number, number))
+    parts = _with_steps(whole)
+    left = sum(high - low + 1 for low, high in whole) - sum(count for _, count in parts[:_MANY_PARTS])
+    return ", ".join(text for text, _ in parts[:_MANY_PARTS]) + (f" and {left} more" if left else "")
+
+
+def _with_steps(whole: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
+    """The parts as text, each with how many numbers it holds; single numbers that are equally far apart are one."""
+    parts: list[tuple[str, int]] = []
+    at = 0
+    while at < len(whole):
+        end = at
+        while end + 1 < len(whole) and _is_next(whole, at, end):
+            end += 1
+        (low, high), count = whole[at], end - at + 1
+        if count >= _MANY_STEPS:
+            parts.append((f"{low}, {whole[at + 1][0]}, … {whole[end][0]}", count))
+            at = end + 1
+        else:
+            parts.append((str(low) if low == high else f"{low}-{high}", high - low + 1))
+            at += 1
+    return parts
+
+
+def _is_next(whole: Sequence[tuple[int, int]], first: int, last: int) -> bool:
+    """Whether the part after `last` is a single number, as far away as the others from `first` on."""
+    step = whole[first + 1][0] - whole[first][0]
+    return all(low == high for low, high in (*whole[first : first + 1], whole[last], whole[last + 1])) and (
+        whole[last + 1][0] - whole[last][0] == step
+    )
 
 
 def listed(names: Sequence[str], most: int) -> str:
