@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, odd_word
+-- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, odd_word
 -- stored: yes
 -- empty without: failure_lead
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
@@ -30,7 +30,7 @@ order_split as (
 select
     f.failure_id,
     'collective_mismatch' as finding,
-    case when f.basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order') or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
+    case when f.basis in (select basis from suspect_basis where has_parted) or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
     coalesce(f.basis, case when s.job_id is null then coalesce(d.outcome, 'split') end, 'stated') as failure_kind,
     'innocent' as storage_verdict,

@@ -1,6 +1,6 @@
 -- A rank hung, and the kernel of its host says what was wrong there: a mounted file system, a disk, a processor, a port.
 -- grain: one row a failure
--- reads: failure_lead, rank_word, rank_host, worker_event, host_apart, threshold
+-- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, host_apart, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for. A port of the only host that waits, down just before, acquits storage (host_apart).
@@ -38,7 +38,7 @@ select
     failure_id,
     'host_trouble' as finding,
     case
-        when trouble is null or (crash_pattern is not null and crash_pattern <> 'dataloader_timeout') or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed') then 'quiet'
+        when trouble is null or (crash_pattern is not null and crash_pattern <> 'dataloader_timeout') or basis = 'killed' or basis in (select basis from suspect_basis where has_parted) then 'quiet'
         when activity = 'storage_wait' and not is_port then 'quiet'
         else 'fired'
     end as state,

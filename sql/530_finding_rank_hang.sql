@@ -1,6 +1,6 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, checkpoint_drag, slow_word, strained_reads, worker_event
+-- reads: failure_lead, suspect_basis, checkpoint_drag, slow_word, strained_reads, worker_event
 -- stored: yes
 -- empty without: failure_lead
 -- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, also where the rank's stack stands in the program's own code (own_code) and in no call of a client, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for. A rank that is through before the others after a batch of it came short acquits nobody.
@@ -34,7 +34,7 @@ select
     failure_id,
     'rank_hang' as finding,
     case
-        when culprit_rank is null or crash_pattern is not null or basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'killed', 'exited') then 'quiet'
+        when culprit_rank is null or crash_pattern is not null or basis in ('killed', 'exited') or basis in (select basis from suspect_basis where has_parted) then 'quiet'
         when activity in ('storage_wait', 'data_loading', 'worker_wait', 'decoding', 'batch_preparation', 'file_read') then 'quiet'
         when is_elsewhere or is_own_code then 'fired'
         when is_storage_seen then 'fired'
