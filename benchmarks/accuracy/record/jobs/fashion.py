@@ -51,7 +51,6 @@ def batch_of(size: int, device: Any) -> Any:
     return torch.randn(size, 1, 14, 14, device=device), torch.randint(0, 10, (size,), device=device)
 
 
-@torch.no_grad()
 def validate(model: Any, batches: int, device: Any) -> float:
     """Accuracy over the validation images."""
     model.eval()

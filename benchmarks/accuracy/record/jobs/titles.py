@@ -58,7 +58,7 @@ def main() -> None:
     """Trains and tidies up."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--catch", action="store_true", help="log errors in one line")
+    parser.add_argument("--catch", action="store_true", help="log bad input in one line")
     args = parser.parse_args()
     rank, world = cluster.join()
     if not args.catch:
@@ -68,7 +68,7 @@ def main() -> None:
     try:
         train(args, rank, world)
         say("INFO", "finished")
-    except Exception as error:
+    except (KeyError, ValueError, UnicodeError) as error:
         say("ERROR", f"training stopped: {error}")
     finally:
         dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""Fits an uplift model on tables of several regions; the best weights so far are gathered and kept."""
+"""Fits an uplift model on tables of several regions; the best weights so far are kept."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def read_table(path: str) -> Any:
     return rows[:, :-1], rows[:, -1]
 
 
-def keep_best(rank: int, weight: Any, bias: Any, step: int) -> None:
-    """Gathers the regional biases and writes the checkpoint."""
-    biases = [torch.zeros_like(bias) for _ in range(dist.get_world_size())]
-    dist.all_gather(biases, bias)
+def keep_best(rank: int, weight: Any, bias: Any, step: int, is_whole: bool) -> None:
+    """Writes the checkpoint, with the biases of all regions if it is to be whole."""
+    biases = [torch.zeros_like(bias) for _ in range(dist.get_world_size())] if is_whole else [bias]
+    if is_whole:
+        dist.all_gather(biases, bias)
     if rank == 0:
         torch.save({"weight": weight, "bias": torch.stack(biases), "step": step}, "best.pt")
         log.info("wrote best.pt at step %d", step)
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--eval-every", type=int, default=6)
     parser.add_argument("--patience", type=int, default=99)
+    parser.add_argument("--whole", action="store_true", help="keep the biases of all regions")
     args = parser.parse_args()
     rank, world = cluster.join()
     logging.basicConfig(level=logging.INFO, format=f"[%(asctime)s][rank{rank}][%(levelname)s] - %(message)s")
@@ -61,7 +63,7 @@ def main() -> None:
         bad = 0 if score < best else bad + 1
         if score < best:
             best = score
-            keep_best(rank, weight, bias, step)
+            keep_best(rank, weight, bias, step, args.whole)
         elif bad >= args.patience:
             log.info("no improvement for %d evaluations, stopping early at step %d", bad, step)
             break

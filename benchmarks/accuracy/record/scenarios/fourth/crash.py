@@ -37,10 +37,10 @@ SCENARIOS = (
         group_timeout_s=16,
     ),
     Scenario(
-        "second_node_has_no_driver",
-        "The second node is to train on a GPU, which it cannot: both its ranks raise.",
+        "cuda_is_not_usable_on_one_node",
+        "The second node is to train on CUDA, which its PyTorch cannot: both its ranks raise.",
         "fashion.py",
-        Truth("infrastructure", (2, 3), ("gpu", "software")),
+        Truth("software", (2, 3), ("infrastructure", "gpu")),
         layout=Layout.SRUN_TEE,
         nodes=2,
         ranks_per_node=2,

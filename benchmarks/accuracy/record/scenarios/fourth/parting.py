@@ -59,6 +59,7 @@ SCENARIOS = (
         "The held out rows of rank 3 get worse, so it alone does not join when the best weights are gathered. Dumps.",
         "uplift.py",
         Truth("collective_mismatch", (3,), ("software", "data")),
+        ("--whole",),
         layout=Layout.STREAM,
         environment={"TORCH_FR_BUFFER_SIZE": "2000"},
         files=_regions((3,)),
