@@ -34,7 +34,7 @@ SCENARIOS = (
         ("--catch",),
         layout=Layout.FILES,
         files=pages({(1, 62): {"title": "On lakes"}}),
-        group_timeout_s=16,
+        group_timeout_s=22,
     ),
     Scenario(
         "cuda_is_not_usable_on_one_node",
@@ -45,6 +45,6 @@ SCENARIOS = (
         nodes=2,
         ranks_per_node=2,
         node_environment={1: {"TRAIN_DEVICE": "cuda"}},
-        group_timeout_s=16,
+        group_timeout_s=22,
     ),
 )

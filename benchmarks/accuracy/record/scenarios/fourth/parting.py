@@ -52,7 +52,7 @@ SCENARIOS = (
         layout=Layout.TEE,
         nodes=2,
         ranks_per_node=2,
-        group_timeout_s=16,
+        group_timeout_s=22,
     ),
     Scenario(
         "best_is_decided_by_each_rank",
@@ -87,7 +87,8 @@ SCENARIOS = (
         layout=Layout.STREAM,
         ranks_per_node=3,
         needs=("lightning",),
-        group_timeout_s=18,
+        group_timeout_s=22,
+        limit_s=240,
     ),
     Scenario(
         "score_is_computed_by_the_first_rank",
@@ -100,7 +101,8 @@ SCENARIOS = (
         nodes=2,
         ranks_per_node=2,
         needs=("torchmetrics",),
-        group_timeout_s=16,
+        group_timeout_s=22,
+        limit_s=240,
     ),
     Scenario(
         "main_process_evaluates_in_a_callback",
@@ -111,7 +113,8 @@ SCENARIOS = (
         layout=Layout.FILES,
         ranks_per_node=3,
         needs=("transformers", "accelerate"),
-        group_timeout_s=18,
+        group_timeout_s=22,
+        limit_s=240,
     ),
     Scenario(
         "signal_reaches_the_first_rank_only",

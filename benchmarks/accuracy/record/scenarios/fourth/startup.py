@@ -26,7 +26,7 @@ SCENARIOS = (
         layout=Layout.STREAM,
         start=Start.SPAWN,
         environment={"MASTER_PORT": "51080"},
-        group_timeout_s=16,
+        group_timeout_s=22,
     ),
     Scenario(
         "started_without_a_launcher",

@@ -43,7 +43,7 @@ SCENARIOS = (
         nodes=2,
         ranks_per_node=2,
         files=pages({(2, 45): {"title": _LONG, "lang": "en"}}),
-        group_timeout_s=16,
+        group_timeout_s=22,
     ),
     Scenario(
         "pool_lost_a_task",
