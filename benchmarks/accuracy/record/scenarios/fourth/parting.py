@@ -53,6 +53,7 @@ SCENARIOS = (
         nodes=2,
         ranks_per_node=2,
         group_timeout_s=22,
+        limit_s=240,
     ),
     Scenario(
         "best_is_decided_by_each_rank",
