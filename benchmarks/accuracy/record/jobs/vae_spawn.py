@@ -7,6 +7,7 @@ import os
 import time
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import torch
 import torch.distributed as dist
@@ -31,8 +32,6 @@ class VAE(torch.nn.Module):
 
 def setup(rank: int, world_size: int) -> None:
     """Joins the group."""
-    os.environ.setdefault("MASTER_ADDR", "localhost")
-    os.environ.setdefault("MASTER_PORT", "12355")
     wait = timedelta(seconds=int(os.environ["PG_TIMEOUT_S"]))
     dist.init_process_group("gloo", rank=rank, world_size=world_size, timeout=wait)
 
@@ -59,7 +58,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--world-size", type=int, default=4)
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--coordinator", default="", help="where rank 0 is to listen, when not as the environment says")
     args = parser.parse_args()
+    if args.coordinator:
+        place = urlsplit(args.coordinator)
+        os.environ.update(MASTER_ADDR=str(place.hostname), MASTER_PORT=str(place.port))
     mp.spawn(run, args=(args.world_size, args.steps), nprocs=args.world_size, join=True)
 
 

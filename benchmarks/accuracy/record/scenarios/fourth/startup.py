@@ -23,9 +23,9 @@ SCENARIOS = (
         "The port of the group belongs to another job on the machine: rank 0 cannot listen there.",
         "vae_spawn.py",
         Truth("infrastructure", (0,), ("software", "network")),
+        ("--coordinator", "{store}"),
         layout=Layout.STREAM,
         start=Start.SPAWN,
-        environment={"MASTER_PORT": "51080"},
         group_timeout_s=22,
     ),
     Scenario(
