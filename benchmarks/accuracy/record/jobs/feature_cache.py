@@ -64,7 +64,7 @@ def main() -> None:
     node = rank // int(os.environ["LOCAL_WORLD_SIZE"])
     tag = f"[node {node} gpu {local}]"
     if local == 0:
-        Cache(f"features-{node}.db").fill(int(os.environ.get("CACHED_ALREADY", "200")))
+        Cache(f"features-{node}.db").fill(int(os.environ.get("CACHED_ALREADY", "50")))
     dist.barrier()
     cache = Cache(f"features-{node}.db")
     weight = torch.zeros(32)
