@@ -109,7 +109,7 @@ SCENARIOS = (
         layout=Layout.SRUN_TEE,
         nodes=2,
         ranks_per_node=2,
-        needs=("s3fs",),
+        needs=("s3fs", "aiobotocore"),
         objects=tables,
         faults=(Fault(r"/s3/.*/day=01/part-000[4-9]", "status", status=403, message="Access Denied."),),
         group_timeout_s=90,
