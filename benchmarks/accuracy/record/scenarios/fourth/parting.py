@@ -64,8 +64,8 @@ SCENARIOS = (
         layout=Layout.STREAM,
         environment={"TORCH_FR_BUFFER_SIZE": "2000"},
         files=_regions((3,)),
-        acts=(Act(r"rank2\]\[INFO\] - step 12 valid", _records, 7.0),),
-        group_timeout_s=16,
+        acts=(Act(r"rank2\]\[INFO\] - step 12 valid", _records, 3.0),),
+        group_timeout_s=26,
     ),
     Scenario(
         "patience_ends_on_one_rank",
