@@ -3,7 +3,7 @@
 -- reads: node_witness, ais_event, lost_upload, node, node_fault, threshold
 -- stored: yes
 -- empty without: node_witness where effect in ('unknown_error', 'io_error', 'corrupt', 'files_exhausted', 'backend_failed', 'restore_failed'); ais_event where pattern in ('ais_http_error', 'ais_bad_checksum_on_write', 'ais_dsort_aborted', 'ais_xaction_finished_with_error', 'ais_download_failed', 'ais_http_out_of_space', 'ais_no_space_left') or contains(text, '/v1/txn/') or contains(text, ' does not exist: GET /'); lost_upload
--- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody (a transformation may have been: who reads by it did not do that), the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that a target does not know any more is the doing of the one that lost it (lost_upload). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
+-- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody (a transformation may have been: who reads by it did not do that), the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that a target does not know any more is the doing of the one that lost it (lost_upload). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node, unless the object was not found when that node was there either. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
 create or replace view node_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -11,6 +11,11 @@ with damaging as (
     where pattern = 'ais_bad_checksum_on_write' and node_id is not null
     group by cluster
     having count(distinct node_id) = 1 and count(distinct bucket) > 1
+),
+absent as (
+    select cluster, node_id, utc_ns, file_id, line_no, text, regexp_extract(text, '\w://[^\s"/]+/\S+ does not exist: GET /') as thing
+    from ais_event
+    where severity = 'E' and thing <> ''
 ),
 said as (
     select w.cluster, w.node_id, e.peer_node_id as peer_id, case w.effect when 'io_error' then 'disk_errors' when 'backend_failed' then 'backend' when 'unknown_error' then 'unexplained' else w.effect end as fault_kind, w.utc_ns, w.file_id, w.line_no, w.text
@@ -49,11 +54,11 @@ said as (
     qualify count(distinct e.node_id) over (partition by e.cluster, regexp_extract(e.text, 'POST (/v1/txn/\S+)', 1)) * 2 <= (select count(*) from node as m where m.cluster = e.cluster and m.role = 'target' and m.has_log)
     union all
     select e.cluster, n.node_id, null as peer_id, n.fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
-    from ais_event as e
+    from absent as e
     join threshold as p on p.name = 'named_fault_s'
     join node_fault as n on n.cluster = e.cluster and case when n.node_id = e.node_id then n.fault_kind = 'disk_fault' and e.utc_ns between n.started_ns and n.started_ns + p.value * 1e9 else n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') and e.utc_ns between n.started_ns and n.ended_ns end
     join node as t on t.cluster = n.cluster and t.node_id = n.node_id and t.role = 'target'
-    where e.severity = 'E' and regexp_matches(e.text, '\w://[^\s"/]+/\S+ does not exist: GET /')
+    where (n.fault_kind = 'disk_fault' or not exists (from absent as o where o.cluster = e.cluster and o.thing = e.thing and o.utc_ns not between n.started_ns and n.ended_ns))
     qualify count(distinct n.node_id) over (partition by e.file_id, e.line_no) = 1
 )
 select cluster, node_id, peer_id, fault_kind, utc_ns, file_id, line_no, text, regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1) as words,
