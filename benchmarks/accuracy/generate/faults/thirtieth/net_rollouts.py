@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.words.gateways import s3_refused
 from benchmarks.accuracy.generate.faults.words.guests import leaves
-from benchmarks.accuracy.generate.faults.words.operators import troubled
+from benchmarks.accuracy.generate.faults.words.operators import nobody_at, troubled
 from benchmarks.accuracy.generate.faults.words.regulars import tar_of
 from benchmarks.accuracy.generate.faults.words.subscribers import spread
 from benchmarks.accuracy.generate.faults.words.tellers import all_exit, firsts, told
 from benchmarks.accuracy.generate.faults.words.tenants import (
     BAD_REQUEST,
     bucket_not_listed,
-    nobody_where_sent,
     sent_on_to,
     upload_not_begun,
 )
@@ -53,7 +52,7 @@ def upgraded_image_was_built_without_a_backend(stage: Stage) -> Scenario:
         url = sent_on_to(stage, then, other, victim, name)
         said = f'{name} left out: Could not connect to the endpoint URL: "{url}"'
         told(stage, then, other, "s3", said, "WARNING")
-    nobody_where_sent(stage, at, rank, sent_on_to(stage, at - seconds(4), rank, victim, utterance(draw)))
+    nobody_at(stage, at, rank, sent_on_to(stage, at - seconds(4), rank, victim, utterance(draw)))
     leaves(stage, at + 6 * MS, rank)
     return stage.close(
         "The pipeline that builds images had lost a tag, and the test cluster has no cloud behind it.",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.clients import PYTHON
 from benchmarks.accuracy.generate.faults.words.loaders import in_worker
-from benchmarks.accuracy.generate.faults.words.natives import REASONS
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES
+from benchmarks.accuracy.generate.faults.words.stewards import refused_at
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
@@ -69,17 +69,8 @@ def sizes_not_listed(stage: Stage, at: int, rank: int, proxy: Node) -> None:
 
 def recordings_not_opened(stage: Stage, at: int, rank: int, node: Node, name: str, status: int, text: str) -> None:
     """lhotse opens the next tar of recordings by its own way to AIStore, and a target answers with an error."""
-    job, path = stage.job.job, f"/v1/objects/{stage.bucket}/{name}"
-    site = job.build["site"]
-    url = node.url(0) + path + sdk.query(stage.proxy_of(rank), at - 4 * MS)
-    body = sdk.answer(node, status, text, "GET", path, stage.client(rank))
+    site, (first, said) = stage.job.job.build["site"], refused_at(stage, at, rank, node, name, status, text)
     handler = f"{site}/aistore/sdk/response_handler.py"
-    kind = "Client" if status < 500 else "Server"
-    first = sdk.Raised(
-        (sdk.Frame(handler, 42, "handle_response", "r.raise_for_status()"),),
-        f"requests.exceptions.HTTPError: {status} {kind} Error: {REASONS[status]} for url: {url}",
-        sdk.DIRECT,
-    )
     frames = (
         sdk.Frame(f"{site}/lhotse/shar/readers/lazy.py", 235, "__iter__", "for cut, *field_vals in zip(cuts, *fields)"),
         sdk.Frame(f"{site}/lhotse/shar/readers/tar.py", 44, "__iter__", 'with open_best(self.source, "rb") as f:'),
@@ -87,7 +78,7 @@ def recordings_not_opened(stage: Stage, at: int, rank: int, node: Node, name: st
         sdk.Frame(handler, 45, "handle_response", "raise self.parse_error(r) from http_err"),
     )
     error = "aistore.sdk.errors." + ("ErrObjNotFound" if status == 404 else "AISError")
-    in_worker(stage, at, rank, error, sdk.request_error(status, body, url), frames, "RuntimeError", (first,))
+    in_worker(stage, at, rank, error, said, frames, "RuntimeError", (first,))
 
 
 def tar_cut(stage: Stage, at: int, rank: int) -> None:

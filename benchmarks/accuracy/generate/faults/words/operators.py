@@ -158,6 +158,11 @@ def part_unanswered(stage: Stage, rank: int, node: Node, path: str, upload: str,
 
 def gone_for_boto(stage: Stage, at: int, rank: int, proxy: Node, name: str) -> None:
     """boto3 finds nobody at the endpoint that it was given, after all its attempts."""
+    nobody_at(stage, at, rank, f"{proxy.url(0)}/s3/{stage.bucket}/{name}")
+
+
+def nobody_at(stage: Stage, at: int, rank: int, url: str) -> None:
+    """botocore finds nobody at an address, as often as it tries."""
     site = stage.job.job.build["site"]
     caller = fetch_frames(
         stage,
@@ -166,8 +171,7 @@ def gone_for_boto(stage: Stage, at: int, rank: int, proxy: Node, name: str) -> N
         sdk.Frame(f"{site}/botocore/endpoint.py", 281, "_do_get_response", "http_response = self._send(request)"),
         sdk.Frame(f"{site}/botocore/httpsession.py", 493, "send", "raise EndpointConnectionError(endpoint_url="),
     )
-    where = f"{proxy.url(0)}/s3/{stage.bucket}/{name}"
-    text = f'botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "{where}"'
+    text = f'botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "{url}"'
     stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, text)))
 
 

@@ -29,18 +29,27 @@ def s5cmd_not_put(stage: Stage, at: int, rank: int, name: str, text: str) -> Non
     command_failed(stage, at + 9 * MS, rank, command, frames)
 
 
-def map_refused(stage: Stage, at: int, rank: int, node: Node, name: str, status: int, text: str) -> None:
-    """AISMapDataset reads an object in a loader process, and a node answers with an error."""
-    job, path = stage.job.job, f"/v1/objects/{stage.bucket}/{name}"
-    site, url = job.build["site"], node.url(0) + path + sdk.query(stage.proxy_of(rank), at - 4 * MS)
+def refused_at(
+    stage: Stage, at: int, rank: int, node: Node, name: str, status: int, text: str
+) -> tuple[sdk.Raised, str]:
+    """What requests raises first where a node answers the SDK with an error, and what the SDK says of it then."""
+    path, site = f"/v1/objects/{stage.bucket}/{name}", stage.job.job.build["site"]
+    url = node.url(0) + path + sdk.query(stage.proxy_of(rank), at - 4 * MS)
     body = sdk.answer(node, status, text, "GET", path, stage.client(rank))
-    handler, loader = f"{site}/aistore/sdk/response_handler.py", f"{site}/torch/utils/data/_utils"
     kind = "Client" if status < 500 else "Server"
     first = sdk.Raised(
-        (sdk.Frame(handler, 42, "handle_response", "r.raise_for_status()"),),
+        (sdk.Frame(f"{site}/aistore/sdk/response_handler.py", 42, "handle_response", "r.raise_for_status()"),),
         f"requests.exceptions.HTTPError: {status} {kind} Error: {REASONS[status]} for url: {url}",
         sdk.DIRECT,
     )
+    return first, sdk.request_error(status, body, url)
+
+
+def map_refused(stage: Stage, at: int, rank: int, node: Node, name: str, status: int, text: str) -> None:
+    """AISMapDataset reads an object in a loader process, and a node answers with an error."""
+    job = stage.job.job
+    site, (first, said) = job.build["site"], refused_at(stage, at, rank, node, name, status, text)
+    handler, loader = f"{site}/aistore/sdk/response_handler.py", f"{site}/torch/utils/data/_utils"
     frames = (
         sdk.Frame(f"{loader}/worker.py", 351, "_worker_loop", "data = fetcher.fetch(index)"),
         sdk.Frame(f"{loader}/fetch.py", 52, "fetch", "data = [self.dataset[idx] for idx in possibly_batched_index]"),
@@ -48,7 +57,7 @@ def map_refused(stage: Stage, at: int, rank: int, node: Node, name: str, status:
         sdk.Frame(f"{site}/aistore/sdk/obj/object_reader.py", 121, "read_all", "response = self.get()"),
         sdk.Frame(handler, 45, "handle_response", "raise self.parse_error(r) from http_err"),
     )
-    error = "aistore.sdk.errors.AISError: " + sdk.request_error(status, body, url)
+    error = "aistore.sdk.errors.AISError: " + said
     original, worker = sdk.traceback(first, sdk.Raised(frames, error)), stage.draw.child("map", rank).whole(0, 3)
     caller = sdk.main_frames(
         job, stage.step, sdk.Frame(f"{site}/torch/_utils.py", 733, "reraise", "raise RuntimeError(msg) from None")

@@ -91,20 +91,6 @@ def sent_on_to(stage: Stage, at: int, rank: int, node: Node, name: str) -> str:
     return f"{node.url(0)}/s3/{stage.bucket}/{name}{sdk.query(stage.proxy_of(rank), at - 9 * MS)}"
 
 
-def nobody_where_sent(stage: Stage, at: int, rank: int, url: str) -> None:
-    """botocore has followed a redirect to a node that does not listen, as often as it tries."""
-    site = stage.job.job.build["site"]
-    caller = fetch_frames(
-        stage,
-        "content = self.s3.get_object(Bucket=self.bucket, Key=name)['Body'].read()",
-        sdk.Frame(f"{site}/botocore/client.py", 569, "_api_call", "return self._make_api_call(operation_name, kwargs)"),
-        sdk.Frame(f"{site}/botocore/endpoint.py", 281, "_do_get_response", "http_response = self._send(request)"),
-        sdk.Frame(f"{site}/botocore/httpsession.py", 493, "send", "raise EndpointConnectionError(endpoint_url="),
-    )
-    text = f'botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "{url}"'
-    stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(caller, text)))
-
-
 def bucket_not_listed(stage: Stage, at: int, text: str) -> int:
     """s3fs lists the bucket of the data on every rank before the first step; the moment of the last one."""
     site, script = stage.job.job.build["site"], stage.job.job.script
