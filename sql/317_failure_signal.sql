@@ -2,7 +2,7 @@
 -- grain: one row a line
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent; SIGTERM, too, of the first worker that any torchrun finds ended, where nobody was told to stop), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. A client's network error that a program logs as a warning is one that it got over. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent; SIGTERM, too, of the first worker that any torchrun finds ended, where nobody was told to stop), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. A client's network error that a program logs as a warning is one that it got over. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -11,17 +11,17 @@ with member as (
     group by job_id, attempt, pattern, group_rank
 ),
 part as (
-    select job_id, attempt, pattern
-    from member
-    group by job_id, attempt, pattern
-    having bool_or(is_other)
+    select job_id, attempt, pattern from member group by job_id, attempt, pattern having bool_or(is_other)
 ),
+thread as (select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
 event as (
-    select g.step_ns is not null as is_outlived, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+    select g.step_ns is not null as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
     from worker_event as w
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
     left join file_progress as g on g.job_id = w.job_id and g.attempt = w.attempt and g.file_id = w.file_id and g.line_no > w.line_no
         and g.step_ns > w.latest_ns + (select value::bigint * 1000000000 from threshold where name = 'outlived_s')
+    left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
+    left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt and n.file_id = w.file_id and n.line_no > w.line_no
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 )
 select
@@ -57,7 +57,7 @@ select
     pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure') else failure_class end as failure_class, rank_effect = 'gives_up' as is_given_up, exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
-    event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, file_id, line_no, message, text, capture
+    event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, is_stepped_over, file_id, line_no, message, text, capture
 from (
     select
         *,

@@ -2,7 +2,7 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, printed_progress, threshold
 -- stored: yes
--- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print. Retries, errors that were only logged and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
+-- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print. Retries, errors that were only logged, those of a thread that the program stepped over, and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -11,7 +11,7 @@ with strong as (
         count(*) filter (where signal = 'crash') as crash_count,
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
         count(*) filter (where signal = 'launcher') as launcher_count,
-        count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as sign_count,
+        count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer') and not coalesce(is_stepped_over, false)) as sign_count,
         count(*) filter (where signal = 'launcher' and pattern = 'slurm_time_limit') as limit_count,
         count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
         count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,

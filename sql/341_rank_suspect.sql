@@ -27,7 +27,7 @@ size as (
     where p.op_type is not null and p.op_type not in ('SEND', 'RECV') and (p.job_id, p.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' and seq_num is not null and rank is not null group by job_id, attempt, rank having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
 ),
 call as (
-    select job_id, attempt, rank, case when regexp_matches(collective, '^i?(send|recv)$') then 'message' when count(user_location) over (partition by job_id, attempt) = count(*) over (partition by job_id, attempt) then collective || ' at ' || user_location else collective end as shape, file_id, line_no, text from rank_position where seq_num is null and collective is not null
+    select job_id, attempt, rank, case when regexp_matches(collective, '^i?(send|recv)$') then 'message' when count(user_location) over (partition by job_id, attempt) = count(*) over (partition by job_id, attempt) then coalesce(collective, 'backward') || ' at ' || user_location else collective end as shape, file_id, line_no, text from rank_position where seq_num is null and coalesce(collective, user_location) is not null
 ),
 shape_share as (
     select *, max(shape_count) over (partition by job_id, attempt, basis) as most_count, count(*) over (partition by job_id, attempt, basis) as rank_count

@@ -79,6 +79,13 @@ def test_interleaved_tracebacks_stay_apart() -> None:
     ]
 
 
+def test_marks_below_a_call_are_no_exception() -> None:
+    """Marks that underline a call belong to its traceback, also where a prefix took the blanks before them."""
+    text = TRACEBACK.rstrip("\n") + "\n~~~~^^^^^^^\nRuntimeError: one"
+    found = read_worker("".join(tagged(text, "[default0]:")), "/logs/j/n.log")
+    assert told(found, "exception", "line_no") == [("RuntimeError", 7)]
+
+
 def test_tagged_ranks_and_tasks_do_not_mix() -> None:
     """Lines of srun -l belong to the block of their task."""
     first, second = tagged(TRACEBACK + "KeyError: 'a'", "0: "), tagged(TRACEBACK + "KeyError: 'b'", "1: ")

@@ -30,6 +30,8 @@ _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
 _CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
 #: One blank may have gone with a collector's prefix.
 _INDENTED = (b"  ", b"\t", b" \t", b' File "')
+#: What underlines a part of a call (Python 3.11 on); a launcher's prefix may take the place of the blanks before it.
+_MARKS = b"^~ "
 #: A header, with the rank that handed its traceback over to the others (checkpoints of PyTorch 2.0 to 2.15).
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
 #: A line of a log of its own, and none of a message.
@@ -74,7 +76,7 @@ class TracebackBlock:
             self._chain()
             return "frame"
         if self.state == "frames":
-            if message.startswith(_INDENTED) or text.startswith(b"[Previous line"):
+            if message.startswith(_INDENTED) or text.startswith(b"[Previous line") or not text.strip(_MARKS):
                 self._frame(message)
                 return "frame"
             return "exception"
