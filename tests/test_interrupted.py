@@ -120,7 +120,7 @@ def test_readers_while_ingests_publish(analysed: Path, tmp_path: Path) -> None:
     is_over, problems = threading.Event(), []
 
     def read() -> None:
-        while not is_over.is_set():
+        while not is_over.wait(0.02):
             try:
                 with reading(str(analysed), wait_s=0) as connection:
                     seen.update(connection.execute("select count(*) from worker_event").fetchall()[0])
