@@ -15,11 +15,10 @@ part as (
 ),
 thread as (select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
 event as (
-    select g.step_ns is not null as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+    select coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
     from worker_event as w
+    join threshold as o on o.name = 'outlived_s'
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
-    left join file_progress as g on g.job_id = w.job_id and g.attempt = w.attempt and g.file_id = w.file_id and g.line_no > w.line_no
-        and g.step_ns > w.latest_ns + (select value::bigint * 1000000000 from threshold where name = 'outlived_s')
     left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
     left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt and n.file_id = w.file_id and n.line_no > w.line_no
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank

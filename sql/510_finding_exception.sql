@@ -69,7 +69,7 @@ select
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')},
         {'file_id': named_file_id, 'line_no': named_line_no, 'why': 'how AIStore node ' || named_node_id || ' fared before'}, {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': case when not is_foreign then sudden_file_id end, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'},
-        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': case turned_kind when 'tokens_demanded' then 'the first request that AIStore refused for want of a token' else 'the first request whose token AIStore refused' end},
+        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': case turned_kind when 'tokens_demanded' then 'the first request that AIStore refused for want of a token' when 'requests_refused' then 'the first request that AIStore refused so' else 'the first request whose token AIStore refused' end},
         {'file_id': config_file_id, 'line_no': config_line_no, 'why': 'the new configuration of the node that refused it'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts

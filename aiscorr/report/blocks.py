@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise, takewhile
 
 
 @dataclass(frozen=True)
@@ -100,25 +101,23 @@ def _with_steps(whole: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     parts: list[tuple[str, int]] = []
     at = 0
     while at < len(whole):
-        end = at
-        while end + 1 < len(whole) and _is_next(whole, at, end):
-            end += 1
-        (low, high), count = whole[at], end - at + 1
+        low, high = whole[at]
+        count = _equally_far(whole[at:])
         if count >= _MANY_STEPS:
-            parts.append((f"{low}, {whole[at + 1][0]}, … {whole[end][0]}", count))
-            at = end + 1
+            parts.append((f"{low}, {whole[at + 1][0]}, … {whole[at + count - 1][0]}", count))
+            at += count
         else:
             parts.append((str(low) if low == high else f"{low}-{high}", high - low + 1))
             at += 1
     return parts
 
 
-def _is_next(whole: Sequence[tuple[int, int]], first: int, last: int) -> bool:
-    """Whether the part after `last` is a single number, as far away as the others from `first` on."""
-    step = whole[first + 1][0] - whole[first][0]
-    return all(low == high for low, high in (*whole[first : first + 1], whole[last], whole[last + 1])) and (
-        whole[last + 1][0] - whole[last][0] == step
-    )
+def _equally_far(whole: Sequence[tuple[int, int]]) -> int:
+    """How many parts at the beginning are single numbers that are equally far apart; one where no two are."""
+    singles = (low for low, _ in takewhile(lambda part: part[0] == part[1], whole))
+    steps = (after - before for before, after in pairwise(singles))
+    first = next(steps, None)
+    return 1 if first is None else 2 + sum(1 for _ in takewhile(lambda step: step == first, steps))
 
 
 def listed(names: Sequence[str], most: int) -> str:
