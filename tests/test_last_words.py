@@ -19,10 +19,12 @@ def test_last_words_of_each_rank() -> None:
     steps = "".join(
         f"[NeMo I 2026-11-20 23:04:{n:02d} t:1 rank:{n % 2}] global_step: {n} | loss: 3\n" for n in range(20)
     )
+    steps += "".join(f'{{"ts": "2026-11-20T23:04:{n}Z", "rank": 2, "step": {n}, "loss": 3}}\n' for n in range(20, 25))
     late = "[NeMo I 2026-11-20 23:06:00 t:1 rank:0] global_step: 99 | after the failure\n"
     found = read_worker(steps + WATCHDOG.format(0) + late, "/logs/j/n.log")
     assert [(row["rank"], row["step"]) for row in found.worker_tail if row["rank"] == 0] == [(0, 14), (0, 16), (0, 18)]
     assert [row["step"] for row in found.worker_tail if row["rank"] == 1] == [15, 17, 19]
+    assert [row["step"] for row in found.worker_tail if row["rank"] == 2] == [22, 23, 24]
     assert [row["line_no"] for row in found.worker_tail if row["rank"] == 1] == [16, 18, 20]
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from aiscorr.parse.enclosed_lines import enclosed_lines
 from aiscorr.parse.pattern import Pattern
 from aiscorr.parse.thread_blocks import ThreadBlocks
 from aiscorr.parse.worker_blocks import MessageBlock, StackBlock, TableBlock, TracebackBlock
 from aiscorr.parse.worker_line import Key, Line, Row
 from aiscorr.parse.worker_patterns import WorkerPatterns
-from aiscorr.parse.worker_rows import WorkerRows
+from aiscorr.parse.worker_rows import TEXT_LIMIT, WorkerRows
 
 #: Lines of others after which a block is over.
 _STALE = 1000
@@ -47,6 +48,20 @@ class OpenBlocks:
         key = self._note_fed(line)
         if key not in self._tracebacks:
             self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
+
+    def read_enclosed(self, line: Line) -> bool:
+        """Reads a traceback that is a field of this line; whether there is one that tells its exception."""
+        block = TracebackBlock(line.segment.line_no, is_tagged=False)
+        prefix = line.prefix._replace(body_start=0, message_start=0)
+        for piece, meant in enclosed_lines(line.text):
+            count = len(block.rows)
+            if not self._takes(block, line._replace(text=meant, prefix=prefix)):
+                block.add_follow(meant)
+            for row in block.rows[count:]:
+                row["text"] = piece.decode("utf-8", "replace")[:TEXT_LIMIT]
+        for row in block.rows:
+            self._rows.write(row)
+        return bool(block.rows)
 
     def open_table(self, line: Line) -> None:
         """torchrun's failure table begins."""
@@ -124,10 +139,17 @@ class OpenBlocks:
         return line.prefix.stamp_source is None and not line.segment.candidates and held.feed(line.body)
 
     def _feed_traceback(self, block: TracebackBlock, line: Line, key: Key) -> bool:
-        body, has_candidates = line.body, bool(line.segment.candidates)
-        if line.prefix.stamp_source == "own" and not body.lstrip().startswith(b"File "):
+        if line.prefix.stamp_source == "own" and not line.body.lstrip().startswith(b"File "):
             self._close_traceback(key)
             return False
+        if self._takes(block, line):
+            return True
+        self._close_traceback(key)
+        return False
+
+    def _takes(self, block: TracebackBlock, line: Line) -> bool:
+        """Whether a line behind the header is of the traceback."""
+        body, has_candidates = line.body, bool(line.segment.candidates)
         step = block.wants(body)
         if step == "frame" or (step == "exception" and self._add_exception(block, line)):
             return True
@@ -139,7 +161,6 @@ class OpenBlocks:
         if step == "follow" and (block.is_tagged or (not has_candidates and is_loose)):
             block.add_follow(body)
             return True
-        self._close_traceback(key)
         return False
 
     def _add_exception(self, block: TracebackBlock, line: Line) -> bool:

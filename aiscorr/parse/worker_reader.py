@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.chunks import Block
+from aiscorr.parse.enclosed_lines import MARK
 from aiscorr.parse.look_back import LookBack
 from aiscorr.parse.open_blocks import OpenBlocks
 from aiscorr.parse.pattern import Pattern
@@ -120,7 +121,7 @@ class WorkerFile:
         if self._walker.wants_every_line and self._blocks.feed(line):
             return
         found = self._reader.patterns.find(line)
-        if found is None:
+        if found is None or (MARK in text and self._blocks.read_enclosed(line)):
             return
         pattern, values = found
         if prefix.wrapper_stamp is not None:

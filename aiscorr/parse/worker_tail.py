@@ -21,7 +21,7 @@ _NOISE = re.compile(
 )
 #: `global_step`, `step`, `iteration`, `iter`, `it`; it begins with a set of letters, as `re` then skips to the first.
 _STEP = re.compile(
-    r"[gsiGSI\u017f\u0130\u0131](?<!\w.)(?i:(?<=g)lobal_step|(?<=s)tep|(?<=i)t(?:er(?:ation)?)?)\b[ :=]*\[?(\d+)"
+    r"[gsiGSI\u017f\u0130\u0131](?<!\w.)(?i:(?<=g)lobal_step|(?<=s)tep|(?<=i)t(?:er(?:ation)?)?)\b[\"']?[ :=]*\[?(\d+)"
 )
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 #: A label of srun in front of a tag that names a rank.
