@@ -3,15 +3,17 @@
 -- reads: stack_stand, rank_identity, log_straggler
 -- stored: yes
 -- empty without: stack_stand
--- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank), launcher, process (none of the job's). The rank is that of the dump's heading or file name, else of the log line with its process id, else that of its parent, else the task of `srun -l` where a task has one trainer, else the only rank of the log that did not report the time-out of the others. moment_no counts the times a rank was dumped, 1 = last; several forms of one dump are one time.
+-- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank), launcher, process (none of the job's). The rank is that of the dump's heading or file name, else of the log line with its process id, else that of its local rank, else of its parent, else the task of `srun -l` where a task has one trainer, else the only rank of the log that did not report the time-out of the others. moment_no counts the times a rank was dumped, 1 = last; several forms of one dump are one time.
 create or replace view stack_process as
 with owned as (
     select
         p.*, case when told_kind is null and task_no is not null and count(*) filter (where told_kind is null) over (partition by p.job_id, p.file_id, task_no) = 1 then task_no end as task_rank,
-        coalesce(p.stated_rank, i.rank, l.rank, case when p.attempt is not null then p.path_rank end, task_rank, g.rank) as own_rank
+        coalesce(p.stated_rank, i.rank, o.rank, b.rank, l.rank, case when p.attempt is not null then p.path_rank end, task_rank, g.rank) as own_rank
     from stack_stand as p
     left join log_straggler as g on g.file_id = p.file_id and g.attempt = p.attempt and p.told_kind is null
     left join rank_identity as i on i.job_id = p.job_id and i.kind = 'pid' and i.file_id is null and i.number = p.pid and (p.host is null or i.host is null or split_part(i.host, '.', 1) = split_part(p.host, '.', 1))
+    left join rank_identity as o on o.kind = 'local' and o.file_id = p.file_id and o.number = p.local_rank
+    left join rank_identity as b on b.kind = 'place' and b.file_id = p.file_id and b.task is not distinct from p.task_no and b.number = p.local_rank
     left join rank_identity as l on l.job_id = p.job_id and l.kind = 'local' and l.file_id is null and l.number = p.local_rank
 ),
 parent as (
