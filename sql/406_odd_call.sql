@@ -19,7 +19,7 @@ with dumped as (
 printed as (
     select
         p.job_id, p.attempt, p.rank, p.seq_num,
-        coalesce(p.op_type, p.collective, 'a collective of the backward pass') || coalesce(' of ' || format('{:,}', p.numel_in) || ' elements', case when p.seq_num is null and not regexp_matches(coalesce(p.collective, ''), '^i?(send|recv)$') then ' at ' || regexp_extract(p.user_location, '[^/]+$') end, '') as shape
+        coalesce(p.op_type, p.collective, 'a collective inside PyTorch') || coalesce(' of ' || format('{:,}', p.numel_in) || ' elements', case when p.seq_num is null and not regexp_matches(coalesce(p.collective, ''), '^i?(send|recv)$') then ' at ' || regexp_extract(p.user_location, '[^/]+$') end, '') as shape
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
     where (coalesce(p.op_type, p.collective) is not null or (p.seq_num is null and p.user_location is not null)) and p.seq_num is not distinct from c.seq_num
