@@ -3,7 +3,7 @@
 -- reads: failure_signal, worker_event, worker_file, failed_attempt, failed_rank
 -- stored: yes
 -- empty without: failed_attempt
--- empty without: failure_signal where signal in ('crash', 'killed')
+-- empty without: failure_signal where signal in ('crash', 'killed', 'launcher')
 -- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist, and a fetch that was given up after three complaints about the content or more, in the lines before, that the content is wrong. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted (not by its watchdog, as it waited), or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (select job_id, attempt, min(rank) as rank, min(file_id) as file_id from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),
@@ -39,8 +39,8 @@ told as (
     select * from failure_signal where rank is not null and signal in ('crash', 'killed') union all select * from cause union all
     select s.* replace (e.rank as rank) from failure_signal as s join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited' and e.rank is not null and e.line_no > s.line_no
     where s.rank is null and s.signal = 'crash' and s.pattern = 'spawn_without_guard' qualify row_number() over (partition by e.file_id, e.line_no order by s.line_no desc) = 1
-    union all select s.* replace (e.rank as rank) from failure_signal as s join worker_event as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'torch_child_failed' and e.rank is not null and s.line_no between e.line_no and e.line_no + 200
-    where s.rank is null and s.signal = 'crash'
+    union all select s.* replace (e.rank as rank, 'crash' as signal) from failure_signal as s join worker_event as e on e.job_id = s.job_id and e.attempt = s.attempt and e.file_id = s.file_id and e.pattern = 'torch_child_failed' and e.rank is not null and s.line_no between e.line_no and e.line_no + 200
+    where s.rank is null and s.signal in ('crash', 'launcher')
     union all select * exclude (aborted_rank, whose) replace (whose as rank) from unplaced where whose is not null and (exception is not null or aborted_rank is not null or is_given_up)
 ),
 foretold as (

@@ -56,6 +56,7 @@ TAKEN_OTHERWISE = {
 #: A file whose frame is of a kind.
 LABELLED = {
     "storage": "/opt/venv/lib/python3.11/site-packages/aistore/sdk/request_client.py",
+    "manager_process": "/opt/venv/lib/python3.11/multiprocessing/managers.py",
     "helper_process": "/opt/venv/lib/python3.11/multiprocessing/connection.py",
     "data_wait": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
     "log_upload": "/opt/venv/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py",
@@ -66,6 +67,7 @@ LABELLED = {
 ELSEWHERE = {
     "aistore/sdk": "torch/nn",
     "multiprocessing/connection": "torch/nn/parameter",
+    "multiprocessing/managers": "torch/nn/parameter",
     "/queue": "/enum",
     "wandb/sdk": "torch/nn",
     "triton/runtime": "torch/nn",

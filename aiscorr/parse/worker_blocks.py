@@ -13,6 +13,7 @@ from aiscorr.parse.frame_kinds import (
     C10D,
     HELPER,
     LIBRARY,
+    MANAGER,
     frame_kind_of,
     is_of_compiler,
     is_reading,
@@ -116,13 +117,16 @@ class TracebackBlock:
         return frame_kind_of(self.paths) if self.paths else None
 
     def insides(self) -> tuple[str | None, ...]:
-        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process,
-        waited for data that the program itself was to get, are a compiler's, were after data, or moved some at all."""
+        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process
+        (a manager of shared objects), waited for data that the program itself was to get, are a compiler's, were after
+        data, or moved some at all."""
         is_helper = any(HELPER.search(path) for path in self.paths[-2:])
+        is_manager = any(MANAGER.search(path) for path in self.paths[-5:])
         is_wait = waits_for_data(self.paths, self.functions)
         is_read = is_reading(self.paths, self.functions)
         told = (
-            *(("helper_process", is_helper), ("data_wait", is_wait), ("compiler", is_of_compiler(self.paths))),
+            *(("manager_process", is_manager), ("helper_process", is_helper), ("data_wait", is_wait)),
+            ("compiler", is_of_compiler(self.paths)),
             *(("reading", is_read), ("transfer", is_read or is_saving(self.paths, self.functions))),
         )
         return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
