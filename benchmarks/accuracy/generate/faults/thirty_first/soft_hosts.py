@@ -122,7 +122,7 @@ def rank_stands_stopped_and_is_not_continued(stage: Stage) -> Scenario:
 
 @kind(hosts=2, hangs=False, lead_s=75.0)
 def processes_of_a_user_fill_a_training_host(stage: Stage) -> Scenario:
-    """Somebody's R forks fill the memory of a training host, and the kernel kills a rank for it (oom_kill; wording from memory).
+    """Forks of somebody's R fill a training host, and the kernel kills a rank for it (oom_kill; wording from memory).
 
     To acquit: the host's free memory falls to nothing, the kernel's table lists dozens of R and a rank as the largest
     process, and there is no constraint of a cgroup; a target that is low in memory is another host's, and serves.

@@ -37,7 +37,7 @@ kind = kinds_of("training", "thirty_first")
 
 @kind(reads=True, hangs=False, lead_s=75.0, without=RESTARTS)
 def loader_dies_of_a_division_in_its_decoder(stage: Stage) -> Scenario:
-    """A header says zero channels, and the decoder of a loader divides by them: SIGFPE (signal(7); wording from memory).
+    """A header says zero channels, and a loader's decoder divides by them: SIGFPE (signal(7); wording from memory).
 
     To acquit: the loader has all of its batch and names the file that it decodes, of which an audit has said the same;
     the kernel reports the division within the decoder's library. A target was restarted before, and reads went on.
