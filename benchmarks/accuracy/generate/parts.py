@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf"),
             )
             if name in self.styles
         )
@@ -279,6 +279,14 @@ _HELD: dict[str, Part] = {
         ("4.0.rc8", "4.4.rc8", "4.9.rc7", "5.3.rc9"),
         ("2.5-guix", "2.8-guix", "2.12-guix", "2.15-guix"),
         ("dpr", "kair", "prismatic"),
+    ),
+    "thirty_first": Part(
+        "held back as the thirty-first",
+        ("thirty_first",),
+        0.8,
+        ("4.1.rc9", "4.3.rc8", "4.6.rc8", "5.1.rc8"),
+        ("2.4-spack-opt", "2.7-spack-opt", "2.10-spack-opt", "2.14-spack-opt"),
+        ("mmf", "allennlp", "ostrack"),
     ),
 }
 

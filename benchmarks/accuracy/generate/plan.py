@@ -99,6 +99,8 @@ NAMELESS = (
     "dpr",
     "kair",
     "prismatic",
+    "mmf",
+    "ostrack",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
