@@ -83,7 +83,7 @@ def full_target_takes_no_more_shards_of_a_save(stage: Stage) -> Scenario:
 
 @kind(reads=True, ais_order=410, lead_s=88.0, without=(*RESTARTS, "disk_busy"))
 def target_swaps_until_a_read_has_waited_enough(stage: Stage) -> Scenario:
-    """A target has no memory left and its host swaps, requests gives up after half a minute (docs, memsys pressure).
+    """A target has no memory left and its host swaps, requests gives up (docs, memsys; wording from memory).
 
     To convict: the read that is given up names one target; that one alone is under extreme pressure of memory since
     most of a minute, its reads take many seconds, and ranks that waited less tell of the same target.

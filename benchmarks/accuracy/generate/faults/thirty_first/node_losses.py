@@ -75,7 +75,7 @@ def size_is_asked_of_a_killed_target_and_its_heir(stage: Stage) -> Scenario:
 
 @kind(reads=True, hangs=False, targets=4, lead_s=84.0, without=(*RESTARTS, *MISSING))
 def maintenance_leaves_shards_where_nobody_asks(stage: Stage) -> Scenario:
-    """A target goes into maintenance without a rebalance, curl is answered 404 (docs/lifecycle_node).
+    """A target goes into maintenance without a rebalance (docs/lifecycle_node; wording from memory).
 
     To convict: shards are left out with 404 by several ranks since the primary has put a target into maintenance;
     no rebalance follows, those who answer 404 are all other targets, and nothing was missing before.
