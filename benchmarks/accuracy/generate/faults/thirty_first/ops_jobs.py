@@ -36,8 +36,8 @@ def bucket_is_rechunked_under_its_readers(stage: Stage) -> Scenario:
     for turn, node in enumerate(nodes):
         critical = ev.advice("critical", "100ms", "low", "low", "critical")
         if cluster.xact is not None and turn < 6:
-            said = ev.throttled(cluster.xact, draw.whole(9, 70), critical, "100ms", node.release.order)
-            cluster.say(node, began + draw.span(9_000, 20_000), said)
+            throttled = ev.throttled(cluster.xact, draw.whole(9, 70), critical, "100ms", node.release.order)
+            cluster.say(node, began + draw.span(9_000, 20_000), throttled)
         for second in range(began + 9 * SEC, over, 2 * SEC):
             cluster.count(node, second, getbatch_throttle_ns=draw.whole(2, 9) * 100 * MS)
     for then, other in spread(stage, began + seconds(8), at - 200 * MS, (2, 5), draw):
