@@ -1,8 +1,8 @@
--- A rank ended without an error while the others went on, was interrupted, or fell silent or was killed with its whole host.
+-- A rank ended without an error while the others went on, was interrupted, or fell silent, was killed or was lost with its whole host.
 -- grain: one row a failure
 -- reads: failure_lead
 -- stored: yes
--- empty without: failure_lead where basis in ('left', 'vanished', 'interrupted', 'killed_host')
+-- empty without: failure_lead where basis in ('left', 'vanished', 'interrupted', 'killed_host', 'lost_host')
 -- note: Who leaves before the others has mostly had fewer batches or shards. Storage that was quiet is innocent of both; without its logs a short answer may have made the batches fewer, while a host that goes takes no storage with it.
 create or replace view finding_rank_left as
 select
@@ -12,20 +12,21 @@ select
     case f.basis when 'left' then 'software' else 'infrastructure' end as failure_class,
     f.basis as failure_kind,
     case
-        when f.basis in ('interrupted', 'killed_host') or f.is_storage_cleared and f.fault_count = 0 and coalesce(f.stray_count, 0) = 0 then 'innocent'
+        when f.basis in ('interrupted', 'killed_host', 'lost_host') or f.is_storage_cleared and f.fault_count = 0 and coalesce(f.stray_count, 0) = 0 then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
-    if(f.basis = 'killed_host', 0.8, 0.65) as score,
+    case f.basis when 'killed_host' then 0.8 when 'lost_host' then 0.88 else 0.65 end as score,
     case f.basis
         when 'left' then f.culprit_words || ' ended with success while the others went on, which then lost their connection'
         when 'interrupted' then f.culprit_words || ' was interrupted from outside, and the others then lost their connection'
         when 'killed_host' then 'the launcher of ' || f.culprit_words || ' was killed, and with it all ranks of its host'
+        when 'lost_host' then 'the host of ' || f.culprit_words || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more' else '' end || ' was lost, and with it all ranks that ran there: ' || trim(regexp_extract(f.basis_text, '(srun: error: .*|sel: .*|Power .*)$', 1))
         else 'the host of ' || f.culprit_words || ' fell silent with all its ranks: the others lost their connections, and no launcher reports how it ended'
     end as statement,
-    [{'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'the last line of ' || f.culprit_words || ': ' || f.basis_words}] as supports,
+    [{'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': case f.basis when 'lost_host' then 'why ' else 'the last line of ' end || f.culprit_words || ': ' || f.basis_words}] as supports,
     [] as contradicts
 from failure_lead as f
-where f.basis in ('left', 'vanished', 'interrupted', 'killed_host')
+where f.basis in ('left', 'vanished', 'interrupted', 'killed_host', 'lost_host')

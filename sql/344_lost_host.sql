@@ -1,0 +1,42 @@
+-- A rank of a host that the scheduler lost, or that lost its power, and of which no rank told how it ended.
+-- grain: one row a rank of a failed attempt
+-- reads: worker_event, failed_attempt, failure_signal, job, rank_host
+-- stored: yes
+-- empty without: worker_event where host is not null
+-- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there.
+create or replace view lost_host as
+with line as (
+    select e.job_id, e.attempt, split_part(e.host, '.', 1) as host, e.file_id, e.line_no, e.text
+    from worker_event as e
+    join failed_attempt as f on f.job_id = e.job_id and f.attempt = e.attempt
+    where e.pattern in ('slurm_node_failure', 'host_power_lost') and e.host is not null
+    qualify row_number() over (partition by e.job_id, e.attempt, split_part(e.host, '.', 1) order by e.utc_ns, e.file_id, e.line_no) = 1
+),
+lost as (
+    select job_id, attempt, list(host) as hosts, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
+    from line
+    group by job_id, attempt
+),
+spoken as (
+    select distinct job_id, attempt, rank
+    from failure_signal
+    where rank is not null and signal in ('timeout', 'notified', 'crash', 'killed', 'aborted', 'victim', 'exit', 'cancel')
+),
+rank_end as (
+    select h.job_id, h.attempt, h.rank, h.host, l.hosts, j.ranks_per_node, s.rank is not null as has_spoken, coalesce(list_contains(l.hosts, h.host), false) as is_there, l.file_id, l.line_no, l.text
+    from lost as l
+    join rank_host as h on h.job_id = l.job_id and h.attempt = l.attempt
+    join job as j on j.job_id = l.job_id and j.attempt = l.attempt
+    left join spoken as s on s.job_id = h.job_id and s.attempt = h.attempt and s.rank = h.rank
+),
+counted as (
+    select
+        *, bool_or(is_there and has_spoken) over whole as is_alive, count(*) over whole as rank_count,
+        count(*) filter (where not has_spoken) over whole as quiet_count, count(*) filter (where not has_spoken and host is not null and not is_there) over whole as elsewhere_count
+    from rank_end
+    window whole as (partition by job_id, attempt)
+)
+select job_id, attempt, rank, file_id, line_no, text
+from counted
+where not has_spoken and not is_alive and quiet_count < rank_count
+    and (is_there or (host is null and elsewhere_count = 0 and quiet_count = len(hosts) * ranks_per_node))
