@@ -49,7 +49,7 @@ left_out as (select e.job_id, e.attempt, e.rank, 'skipping' as activity, 'last_w
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint') union select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is null then 0.5 else s.confidence end as confidence, s.file_id, s.line_no, s.text
+select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is not null then s.confidence when regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(s.text, '(site|dist)-packages|lib/python') then 0.55 else 0.5 end as confidence, s.file_id, s.line_no, s.text
 from failed_attempt as f
 join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
 qualify row_number() over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null), s.confidence desc, s.file_id) = 1

@@ -9,7 +9,7 @@ create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
     from rank_activity
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity = 'unknown'), confidence desc, witness, file_id, line_no) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by case when activity = 'unknown' then if(confidence > 0.5, 1, 3) when activity = 'step' then 2 else 0 end, confidence desc, witness, file_id, line_no) = 1
 ),
 alike as (
     select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank, min(c.utc_ns) as utc_ns, count(*) as alike_count

@@ -15,7 +15,7 @@ with judged as (
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port|http_no_buffer_space)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket')
             and not regexp_matches(coalesce(u.crash_text, ''), 'No such file or directory: ''?/') as is_lack,
-        coalesce(a.is_own_host, false) or l.name is not null or regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|no_buffer_space|request_rejected|misused|proxy_failed|bucket_not_found)$')
+        coalesce(a.is_own_host, false) or l.name is not null or u.crash_pattern = 'sample_unfit' or regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|no_buffer_space|request_rejected|misused|proxy_failed|bucket_not_found)$')
             or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem|ALERT_CERTIFICATE_(EXPIRED|REVOKED)|alert certificate (expired|revoked)')) as is_own,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage' or coalesce(u.request_pattern in ('last_words', 'mountpoint_s3_failed'), false)
             or (u.crash_class = 'data' and u.object is not null) as is_named,
@@ -29,6 +29,7 @@ with judged as (
             and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || coalesce(a.asked_of, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
         coalesce(u.request_pattern = 'mountpoint_s3_failed' or a.is_any_mount, false) as is_mounted,
         coalesce(a.is_any_mount, false) as is_any_mount,
+        u.crash_pattern is null and u.activity = 'unknown' and u.activity_witness = 'stack' and regexp_matches(u.activity_text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(u.activity_text, '(site|dist)-packages|lib/python') as is_own_code,
         u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects')
             and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
     from culprit_cause as u
@@ -47,7 +48,7 @@ select
         when crash_pattern is not null then case when is_own then 0.1 when is_elsewhere or is_any_mount then 0.3 when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
         when activity in ('storage_wait', 'data_loading', 'worker_wait') then 1.0
         when activity = 'batch_preparation' then 0.9
-        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
+        when is_own_code then 0.15 when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
         when activity in ('checkpoint', 'evaluation') then 0.25
         else 0.15
     end as chain_weight,
@@ -59,7 +60,7 @@ select
         when crash_pattern is not null then 0.1
         when activity = 'storage_wait' then 0.9
         when activity in ('data_loading', 'worker_wait', 'batch_preparation') then 0.78
-        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.68
+        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') and not is_own_code then 0.68
         when is_file_write then 0.15
         when activity in ('checkpoint', 'evaluation') then 0.4
         else 0.15
@@ -68,12 +69,12 @@ select
         when is_storage_error and not is_foreign and not is_mounted then 0.85
         when crash_pattern is not null then 0.2
         when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation') then 0.85
-        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') then 0.66
+        when activity in ('unknown', 'step', 'epoch_end', 'initialisation') and not is_own_code then 0.66
         else 0.2
     end as stale_weight,
     crash_pattern is null and activity not in ('storage_wait') as is_silent, crash_pattern is not null as has_error,
     is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
     coalesce(is_dropped, false) as is_dropped,
-    is_write,
+    is_write, coalesce(is_file_write, false) as is_file_write,
     copy_file_id, copy_line_no
 from judged

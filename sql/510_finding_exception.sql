@@ -30,7 +30,7 @@ told as (
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
     left join sudden_refusal as t on t.failure_id = f.failure_id
-    left join named as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software'
+    left join named as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id and coalesce(f.crash_tier, '') <> 'gpu' left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software' and coalesce(f.crash_tier, '') <> 'gpu'
 )
 select
     failure_id, 'exception' as finding,

@@ -1,6 +1,6 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, checkpoint_drag, slow_word, strained_reads, worker_event
+-- reads: failure_lead, storage_relation, suspect_basis, checkpoint_drag, slow_word, strained_reads, worker_event
 -- stored: yes
 -- empty without: failure_lead
 -- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open, also where the rank's stack stands in the program's own code (own_code) and in no call of a client, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for. A rank that is through before the others after a batch of it came short acquits nobody.
@@ -20,12 +20,13 @@ short as (
 ),
 known as (
     select
-        l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') as is_file_write,
+        l.*, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') or coalesce(r.is_file_write, false) as goes_to_path,
         is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 and w.failure_id is null as is_storage_quiet, w.most_s, w.file_id as told_file_id, w.line_no as told_line_no,
         s.mean_s, s.target_count as strained_count, s.served_count, s.node_id as strained_node_id, s.file_id as strained_file_id, s.line_no as strained_line_no, coalesce(activity in ('unknown', 'step', 'initialisation') and w.failure_id is not null and s.is_crawl and l.is_storage_seen, false) as is_starved,
-        h.file_id as short_file_id, h.line_no as short_line_no, d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not is_file_write, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'own_work', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
+        h.file_id as short_file_id, h.line_no as short_line_no, d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not goes_to_path, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'own_work', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
     from failure_lead as l
     left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
+    left join storage_relation as r on r.failure_id = l.failure_id and r.rank is not distinct from l.culprit_rank
     left join slow_word as w on w.failure_id = l.failure_id
     left join short as h on h.failure_id = l.failure_id
     left join strained_reads as s on s.failure_id = l.failure_id
@@ -42,7 +43,7 @@ select
     end as state,
     case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged or is_starved then 'data_loading_stall' else 'rank_hang' end as failure_class,
     case when is_dragged or is_starved then 'pressure' else case when is_own_code then 'own_code' else coalesce(nullif(activity, 'unknown'), 'silent') end end as failure_kind,
-    case when is_dragged or is_starved then 'guilty' when short_file_id is not null then 'undetermined' when activity = 'checkpoint' and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or is_file_write) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when is_dragged or is_starved then 'guilty' when short_file_id is not null then 'undetermined' when activity = 'checkpoint' and not goes_to_path and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or goes_to_path) then 'innocent' else 'undetermined' end as storage_verdict,
     case when is_dragged then drag_node_id when is_starved then strained_node_id end as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
