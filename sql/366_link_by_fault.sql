@@ -50,7 +50,7 @@ faulty as (
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
     cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
     left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
-        and case when u.crash_pattern is not null then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
+        and case when u.crash_pattern is not null and not (u.crash_pattern = 'dataloader_timeout' and q.is_pending) then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
     left join (select distinct failure_id, rank from asked_node where is_pending) as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')

@@ -22,7 +22,7 @@ change as (
 ),
 refused as (
     select
-        w.failure_id, w.bucket, e.utc_ns, regexp_extract(e.text, ' (?:GET|HEAD|POST|PUT) (/\S+)', 1) as path, regexp_matches(e.text, 'bucket \\?"[^"]*" does not exist') as is_whole
+        w.failure_id, w.bucket, e.utc_ns, regexp_extract(e.text, ' (?:GET|HEAD|POST|PUT) (/\S+)', 1) as path, regexp_matches(e.text, 'bucket \\?"[^"]*" does not exist|bucket \S+: \w+ access denied') as is_whole
     from wanted as w
     join ais_event as e on e.cluster = w.cluster and e.severity = 'E' and e.utc_ns between w.started_ns and w.crash_latest_ns + 60000000000
         and (contains(e.text, '/objects/' || w.bucket || '/') or contains(e.text, '/s3/' || w.bucket || '/') or contains(e.text, '/moss/' || w.bucket || '/') or contains(e.text, '/moss/' || w.bucket || ' ')
