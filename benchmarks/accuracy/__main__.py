@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     record = verbs.add_parser("record", help="run real torchrun jobs, hurt them, store their output with its truth")
     record.add_argument("--out", type=Path, required=True)
     record.add_argument("--only", nargs="+", default=[], metavar="NAME", help="scenarios; default: all")
-    sets = ("first", "second", "third", "fourth", "all")
+    sets = ("first", "second", "third", "fourth", "fifth", "all")
     record.add_argument("--set", choices=sets, default="all", dest="held", help="which scenarios")
     record.add_argument("--jobs", type=int, default=1, help="scenarios at a time")
     record.add_argument("--python", default=sys.executable, help="a Python with torch and the clients")

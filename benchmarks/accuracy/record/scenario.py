@@ -58,7 +58,7 @@ class Start(Enum):
     SPAWN = "the script itself, with torch.multiprocessing"
 
 
-SETS = ("first", "second", "third", "fourth")
+SETS = ("first", "second", "third", "fourth", "fifth")
 
 
 @dataclass(frozen=True)

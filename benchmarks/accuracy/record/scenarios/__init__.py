@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from benchmarks.accuracy.record.scenario import SETS, Scenario
-from benchmarks.accuracy.record.scenarios import fourth, second, third
+from benchmarks.accuracy.record.scenarios import fifth, fourth, second, third
 
 
 def all_scenarios(held: str = "all") -> tuple[Scenario, ...]:
     """The scenarios of a set, or all of them, by file and in the order they stand there."""
-    packages = ((__name__, __path__), *((one.__name__, one.__path__) for one in (second, third, fourth)))
+    packages = ((__name__, __path__), *((one.__name__, one.__path__) for one in (second, third, fourth, fifth)))
     by_set = zip(SETS, packages, strict=True)
     known = tuple(replace(one, held=name) for name, (package, path) in by_set for one in _below(package, path))
     return tuple(one for one in known if held in ("all", one.held))
