@@ -25,7 +25,7 @@ words as (
         case
             when t.activity = 'storage_wait' and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
                 and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') then 'another_service'
-            when t.activity in ('checkpoint', 'collective') and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b') then 'storage_wait'
+            when t.activity in ('checkpoint', 'collective', 'sleep') and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b') then 'storage_wait'
             when t.activity = 'data_loading' and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''), '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,

@@ -23,7 +23,8 @@ counted as (
     select
         *,
         count(*) filter (where is_waiting) over (partition by job_id, attempt) as waiting_count,
-        count(*) filter (where not is_waiting) over (partition by job_id, attempt) as elsewhere_count
+        count(*) filter (where not is_waiting) over (partition by job_id, attempt) as elsewhere_count,
+        count(*) filter (where is_waiting and has_entered) over (partition by job_id, attempt) as entered_count
     from stood
 )
 select
@@ -38,4 +39,4 @@ select
     line_no,
     text
 from counted
-where not is_waiting and not has_entered and waiting_count > elsewhere_count and activity <> 'compute'
+where not is_waiting and not has_entered and (waiting_count > elsewhere_count or (waiting_count = elsewhere_count and entered_count = waiting_count)) and activity <> 'compute'
