@@ -2,7 +2,7 @@
 -- grain: one row a rank whose error names another or itself
 -- reads: rank_crash, worker_event
 -- stored: yes
--- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so. DDP names to each rank the first one whose model differs from its own, so the odd rank is named by most (PyTorch 1.13 to 2.15). accelerate lists the shapes of all processes to each, in its debug mode.
+-- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so. DDP names to each rank the first one whose model differs from its own, so the odd rank is named by most (PyTorch 1.13 to 2.15); of shapes each rank compares its own with those of rank 0, which is the odd one where all others say the same of theirs. accelerate lists the shapes of all processes to each, in its debug mode.
 create or replace view shared_accusation as
 with worded as (
     select job_id, attempt, rank, file_id, line_no, text, list_distinct(regexp_extract_all(coalesce(message, text), '(?i)\brank[ =:#]{0,2}(\d{1,5})\b', 1)::integer[]) as peer_ranks
@@ -17,6 +17,11 @@ union all
 select job_id, attempt, rank, regexp_extract(message, 'while rank (\d+) has inconsistent', 1)::integer as peer_rank, file_id, line_no, text
 from rank_crash
 where pattern = 'ddp_model_differs' and regexp_matches(message, 'while rank \d+ has inconsistent')
+union all
+select job_id, attempt, rank, regexp_extract(message, 'same param in process (\d+)', 1)::integer as peer_rank, file_id, line_no, text
+from rank_crash
+where pattern = 'ddp_model_differs' and regexp_matches(message, 'same param in process \d+')
+qualify count(*) over (partition by job_id, attempt, regexp_extract(message, ' with sizes (\[.*?\]) ', 1)) >= greatest(2, max(rank) over (partition by job_id, attempt))
 union all
 select e.job_id, e.attempt, e.rank, e.peer_rank, e.file_id, e.line_no, e.text
 from (
