@@ -83,6 +83,21 @@ def test_a_dying_process_is_no_witness(word: str) -> None:
     assert found.summary.event_count > 0
 
 
+def test_a_process_that_its_own_watchdog_ended() -> None:
+    """Where another thread aborts a process, the main thread is shown where it waited."""
+    guard = 'Current thread 0x00007f409dd246c0 (most recent call first):\n  File "guard.py", line 40 in run\n\n'
+    main = 'Thread 0x00007f40bffdbb80 (most recent call first):\n  File "/py/socket.py", line 706 in readinto\n'
+    main += '  File "train.py", line 80 in <module>\n'
+    found = read_text(STEP.format(second=7) + "Fatal Python error: Aborted\n\n" + guard + main, "/job/rank5.log")
+    assert frames(found, "function", "is_main", "rank") == [
+        ("run", False, 5),
+        ("readinto", True, 5),
+        ("<module>", True, 5),
+    ]
+    alone = main.replace("Thread", "Current thread", 1)
+    assert read_text(f"Fatal Python error: Aborted\n\n{alone}", "/job/rank5.log").stack_frame == []
+
+
 def test_py_spy_of_a_watcher() -> None:
     """The line above a dump that names its process tells the rank; the label tells the task."""
     found = read_text(f"1: {STEP.format(second=7)}" * 2 + WATCHED, "/job/slurm-1.out")

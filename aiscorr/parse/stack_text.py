@@ -53,6 +53,7 @@ class Thread:
     is_active: bool | None
     owns_gil: bool | None
     frames: list[Frame] = field(default_factory=list)
+    is_current: bool = False
 
 
 @dataclass
@@ -171,7 +172,9 @@ def _thread_of(line: str) -> Thread | None:
         number, state, gil, name = match.groups()
         return Thread(name or number, int(number) if number.isdigit() else None, state == "active", gil is not None)
     match = _FAULT_THREAD.match(line)
-    return Thread(match.group(3) or match.group(2), None, None, None) if match is not None else None
+    if match is None:
+        return None
+    return Thread(match.group(3) or match.group(2), None, None, None, is_current=match.group(1) == "Current thread")
 
 
 def _frame_of(line: str, place: tuple[int, int, str]) -> Frame | None:

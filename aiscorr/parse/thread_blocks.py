@@ -1,6 +1,7 @@
 """Stacks that stand in a log: of faulthandler's timer or signal, or of py-spy called by something that watches the job.
 
-What a dying process prints of itself (`Fatal Python error: …`) tells where it was killed, not what it waited for.
+What a dying process prints of itself (`Fatal Python error: …`) tells where it was killed, not what it waited for, unless
+another thread than the main one ended it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.prefixes import LinePrefix
 from aiscorr.parse.stack_reader import add_processes
-from aiscorr.parse.stack_text import StackText, is_stack_line
+from aiscorr.parse.stack_text import ProcessStack, StackText, is_stack_line
 from aiscorr.parse.values import Value
 from aiscorr.parse.worker_line import Key, Line
 from aiscorr.parse.worker_state import WorkerState
@@ -87,16 +88,22 @@ class ThreadBlocks:
     def close(self, *keys: Key) -> None:
         """Writes what was read; a process that a watcher names by its number need not be the rank of the file."""
         for block in [self.blocks.pop(key) for key in keys if key in self.blocks]:
-            if block.is_of_dying:
-                continue
             own_rank = block.prefix.rank if block.prefix.rank is not None else self._summary.path_rank
             found = [process for process in block.text.processes if any(thread.frames for thread in process.threads)]
+            if block.is_of_dying:
+                found = [process for process in found if _is_ended_by_another(process)]
             for process in found:
                 process.host, process.task_no = block.prefix.host, block.prefix.task
                 if process.rank is None:
                     process.rank = block.prefix.rank if process.pid is not None else own_rank
             add_processes(self._summary, self._sink, found, first_no=self._state.dump_count, moment=block.moment)
             self._state.dump_count += len(found)
+
+
+def _is_ended_by_another(process: ProcessStack) -> bool:
+    """Whether a thread beside the main one ended the process, as a watchdog does: the main one stood where it waited."""
+    main = process.main_thread()
+    return main is not None and not main.is_current and any(thread.is_current for thread in process.threads)
 
 
 def _awaits_threads(text: StackText) -> bool:
