@@ -1,7 +1,7 @@
 """Stacks that stand in a log: of faulthandler's timer or signal, or of py-spy called by something that watches the job.
 
-What a dying process prints of itself (`Fatal Python error: …`) tells where it was killed, not what it waited for, unless
-another thread than the main one ended it.
+What a dying process prints of itself (`Fatal Python error: …`) tells where it was killed, not what it waited for,
+unless another thread than the main one ended it.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class ThreadBlocks:
 
 
 def _is_ended_by_another(process: ProcessStack) -> bool:
-    """Whether a thread beside the main one ended the process, as a watchdog does: the main one stood where it waited."""
+    """Whether a thread beside the main one ended the process, as a guard does: the main one stood where it waited."""
     main = process.main_thread()
     return main is not None and not main.is_current and any(thread.is_current for thread in process.threads)
 
