@@ -12,10 +12,10 @@ select
 from (
     values
         ('guilty', null, 0.0, 0.8, 'none such was given of late, on incidents nobody had seen 17 of 21, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.96, '43 of 43 such answers were right, on incidents nobody had seen 203 of 209, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.97, '78 of 79 such answers were right, on incidents nobody had seen 301 of 310, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '34 of 38 such answers were right, on incidents nobody had seen 289 of 302, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.8, '15 of 15 such answers were right, on incidents nobody had seen 81 of 97, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.88, '61 of 66 such answers were right, on incidents nobody had seen 201 of 226, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.57, '29 of 43 such answers were right, on incidents nobody had seen 161 of 282, and 178 of 337 on odd ones')
-) as t(storage_verdict, failure_classes, score_from, confidence, reason)
+        ('guilty', null, 0.7, 0.95, '37 of 37 such answers were right, on incidents nobody had seen 216 of 225, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.97, '86 of 86 such answers were right, on incidents nobody had seen 346 of 355, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '77 of 80 such answers were right, on incidents nobody had seen 331 of 345, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.77, '11 of 11 such answers were right, on incidents nobody had seen 81 of 103, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.88, '52 of 53 such answers were right, on incidents nobody had seen 214 of 240, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.56, '22 of 26 such answers were right, on incidents nobody had seen 173 of 308, and 178 of 337 on odd ones')
+    ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
