@@ -112,37 +112,6 @@ def test_a_chained_traceback() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", ["json", "repr"])
-def test_a_traceback_within_a_record(form: str) -> None:
-    """A logger's field holds lines of its own: frames, a chain, and a message that goes on; the row is of that line."""
-    body = TRACEBACK.replace("raise\n", 'raise Error("a\\n{}")\n')
-    chain = (
-        f"{body}ConnectionError: http://10.0.0.1:8080/v1/objects/bt/x\n\n"
-        f"The above exception was the direct cause of the following exception:\n\n"
-        f'{TRACEBACK}RuntimeError: it\'s over\nsee "store"'
-    )
-    fields = {"ts": "2026-11-20T10:00:30.123Z", "level": "error", "rank": 5, "exc_info": chain, "step": 7}
-    record = json.dumps(fields) if form == "json" else f"[rank5]: E {fields}"
-    found = read_worker(f"[rank5]: started\n{record}\n" + WATCHDOG.format(0))
-    assert told(found, "exception", "is_chained", "is_uncaught", "rank", "line_no", "frame_kind")[:2] == [
-        ("ConnectionError", True, None, 5, 2, "storage"),
-        ("RuntimeError", False, None, 5, 2, "storage"),
-    ]
-    assert [row["user_location"] for row in events(found)[:2]] == ["/w/train.py:9"] * 2
-    assert all(str(row["text"]) in record for row in events(found)[:2])
-    assert len(events(found)) == 3
-
-
-def test_a_traceback_within_a_record_that_is_cut() -> None:
-    """A record that ends amid the frames, or holds nothing but the header, is what it would be without them."""
-    record = json.dumps({"rank": 5, "exc_info": TRACEBACK + "ValueError: x"})
-    for cut in (
-        record[: record.index("step(batch)")],
-        '{"rank": 5, "exc_info": "Traceback (most recent call last):\\\\n"}',
-    ):
-        assert told(read_worker(f"{cut}\n" + WATCHDOG.format(0)), "rank", "pattern") == [(0, "nccl_watchdog_timeout")]
-
-
 def test_a_message_that_goes_on_gives_its_address() -> None:
     """Further lines of an exception's message belong to it; the address in them is the exception's."""
     text = TRACEBACK + "RuntimeError: request failed\n  url http://10.0.0.1:8080/v1/objects/bt/x\n"
