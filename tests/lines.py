@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 NOW_NS = iso_ns("2026-12-24 12:00:00")
 AIS_HEADER = "Started up at 2026/11/20 23:02:57, host ais-target-0, go1.26.6 for linux/amd64\n"
+#: A traceback without its exception, which the caller appends.
+TRACEBACK = """Traceback (most recent call last):
+  File "/w/train.py", line 9, in main
+    step(batch)
+  File "/opt/lib/python3.11/site-packages/aistore/sdk/request_client.py", line 50, in request
+    raise
+"""
 
 
 class RowSink(PartSink):
@@ -73,6 +80,11 @@ def events(reading: Reading) -> list[Row]:
     """The recognised lines of either side in the order of the file."""
     found = [*reading.tables.get("ais_line", []), *reading.tables.get("worker_line", [])]
     return sorted(found, key=lambda row: (row["line_no"], row["byte_offset"]))
+
+
+def told(reading: Reading, *names: str) -> list[tuple[Any, ...]]:
+    """The named values of every event in the order of the lines."""
+    return [tuple(row.get(name) for name in names) for row in events(reading)]
 
 
 def as_bytes(text: str | bytes) -> bytes:

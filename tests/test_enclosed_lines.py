@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
-from lines import Reading, events, read_worker
+from lines import TRACEBACK, events, read_worker, told
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
-TRACEBACK = """Traceback (most recent call last):
-  File "/w/train.py", line 9, in main
-    step(batch)
-  File "/opt/lib/python3.11/site-packages/aistore/sdk/request_client.py", line 50, in request
-    raise
-"""
 WATCHDOG = "[rank0]: RuntimeError: NCCL communicator was aborted on rank 0.\n"
-
-
-def told(reading: Reading, *names: str) -> list[tuple[Any, ...]]:
-    """The named values of every event in the order of the lines."""
-    return [tuple(row.get(name) for name in names) for row in events(reading)]
 
 
 @pytest.mark.parametrize("form", ["json", "repr"])

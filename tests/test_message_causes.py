@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from lines import Reading, events, read_worker
+from lines import TRACEBACK, events, read_worker, told
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
-TRACEBACK = """Traceback (most recent call last):
-  File "/w/train.py", line 9, in main
-    step(batch)
-  File "/opt/lib/python3.11/site-packages/aistore/sdk/request_client.py", line 50, in request
-    raise
-"""
 PIPELINE = """RuntimeError: Critical error in pipeline:
 Error when executing CPU operator readers__File, encountered:
 S3 Object not found. bucket=speech object=a/b.jpg:
 Current pipeline object is no longer valid."""
-
-
-def told(reading: Reading, *names: str) -> list[tuple[Any, ...]]:
-    """These columns of the events of a log."""
-    return [tuple(row.get(name) for name in names) for row in events(reading)]
 
 
 def labelled(text: str, label: str) -> str:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
-from lines import Reading, Row, events, read_worker
+from lines import TRACEBACK, Row, events, read_worker, told
 from timed_lines import text_of
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
-TRACEBACK = """Traceback (most recent call last):
-  File "/w/train.py", line 9, in main
-    step(batch)
-  File "/opt/lib/python3.11/site-packages/aistore/sdk/request_client.py", line 50, in request
-    raise
-"""
 WATCHDOG = (
     "[rank{0}]:[E1120 23:05:53.231169699 ProcessGroupNCCL.cpp:757] [Rank {0}] Watchdog caught collective operation"
     " timeout: WorkNCCL(SeqNum=629, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=60000) ran for 60044"
@@ -28,11 +21,6 @@ RETRY = "{} [rank{}] ERROR root: All retries exhausted; request failed\n"
 def tagged(text: str, tag: str) -> list[str]:
     """The lines of a text, each behind a tag."""
     return [f"{tag}{line}\n" for line in text.splitlines()]
-
-
-def told(reading: Reading, *names: str) -> list[tuple[Any, ...]]:
-    """The named values of every event in the order of the lines."""
-    return [tuple(row.get(name) for name in names) for row in events(reading)]
 
 
 # --- whose line it is ----------------------------------------------------------------------------------------------
