@@ -18,4 +18,4 @@ from (
         ('innocent', ['data', 'data_loading_stall'], 0.0, 0.77, '11 of 11 such answers were right, on incidents nobody had seen 81 of 103, and 60 of 93 on odd ones'),
         ('innocent', null, 0.0, 0.88, '52 of 53 such answers were right, on incidents nobody had seen 214 of 240, and 242 of 280 on odd ones'),
         ('undetermined', null, 0.0, 0.56, '22 of 26 such answers were right, on incidents nobody had seen 173 of 308, and 178 of 337 on odd ones')
-    ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
+) as t(storage_verdict, failure_classes, score_from, confidence, reason)

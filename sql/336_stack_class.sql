@@ -35,12 +35,13 @@ class as (
 numbered as (
     select
         *,
-        row_number() over (partition by job_id order by rank_count desc, coalesce(activity in ('collective', 'backward'), false) desc, ranks[1]) as class_no,
+        row_number() over place as class_no,
         row_number() over (partition by job_id order by calls) as tree_no,
         lag(calls) over (partition by job_id order by calls) as calls_before,
-        first_value(calls) over (partition by job_id order by rank_count desc, coalesce(activity in ('collective', 'backward'), false) desc, ranks[1]) as main_calls,
+        first_value(calls) over place as main_calls,
         sum(rank_count) over (partition by job_id) as job_rank_count
     from class
+    window place as (partition by job_id order by rank_count desc, coalesce(activity in ('collective', 'backward'), false) desc, ranks[1])
 ),
 compared as (
     select

@@ -21,7 +21,7 @@ _PLAIN = {b"t": b"\t", b"r": b""}
 def enclosed_lines(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The lines behind the header of the first traceback in `text`: as they stand there, and as they were meant.
 
-    None where no traceback is enclosed. What stands behind the field's end is not of it.
+    Nothing where no traceback is enclosed. What stands behind the field's end is not of it.
     """
     field = _FIELD.search(text)
     if field is None:
