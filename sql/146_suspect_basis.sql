@@ -23,6 +23,7 @@ from (
         ('killed', 'it was ended by a signal, before the others'),
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
         ('left', 'it ended with success while the others went on: torchrun lists every other rank of its node'),
+        ('own_error', 'the last line it writes is an error, and all others tell only of a connection that was closed'),
         ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
         ('vanished', 'it, or all ranks of its host, write no more, and no launcher reports their end'),
         ('lost_host', 'its host was lost, by the scheduler or its power, and none of its ranks told how it ended'),
