@@ -3,7 +3,7 @@
 -- reads: job_span, worker_event, worker_file, failed_attempt, fr_dump
 -- public: yes
 -- stored: yes
--- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. A task is told by the experiment folder, the job's own words or the training script of a traceback.
+-- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null. A task is told by the experiment folder, the job's own words or the training script of a traceback.
 create or replace view job as
 with told as (
     select
@@ -53,7 +53,7 @@ select
     s.is_world_stated,
     greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
     greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1)::integer as node_count,
-    case when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0 then s.world_size // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer as ranks_per_node,
+    case when (n.node_count = 1 and coalesce(len(t.hosts), 0) < 2 and greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0)) between 2 and s.world_size - 1) then null when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0 then s.world_size // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer as ranks_per_node,
     t.hosts,
     nullif(concat_ws(', ',
         nullif(array_to_string(list_distinct(list_concat(coalesce(t.sources, []), list_transform(case when len(t.sources) > 0 then [] else coalesce(t.buckets, []) end, lambda b: b))), ' '), ''),

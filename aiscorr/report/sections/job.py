@@ -16,7 +16,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Id, task, ranks and nodes, data source, times."""
     job = failure.job
     per_node = f" × {job.ranks_per_node} ranks" if job.ranks_per_node else ""
-    nodes = f"{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
+    is_part = not per_node and job.world_size is not None and job.rank_count < job.world_size
+    nodes = f"{'at least ' if is_part else ''}{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
     size = "not said" if job.world_size is None else str(job.world_size)
     ranks = f"{nodes}, world size {size}, {job.rank_count} ranks seen"
     pairs = [
