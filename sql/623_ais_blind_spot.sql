@@ -1,6 +1,6 @@
 -- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, failure_case, ais_file, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
+-- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
 -- stored: yes
 -- empty without: failure
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
@@ -73,5 +73,8 @@ every as (
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base
     where node_count > 0 and len(short_ids) > 0 and not is_followed and storage_verdict <> 'guilty'
+    union all
+    select b.failure_id, 2, 'what became of AIStore node ' || n.node_id, 'no file of it reaches the end of this job, so its own lines do not tell; its next file, or the kernel log of its host, would', 'ais log get ' || n.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    from base as b join failure_node as n on n.failure_id = b.failure_id and list_contains(b.short_ids, n.node_id) and not exists (from node_coverage as v where v.cluster = b.cluster and v.node_id = n.node_id and v.ended_ns >= b.stall_ns)
 )
 select failure_id, position, what, why, command from every
