@@ -1,6 +1,6 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot, fr_dump, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot, fr_dump, source_file, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- stored: yes
 -- empty without: failure, missing_worker_file, ais_blind_spot, clock_blind_spot, fr_blind_spot, stack_blind_spot, aged_blind_spot
@@ -8,7 +8,7 @@ create or replace view blind_spot as
 with base as (
     select
         f.failure_id, f.job_id, f.attempt, f.failure_class, f.failure_kind,
-        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis, l.rank_count, l.timeout_count
+        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis, l.rank_count, l.timeout_count, l.cluster
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
 ),
@@ -54,6 +54,11 @@ every as (
     select failure_id, 5, what, why, command from stack_blind_spot
     union all
     select failure_id, 7, what, why, command from aged_blind_spot
+    union all
+    select b.failure_id, 2, 'the rest of ' || count(*)::varchar || case when count(*) = 1 then ' file' else ' files' end || ' that ended early, ' || regexp_extract(min(s.path), '[^/]*$') || case when count(*) > 1 then ' and so on' else '' end, 'compressed data stopped before its end (a copy that was cut off); what came before was read', 'aiscorr ingest ' || regexp_replace(min(s.path), '!.*$', '') || '   # after fetching it again; all: aiscorr query "from source_file where problem is not null"'
+    from base as b
+    join source_file as s on (s.job_id = b.job_id or s.cluster = b.cluster) and starts_with(s.problem, 'ends early')
+    group by b.failure_id
     union all
     select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window', 'a stretch between its statistics lines is missing (kill, restart or cut log), so counts there are a lower bound', 'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
     from base as b
