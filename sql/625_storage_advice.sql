@@ -6,7 +6,7 @@
 -- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
 create or replace view storage_advice as
 with lead as (
-    select l.*, r.storage_verdict, r.failure_kind, r.node_id as told_node_id
+    select l.*, r.storage_verdict, r.failure_class, r.failure_kind, r.node_id as told_node_id
     from failure_lead as l join root_cause as r on r.failure_id = l.failure_id and r.place = 1
 ),
 befell as (
@@ -26,20 +26,20 @@ repeated as (
 ),
 aside as (
     select
-        l.failure_id, b.words, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
+        l.failure_id, case when l.failure_class = 'data' and not regexp_matches(l.crash_pattern, 'missing|not_found|entry') then nullif(rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'), '') end as object, b.words, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
     from lead as l
     left join befell as b on b.failure_id = l.failure_id and b.fault_no = 1
     left join repeated as r on r.failure_id = l.failure_id
     where l.storage_verdict = 'innocent' and l.is_storage_seen
 )
 select failure_id, 2 as position, 'storage' as recipient,
-    case when words is null and retry_count = 0 then 'Nothing to do: storage answered as it should.'
+    case when words is null and retry_count = 0 then coalesce('Nothing failed, but compare what is stored with its origin: ais object show ' || object || ' --props all', 'Nothing to do: storage answered as it should.')
         else 'Not the cause, but look at it: '
             || coalesce(words || case when more_count > 0 then ' (and ' || more_count::varchar || ' more: aiscorr query @faults)' else '' end, '')
             || case when words is not null and retry_count > 0 then '; ' else '' end
             || case when retry_count > 0 then 'the job repeated requests (' || retry_count::varchar || ' lines: aiscorr query @retries)' else '' end || '.'
     end as text,
-    case when words is null and retry_count = 0 then 'the AIStore logs at hand cover the failure and nothing in them fits it'
+    case when words is null and retry_count = 0 then case when object is not null then 'who wrote it so is not told; ' else '' end || 'the AIStore logs at hand cover the failure and nothing in them fits it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all
