@@ -3,7 +3,7 @@
 -- reads: hang_word, own_work, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, threshold
 -- stored: yes
 -- empty without: failed_attempt, rank_crash, stuck_collective
--- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. A step that was made says less than any stack that shows something. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that.
+-- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. A step that was made says less than any stack that shows something. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that. is_own_code: the stack stands in a file of the program itself, not of a library or of Python.
 create or replace view rank_activity as
 with main as (
     select * from stack_process where kind = 'trainer' and moment_no = 1
@@ -49,30 +49,30 @@ left_out as (select e.job_id, e.attempt, e.rank, 'skipping' as activity, 'last_w
 trained as (
     select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint') union select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, case when s.activity is not null then s.confidence when regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(s.text, '(site|dist)-packages|lib/python') then 0.55 else 0.5 end as confidence, s.file_id, s.line_no, s.text
+select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, coalesce(regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(s.text, '(site|dist)-packages|lib/python'), false) as is_own_code, case when s.activity is not null then s.confidence when is_own_code then 0.55 else 0.5 end as confidence, s.file_id, s.line_no, s.text
 from failed_attempt as f
 join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
 qualify row_number() over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null), s.confidence desc, s.file_id) = 1
-union all
+union all by name
 select w.job_id, w.attempt, w.rank, case when w.activity = 'initialisation' and r.job_id is not null then 'unknown' else w.activity end as activity, 'last_words' as witness, case when w.activity = 'step' then 0.52 else 0.6 end as confidence, w.file_id, w.line_no, w.text
 from words as w
 join failed_attempt as f on f.job_id = w.job_id and f.attempt = w.attempt
 left join trained as r on r.job_id = w.job_id and r.attempt = w.attempt
 where w.word_no = 1 and w.activity is not null and not (w.activity = 'storage_wait' and exists (from main as m where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt and m.rank = w.rank and m.activity is null and m.line_no is not null))
-union all
-select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness, 0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)), arg_max(s.line_no, (s.utc_ns, s.line_no)), arg_max(s.text, (s.utc_ns, s.line_no))
+union all by name
+select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness, 0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)) as file_id, arg_max(s.line_no, (s.utc_ns, s.line_no)) as line_no, arg_max(s.text, (s.utc_ns, s.line_no)) as text
 from slow as s
 join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns between k.hang_start_ns - 600000000000 and k.spoke_ns
 left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.word_no = 1
 where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
 group by s.job_id, s.attempt, s.rank
-union all
-select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out union all select job_id, attempt, rank, 'own_work', 'last_words', 0.6, file_id, line_no, text from own_work
-union all
+union all by name
+select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out union all by name select job_id, attempt, rank, 'own_work' as activity, 'last_words' as witness, 0.6 as confidence, file_id, line_no, text from own_work
+union all by name
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
 where c.frame_kind is not null and c.frame_kind not in ('other', 'another_service')
-union all
+union all by name
 select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness, 0.7 as confidence, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt

@@ -7,9 +7,9 @@
 -- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
-    select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text
+    select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text, coalesce(is_own_code, false) as is_own_code
     from rank_activity
-    qualify row_number() over (partition by job_id, attempt, rank order by case when activity = 'unknown' then if(confidence > 0.5, 1, 3) when activity = 'step' then 2 else 0 end, confidence desc, witness, file_id, line_no) = 1
+    qualify row_number() over (partition by job_id, attempt, rank order by case when activity = 'unknown' then if(is_own_code, 1, 3) when activity = 'step' then 2 else 0 end, confidence desc, witness, file_id, line_no) = 1
 ),
 alike as (
     select c.job_id, c.attempt, arg_min(c.rank, (c.utc_ns, c.rank)) as rank, min(c.utc_ns) as utc_ns, count(*) as alike_count
@@ -53,7 +53,7 @@ select
     r.signal as crash_signal, coalesce(r.pattern, b.pattern) as crash_pattern, r.tier as crash_tier, case when m.pattern in ('mountpoint_s3_failed', 'fetch_broken') then 'storage_io' else r.failure_class end as crash_class, r.exception, r.frame_kind, r.exit_code,
     r.status_code, r.object, r.bucket, r.wid, r.node_id as crash_node_id, r.endpoint, r.received_count, r.expected_count, r.user_location,
     r.utc_ns as crash_ns, r.latest_ns as crash_latest_ns, coalesce(r.file_id, b.file_id) as crash_file_id, case when r.file_id is null then b.line_no else r.line_no end as crash_line_no, r.message as crash_message, coalesce(r.text, b.text) as crash_text,
-    case when c.basis = 'silent' and count(*) over (partition by f.failure_id, d.activity) * 2 < count(*) over (partition by f.failure_id) then 'unknown' else coalesce(d.activity, 'unknown') end as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text,
+    case when c.basis = 'silent' and count(*) over (partition by f.failure_id, d.activity) * 2 < count(*) over (partition by f.failure_id) then 'unknown' else coalesce(d.activity, 'unknown') end as activity, d.witness as activity_witness, d.file_id as activity_file_id, d.line_no as activity_line_no, d.text as activity_text, coalesce(d.is_own_code, false) as is_own_code,
     m.outcome as request_outcome, m.node_id as request_node_id, m.pattern as request_pattern, m.file_id as request_file_id, m.line_no as request_line_no, m.text as request_text, m.from_ns as request_from_ns,
     m.top_retry, m.retry_limit,
     count(c.rank) over (partition by f.failure_id) as culprit_count,

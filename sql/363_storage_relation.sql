@@ -29,7 +29,7 @@ with judged as (
             and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || coalesce(a.asked_of, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
         coalesce(u.request_pattern = 'mountpoint_s3_failed' or a.is_any_mount, false) as is_mounted,
         coalesce(a.is_any_mount, false) as is_any_mount,
-        coalesce(u.crash_pattern is null and u.activity = 'unknown' and u.activity_witness = 'stack' and regexp_matches(u.activity_text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(u.activity_text, '(site|dist)-packages|lib/python'), false) as is_own_code,
+        coalesce(u.crash_pattern is null and u.activity = 'unknown' and u.is_own_code, false) as is_own_code,
         u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects')
             and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
     from culprit_cause as u
