@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity in ('W', 'E') or pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error'); node_witness where effect = 'unknown_error'
--- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Of a rank whose key was not accepted only its own words count, not what it asked for before. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts.
+-- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Of a rank whose key was not accepted only its own words count, not what it asked for before. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts, but that a disk could not read that very object, or found it corrupt, while the job still stood there: by a clock that goes wrong it may have come before.
 create or replace view storage_remark as
 with reach as (
     select
@@ -15,7 +15,7 @@ with reach as (
 ),
 failed as (
     select
-        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, p.reach_ns, p.named_ns,
+        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns, p.reach_ns, p.named_ns,
         coalesce(regexp_matches(f.crash_pattern, '(access_denied|credential_invalid)$'), false) as is_turned_away,
         coalesce(case when f.crash_latest_ns <= f.crash_ns + p.slack_ns then f.crash_latest_ns end, f.stall_ns) + p.slack_ns as until_ns,
         coalesce(f.crash_text, '') || ' ' || coalesce(f.crash_message, f.alike_message, '') as words
@@ -55,7 +55,7 @@ met as (
     select f.failure_id, s.node_id, n.name, s.utc_ns, s.file_id, s.line_no, f.stall_ns
     from failed as f
     join named as n on n.failure_id = f.failure_id and length(n.name) >= 8 and regexp_matches(n.name, '\d|-') and not regexp_matches(n.name, '\.(py|pyx|cpp|cc|cu|h|hpp|go|so)$')
-    join said as s on s.cluster = f.cluster and s.utc_ns between f.started_ns - f.named_ns and f.until_ns and contains(s.text, n.name)
+    join said as s on s.cluster = f.cluster and s.utc_ns between f.started_ns - f.named_ns and case when regexp_matches(s.text, '(?i)input/output error|bad checksum|corrupt') then greatest(f.until_ns, f.ended_ns) else f.until_ns end and contains(s.text, n.name)
     union all
     select f.failure_id, w.node_id, a.bucket, w.utc_ns, w.file_id, w.line_no, f.stall_ns
     from failed as f
