@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: culprit, rank_crash, unplaced_crash
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited, but for a repeated request that it got over later; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text, coalesce(is_own_code, false) as is_own_code
@@ -44,7 +44,7 @@ met as (
         max(r.retry_limit) over (partition by r.failure_id, r.rank) as retry_limit
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
-    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and (r.pattern = 'fetch_broken' or r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s'))
+    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and not (r.outcome = 'retry' and exists (from rank_request as g where g.failure_id = r.failure_id and g.rank = r.rank and g.file_id = r.file_id and g.line_no > r.line_no and g.outcome = 'recovered')) and (r.pattern = 'fetch_broken' or r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s'))
     qualify row_number() over (partition by r.failure_id, r.rank order by (r.pattern = 'fetch_broken') desc, (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns), r.file_id, r.line_no) = 1
 )
 select
