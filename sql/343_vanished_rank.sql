@@ -3,7 +3,7 @@
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, rank_word, failure_signal, job, progress_line, worker_file
 -- stored: yes
 -- empty without: failed_attempt
--- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. own_error: it alone tells of no connection, and the last line it writes is an error of the program. interrupted: it alone was interrupted from outside (SIGINT). killed_host: srun names the one task that was killed, which is the launcher of a host (the job has torchruns, a host each), so that all ranks of that host were. Where any rank has an error of its own nobody has vanished.
+-- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. own_error: it alone tells of no connection, and the last line it writes is an error of the program. interrupted: it alone was interrupted from outside (SIGINT). killed_host: srun names the one task that was killed, which is the launcher of a host (the job has torchruns, a host each), so that all ranks of that host were. Where any rank has an error of its own nobody has vanished; a restart that waited in vain for all nodes is none.
 create or replace view vanished_rank as
 with echoed as (
     select f.job_id, f.attempt
@@ -11,7 +11,7 @@ with echoed as (
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt and s.signal = 'victim' and s.rank is not null and s.tier in ('collective', 'network')
     where f.timeout_count = 0
         and not exists (select 1 from rank_crash as c where c.job_id = f.job_id and c.attempt = f.attempt)
-        and not exists (select 1 from failure_signal as c where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error'))
+        and not exists (select 1 from failure_signal as c where c.job_id = f.job_id and c.attempt = f.attempt and c.failure_class is not null and c.signal in ('crash', 'launcher', 'killed', 'error') and c.pattern is distinct from 'rendezvous_timeout')
     group by f.job_id, f.attempt
 ),
 interrupted as (
