@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet"),
             )
             if name in self.styles
         )
@@ -287,6 +287,14 @@ _HELD: dict[str, Part] = {
         ("4.1.rc9", "4.3.rc8", "4.6.rc8", "5.1.rc8"),
         ("2.4-spack-opt", "2.7-spack-opt", "2.10-spack-opt", "2.14-spack-opt"),
         ("mmf", "allennlp", "ostrack"),
+    ),
+    "thirty_second": Part(
+        "held back as the thirty-second",
+        ("thirty_second",),
+        0.8,
+        ("4.2.rc9", "4.5.rc9", "4.8.rc9", "5.2.rc9"),
+        ("2.3-pixi", "2.6-pixi", "2.9-pixi", "2.13-pixi"),
+        ("hrnet", "clip4clip", "kdiff"),
     ),
 }
 

@@ -101,6 +101,9 @@ NAMELESS = (
     "prismatic",
     "mmf",
     "ostrack",
+    "hrnet",
+    "clip4clip",
+    "kdiff",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
