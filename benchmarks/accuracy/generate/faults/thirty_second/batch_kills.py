@@ -69,27 +69,36 @@ def one_crash_strikes_several_ranks_of_a_step(stage: Stage) -> Scenario:
     )
 
 
-@kind(reads=True, ais_order=450, targets=4, lead_s=64.0, without=NOISE)
+@kind(reads=True, ais_order=450, targets=6, lead_s=64.0, without=NOISE)
 def tries_help_all_but_the_rank_with_an_entry_there(stage: Stage) -> Scenario:
     """Batches are small, so only one of those that meet a killed target needs it (recorded 15; docs/get_batch).
 
-    To convict: some ranks fail once or twice, refused as one target should put their batch together, and go on; one
-    fails in each of its tries, refused at the same target or short by the entry that the targets which put it together
-    wanted from that one. Peers have lost their streams to it, and it is removed after the last try.
+    To convict: some ranks fail once or twice, refused as one target should put their batch together, and go on; some
+    steps later one fails in each of its tries, refused at the same target or short by the entry that the targets which
+    put it together wanted from that one. Peers have lost their streams to it, and it is removed after the last try.
     """
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    cluster, victim, rank, job = stage.cluster, stage.victim, stage.culprit, stage.job
     draw = stage.draw.child("small")
-    many = draw.pick((3, 4, 6))
+    many = draw.pick((2, 3, 4))
     most = draw.whole(4, 5)
     client_told(stage, f"get-batch: {many} entries, streaming, tries {most}")
-    stage.open()
-    died = stage.mark(at - draw.span(12, 60), f"kill -9 {victim.name}")
+    step = stage.step - draw.whole(1, 3)
+    stage.open(until_step=step)
+    first = job.step_at(step) + 40 * MS
+    died = stage.mark(first - draw.span(12, 60), f"kill -9 {victim.name}")
     faults.kill(cluster, victim, died)
-    for other in readers(stage)[: draw.whole(2, 5)]:
-        then = at + draw.span(20, 5_200)
+    over = first
+    for other in readers(stage)[: draw.whole(2, 4)]:
+        then = first + draw.span(1, 90)
         for turn in range(2 if draw.chance(0.3) else 1):
             again(stage, then + 4 * MS, other, chains.dead_designated(stage, then, victim, other), turn + 1, most)
             then += seconds(2.0 + turn) + draw.span(6, 30)
+        over = max(over, then)
+    job.delay(step, over - first)
+    stage.at += over - first
+    job.train(step, stage.step)
+    stage.load(job, over + 60 * MS, job.step_at(stage.step))
+    at = stage.at
     index, refused = draw.whole(0, many - 1), draw.whole(1, most - 2)
     for turn, then in enumerate(moments(at, (2.0, 3.0, 4.0, 5.0)[: most - 1], draw)):
         if turn == refused:

@@ -20,7 +20,7 @@ from fixtures.generator import aisassemblies, aisdisk, aisobjects, chains, sdk
 from fixtures.generator import aisevents as ev
 from fixtures.generator import aisfailings as failings
 from fixtures.generator import aisfaults as faults
-from fixtures.generator.model import Node, Scenario
+from fixtures.generator.model import Scenario
 from fixtures.generator.moment import MS, SEC, seconds
 from fixtures.generator.stage import Stage, utterance
 
@@ -131,32 +131,34 @@ def resilver_of_a_new_disk_holds_up_what_its_target_sends(stage: Stage) -> Scena
 
     To convict: reads of a batch time out after 20 s at one target after another, each of them well, as the client does
     not wait longer than they do for an entry. One target alone has its disks at their limit in these seconds: it began
-    to resilver just before, for a mountpath that was attached. Others get their batches late.
+    to resilver just before, for a mountpath that was attached. Steps before had waited for late batches of others.
     """
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
-    draw, over = stage.draw.child("resilver"), over_at(stage)
+    cluster, victim, rank, job = stage.cluster, stage.victim, stage.culprit, stage.job
+    draw = stage.draw.child("resilver")
     client_told(stage, "get-batch: 48 entries, streaming, SDK timeouts of 3 s and 20 s")
-    stage.open()
-    since = stage.mark(at - draw.span(14_000, 24_000), f"a disk is attached to {victim.name}")
-    until = over + seconds(30)
-    failings.resilver_at_length(cluster, victim, since, until, draw.child("job"))
-
-    def timed_out(then: int, one: int, wait: float) -> Node:
+    others = readers(stage)[: draw.whole(2, 4)]
+    first = stage.step - len(others)
+    stage.open(until_step=first)
+    since = stage.mark(job.step_at(first) - draw.span(2_000, 6_000), f"a disk is attached to {victim.name}")
+    waits = {first + turn: draw.between(6, 17) for turn in range(len(others))}
+    for one, (step, waited) in zip(others, waits.items(), strict=True):
+        then = job.step_at(step) + 40 * MS + seconds(waited)
         node = draw.pick(other_targets(stage, then))
-        chains.read_timed_out(stage, then, node, one, wait)
-        return node
-
-    for one in readers(stage)[: draw.whole(2, 4)]:
-        then = at - seconds(9) + draw.span(1, 8_000)
-        node, waited = draw.pick(other_targets(stage, then)), draw.between(6, 17)
         cluster.count(node, then, getbatch_n=1, getbatch_obj_n=48, getbatch_rxwait_ns=seconds(waited - 1))
         told(stage, then, one, "reader", f"batch of 48 took {waited:.1f} s at {node.url(0)}", "WARNING")
+        job.delay(step, seconds(waited))
+        stage.at += seconds(waited)
+    job.train(first, stage.step, slow=waits)
+    at, over = stage.at, over_at(stage)
+    until = over + seconds(30)
+    failings.resilver_at_length(cluster, victim, since, until, draw.child("job"))
     then, node = at + seconds(20.02), victim
     for turn in range(6):
         if then >= over - SEC:
             break
         wait = round(draw.between(1.0, min(30.0, 2.0**turn + 0.5)), 2)
-        node = timed_out(then, rank, wait)
+        node = draw.pick(other_targets(stage, then))
+        chains.read_timed_out(stage, then, node, rank, wait)
         then += seconds(wait) + seconds(20.02)
     if then < over - SEC:
         batch_unanswered(stage, then, rank, node)
