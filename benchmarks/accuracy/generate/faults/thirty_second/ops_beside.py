@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.accuracy.generate.faults.eighth.stacks import main_thread, py_spy
+from benchmarks.accuracy.generate.faults.words.foremen import held_up, steps_before
 from benchmarks.accuracy.generate.faults.words.guests import leaves
-from benchmarks.accuracy.generate.faults.words.subscribers import spread
 from benchmarks.accuracy.generate.faults.words.tellers import speakers, told
 from benchmarks.accuracy.generate.faults.words.tries import again, client_told, other_targets
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, over_at
@@ -44,20 +44,21 @@ def filter_for_an_odd_rate_is_built_as_a_bucket_is_copied(stage: Stage) -> Scena
     end; its stack stands in the making of the filter, on the host's processor. Its batch came whole, slowly as others'
     did while disks were busy with the copy, which was over by then; no line of AIStore names an error of the job.
     """
-    stage.open()
-    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    cluster, rank = stage.cluster, stage.culprit
     draw, site = stage.draw.child("odd rate"), stage.job.job.build["site"]
-    began = at - draw.span(44_000, 60_000)
+    late = {one: draw.between(2, 8) for one in steps_before(stage, 45, 28, draw.whole(2, 4), draw)}
+    asked = held_up(stage, late)
+    at, began = stage.at, min(asked.values()) - draw.span(3_000, 9_000)
     to = f"{stage.bucket}-{draw.pick(('eval', 'backup', 'fast'))}"
-    job, ended = aisdeeds.copy_begins(cluster, began, to, draw), at - draw.span(12_000, 20_000)
+    job, ended = aisdeeds.copy_begins(cluster, began, to, draw), at - draw.span(10_000, 16_000)
     aisforemen.copied(cluster, began + 10 * SEC, ended - 9 * SEC, draw)
     aisdeeds.copy_ends(cluster, cluster.up(at), began, ended - 9 * SEC, to, job, draw)
     rotated = began + draw.span(9_000, 16_000)
     for node in cluster.nodes:
         cluster.last_process(node).rotations.append(rotated + draw.span(1, 9))
-    for then, other in spread(stage, began + seconds(5), ended, (2, 5), draw):
-        spent = draw.between(2, min(8, (then - began) / SEC - 1))
-        told(stage, then, other, "data", f"batch of 48 entries whole after {spent:.1f} s", "WARNING")
+    for step, then in asked.items():
+        said = f"batch of 48 entries whole after {late[step]:.1f} s"
+        told(stage, then + seconds(late[step]), draw.pick(readers(stage)), "data", said, "WARNING")
     for one in sorted({*speakers(stage), rank}):
         came = draw.between(0.03, 0.2)
         told(stage, at - draw.span(60, 90), one, "data", f"step {stage.step}: 48 of 48 entries in {came:.2f} s")
@@ -87,18 +88,20 @@ def filter_for_an_odd_rate_is_built_as_a_bucket_is_copied(stage: Stage) -> Scena
     return stage.close("A recorder of one speaker had written its rate as it had measured it.", (made,))
 
 
-def _decommissioned(stage: Stage, began: int) -> None:
+def _decommissioned(stage: Stage) -> None:
     """A target leaves for good, in order; ranks whose batch the rebalance has ended are served at their next try."""
     cluster, victim, draw = stage.cluster, stage.victim, stage.draw.child("decommission")
-    stage.mark(began, f"{victim.name} is decommissioned")
-    ended = began + 2 * SEC + draw.span(11, 19)
+    step = steps_before(stage, 116, 88, 1, draw)[0]
+    asked = held_up(stage, {step: 2.42})[step]
+    ended = asked + draw.span(40, 90)
+    began = stage.mark(ended - 2 * SEC - draw.span(11, 19), f"{victim.name} is decommissioned")
     for one in readers(stage)[: draw.whole(2, 4)]:
-        then, asked, got = ended + draw.span(1, 9), ended - draw.span(40, 300), draw.whole(2, 40)
+        then, got = ended + draw.span(1, 9), draw.whole(2, 40)
         wid = cluster.wid(stage.proxy_of(one), draw)
         aisoperations.stream_cut(cluster, draw.pick(other_targets(stage, then)), then, wid, got, then - asked)
-        failed = Failed(*sdk.short_batch(stage.job.job, max(0, stage.step - 80), got, 48))
+        failed = Failed(*sdk.short_batch(stage.job.job, step, got, 48))
         again(stage, then + 6 * MS, one, failed, 1, 4)
-        served = then + draw.span(2_060, 2_300)
+        served = then + draw.span(2_060, 2_260)
         stage.job.note(served, one, f"get-batch served after 2 attempts, {(served - asked) / SEC:.1f} s", "W", 99)
     number = aisforemen.decommissioned(cluster, victim, began, draw)
     cluster.start_batches(ended + draw.span(700, 1_300), draw.pick(other_targets(stage, ended)))
@@ -115,11 +118,10 @@ def transcript_is_printed_in_latin_after_a_target_has_left(stage: Stage) -> Scen
     before, in letters that the codec has. Its batch was whole. The target has left in order, after its rebalance was
     done, and ranks whose batches that had ended were served at their second try, more than a minute before.
     """
-    stage.open()
-    rank, at, job = stage.culprit, stage.at, stage.job
-    draw = stage.draw.child("latin")
+    rank, job, draw = stage.culprit, stage.job, stage.draw.child("latin")
     client_told(stage, "get-batch: 48 entries, streaming, tries 4")
-    _decommissioned(stage, at - draw.span(88_000, 118_000))
+    _decommissioned(stage)
+    at = stage.at
     host = job.job.node_of(rank)
     locale = "LANG=en_US.ISO-8859-1, sys.stdout.encoding iso8859-1"
     for node in range(len(job.job.hosts)):

@@ -5,7 +5,7 @@ The docstring of a kind says where it is from, and which lines convict.
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.words.foremen import put_without_room
+from benchmarks.accuracy.generate.faults.words.foremen import held_up, put_without_room, steps_before
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.natives import falls_back, one_by_one_failed, one_line
 from benchmarks.accuracy.generate.faults.words.subscribers import spread
@@ -13,7 +13,7 @@ from benchmarks.accuracy.generate.faults.words.tellers import told
 from benchmarks.accuracy.generate.faults.words.tries import client_told, other_targets
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, of_all
 from benchmarks.accuracy.generate.kinds import kinds_of
-from benchmarks.accuracy.generate.scene import DISKS
+from benchmarks.accuracy.generate.scene import DISKS, readers
 from fixtures.generator import aisdeeds, aisdisk, aisforemen, aisobjects, chains
 from fixtures.generator.aisdisk import Space
 from fixtures.generator.model import Scenario
@@ -35,12 +35,13 @@ def second_disk_is_taken_out_before_the_first_is_empty(stage: Stage) -> Scenario
     disks and begun to resilver for `detach-mp`, which ends with `renewal abort` as a second mountpath is detached;
     seconds later the first of these errors comes. No disk has an error. Ranks that were slow before had their batches.
     """
-    cluster, victim, rank, at = stage.cluster, stage.victim, stage.culprit, stage.at
+    cluster, victim, rank = stage.cluster, stage.victim, stage.culprit
     draw = stage.draw.child("second disk")
     client_told(stage, "aistore 2.0.0, lhotse 1.33.0, USE_AIS_GET_BATCH=true")
-    stage.open()
-    first = draw.whole(0, len(victim.disks) - 2)
-    began = at - draw.span(41_000, 58_000)
+    late = {one: draw.between(3, 9) for one in steps_before(stage, 40, 14, draw.whole(1, 3), draw)}
+    asked = held_up(stage, late)
+    at, first = stage.at, draw.whole(0, len(victim.disks) - 2)
+    began = min(asked.values()) - draw.span(3_000, 9_000)
     aisforemen.disks_attached(cluster, victim, began - draw.span(9_000, 14_000), draw)
     stage.mark(began, f"an operator detaches {victim.disks[first]} of {victim.name}")
     taken = at - draw.span(3_900, 8_800)
@@ -48,10 +49,9 @@ def second_disk_is_taken_out_before_the_first_is_empty(stage: Stage) -> Scenario
     stage.mark(taken, f"{victim.disks[first + 1]} of {victim.name} is detached as well, without a resilver")
     aisforemen.second_disk_detached(cluster, victim, taken, began, (first, first + 1), job)
     peers = [one for one in cluster.targets if one is not victim]
-    for then, other in spread(stage, began + seconds(6), taken - seconds(1), (1, 3), draw):
-        spent = draw.between(3, min(9, (then - began) / SEC - 1))
-        said = f"batch of {draw.pick(peers).url(0)}: 48 of 48 entries in {spent:.1f} s"
-        told(stage, then, other, "data", said, "WARNING")
+    for step, then in asked.items():
+        said = f"batch of {draw.pick(peers).url(0)}: 48 of 48 entries in {late[step]:.1f} s"
+        told(stage, then + seconds(late[step]), draw.pick(readers(stage)), "data", said, "WARNING")
     for then, other in spread(stage, taken + 300 * MS, at - 100 * MS, (1, 3), draw):
         name = f"noise/{utterance(draw).split('/', 1)[1]}"
         text = aisobjects.not_there(cluster, victim, then - 4 * MS, name)

@@ -5,7 +5,7 @@ The docstring of a kind says where it is from, and which lines convict.
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.words.foremen import refused_with
+from benchmarks.accuracy.generate.faults.words.foremen import held_up, refused_with, steps_before
 from benchmarks.accuracy.generate.faults.words.guests import leaves
 from benchmarks.accuracy.generate.faults.words.natives import dataset_refused, one_line
 from benchmarks.accuracy.generate.faults.words.subscribers import spread
@@ -33,13 +33,14 @@ def limit_of_disk_use_is_set_below_what_is_usual(stage: Stage) -> Scenario:
 
     To convict: all targets turn batches down for their disks, `dsk=critical`, with the wids of the proxies' lines, and
     none did before a new configuration came; their disks are half used, as each tick tells. Some batches are
-    taken, so other ranks come through at a later try. What the limit is stands in no log.
+    taken, so other ranks come through at a second try, and steps wait for them. What the limit is stands in no log.
     """
-    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    cluster, rank = stage.cluster, stage.culprit
     draw, tries = stage.draw.child("limit"), 4
     client_told(stage, f"get-batch: 48 entries, streaming, tries {tries}, retries of the SDK off")
-    stage.open()
-    changed = stage.mark(at - draw.span(7_000, 19_000), "an operator lowers the limit of disk use")
+    asked = held_up(stage, dict.fromkeys(steps_before(stage, 12, 2, draw.whole(2, 4), draw), 2.06))
+    at, first = stage.at, min(asked.values())
+    changed = stage.mark(first - draw.span(1_600, 5_900), "an operator lowers the limit of disk use")
     aisoperations.configured(cluster, changed, draw.whole(5, 40))
     over = at + seconds(70)
     for node in cluster.targets:
@@ -57,10 +58,11 @@ def limit_of_disk_use_is_set_below_what_is_usual(stage: Stage) -> Scenario:
         cluster.count(node, then, err_getbatch_n=1)
         return turned_down(stage, then, one, wid, 429, text)
 
-    for then, other in spread(stage, changed + seconds(1), at - seconds(1), (2, 6), draw):
-        again(stage, then + 4 * MS, other, turned(then, other), 1, tries)
-    for one in readers(stage)[: draw.whole(1, 3)]:
-        then = at + draw.span(200, 5_000)
+    for then in asked.values():
+        one = draw.pick(readers(stage))
+        again(stage, then + 4 * MS, one, turned(then, one), 1, tries)
+    for one in readers(stage)[: draw.whole(0, 2)]:
+        then = at + draw.span(2, 60)
         again(stage, then + 4 * MS, one, turned(then, one), 1, tries)
     turns = list(moments(at, (2.0, 4.0, 8.0), draw))
     for turn, then in enumerate(turns):
@@ -85,11 +87,12 @@ def limit_of_soft_errors_is_lowered_under_tolerant_readers(stage: Stage) -> Scen
     without them; since a new configuration the same is answered with 400 by whatever target, whose text has the limit,
     `(max: 1)`; before that, targets counted soft errors and no failed batch.
     """
-    cluster, rank, at = stage.cluster, stage.culprit, stage.at
+    cluster, rank = stage.cluster, stage.culprit
     draw, tries = stage.draw.child("soft"), 4
     client_told(stage, f"get-batch: 48 entries, buffered, goes on without what is missing, tries {tries}")
-    stage.open()
-    changed = stage.mark(at - draw.span(2_500, 9_000), "an operator lowers the limit of soft errors")
+    asked = held_up(stage, dict.fromkeys(steps_before(stage, 9, 1.5, draw.whole(1, 3), draw), 1.06))
+    at, first = stage.at, min(asked.values())
+    changed = stage.mark(first - draw.span(1_100, 4_000), "an operator lowers the limit of soft errors")
     for then, other in spread(stage, stage.job.begin + seconds(4), changed - seconds(1), (4, 9), draw):
         lost, node = draw.whole(2, 4), draw.pick(cluster.up(then))
         cluster.count(node, then - 4 * MS, getbatch_n=1, getbatch_obj_n=48 - lost, err_soft_getbatch_n=lost)
@@ -101,7 +104,8 @@ def limit_of_soft_errors_is_lowered_under_tolerant_readers(stage: Stage) -> Scen
         text = aisforemen.too_many_soft_errors(cluster, node, then - 2 * MS, wid, draw.whole(6, 40), 1)
         return refused_with(stage, one, node, then - 9 * MS, wid, text)
 
-    for then, other in spread(stage, changed + 400 * MS, at - 100 * MS, (1, 4), draw):
+    for then in asked.values():
+        other = draw.pick(readers(stage))
         again(stage, then + 4 * MS, other, failed(then, other), 1, tries)
     turns = list(moments(at, (1.0, 2.0, 4.0), draw))
     for turn, then in enumerate(turns):
@@ -131,7 +135,7 @@ def updated_etl_does_not_come_up_again(stage: Stage) -> Scenario:
     draw, tries = stage.draw.child("etl"), 6
     etl = f"{draw.pick(('resample-16k', 'logmel-80', 'trim-silence', 'loudness'))}-{draw.token(3, LOWER)}"
     tail = f"&etl_name={etl}"
-    said = f"AISIterDataset of ais://{stage.bucket} through ETL {etl}, tries {tries}"
+    said = f"AISIterDataset of ais://{stage.bucket} through ETL {etl}, tries {tries}, 8 loaders, 16 batches ahead each"
     told(stage, stage.job.begin - SEC, 0, "dataset", said)
     stage.open()
     asked = at - seconds(31) - draw.span(60, 900)

@@ -5,10 +5,36 @@ The answers with 400 and 507 are as in recorded runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fixtures.generator import sdk
 from fixtures.generator.chains import Failed
+from fixtures.generator.draw import Draw
 from fixtures.generator.model import Node
+from fixtures.generator.moment import MS, seconds
 from fixtures.generator.stage import Stage
+
+
+def steps_before(stage: Stage, most_s: float, least_s: float, many: int, draw: Draw) -> list[int]:
+    """Steps that lie some seconds before that of the fault, in order."""
+    first, last = (stage.step - int(span / stage.params.step_s) for span in (most_s, least_s))
+    return sorted(draw.shuffled(range(max(2, first), max(3, last)))[:many])
+
+
+def held_up(stage: Stage, waits: Mapping[int, float]) -> dict[int, int]:
+    """The job trains up to its fault, and some steps wait for a batch of one rank: when each was asked for.
+
+    Whoever asks for a batch again stands in no collective, so all others wait for it; the fault comes later by that.
+    """
+    job, first, asked = stage.job, min(waits), {}
+    stage.open(until_step=first)
+    for step, wait in sorted(waits.items()):
+        asked[step] = job.step_at(step) + 40 * MS
+        job.delay(step, seconds(wait))
+        stage.at += seconds(wait)
+    job.train(first, stage.step, slow=waits)
+    stage.load(job, job.step_at(first), job.step_at(stage.step))
+    return asked
 
 
 def refused_with(stage: Stage, rank: int, designated: Node, at: int, wid: str, text: str) -> Failed:
