@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -50,7 +51,7 @@ def noisy(failure: doc.FailureReport) -> doc.FailureReport:
     steps += [step("reconnect", "t1", 40, times=24), step("short_batch", "t3", 41, wid="w1")]
     steps += [step("client_error", "p1", 42, wid="w2", at=later), step("client_error", "p1", 43, wid="w3", at=later)]
     own, other = (
-        doc.ChainRequest("w2", "t2", 5),
+        doc.ChainRequest("w2", "t2", 5, "wid", "/logs/worker.out", 30),
         (doc.ChainRequest("w1", "t3", None), doc.ChainRequest("w3", "t2", None)),
     )
     return with_chain(failure, steps, own, *other)
@@ -107,7 +108,7 @@ def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> N
     noticed = doc.ChainStep("reconnect", late, "p1", None, "/logs/x", 40, "line 40", 1)
     own = doc.ChainStep("short_batch", late, "p1", "w1", "/logs/x", 41, "line 41", 1)
     cause = replace(failure.root_causes[0], supports=(line,))
-    asked = doc.ChainRequest("w1", "p1", failure.culprit_ranks[0])
+    asked = doc.ChainRequest("w1", "p1", failure.culprit_ranks[0], "wid")
     told = replace(with_chain(failure, [began, noticed, own], asked), root_causes=(cause,))
     blocks = chain_section.blocks(told, Places([]))
     (steps,) = [block for block in blocks if isinstance(block, Steps)]
@@ -145,8 +146,24 @@ def test_each_request_has_its_designated_target(failure: doc.FailureReport) -> N
     """What is said of the rank's request names the designated target of that request, not of the chain's others."""
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (noisy(failure),)), width=200, color=False)
     assert "The rank's request: w2 (designated target t2)." in text
-    assert "Other requests that it broke: w1 (designated target t3); w3 (designated target t2)." in text
+    rest = "More requests that it broke, the job's logs do not say whose: w1 (designated target t3); w3 (designated "
+    assert rest + "target t2)." in text
     assert ", request w2 and 2 more" in text
+
+
+def test_whose_the_requests_are(failure: doc.FailureReport) -> None:
+    """A request that moment and count of entries tie to the rank is the rank's; others' only where they name it."""
+    own = doc.ChainRequest("w2", "t2", 5, "wid", "/logs/worker.out", 30)
+    by_count = doc.ChainRequest("w1", "t3", 5, "count", "/logs/worker.out", 21)
+    told = with_chain(noisy(failure), list(failure.chains[0].steps), own, by_count, doc.ChainRequest("w3", "t2", 6, "wid"))
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=300, color=False)
+    assert "The rank's request: w2 (designated target t2).\n" in text
+    assert re.search(
+        r"The rank's too, as their moments and counts of entries say: w1 \(designated target t3\); its lines: .*:21\.\n",
+        text,
+    )
+    assert "Requests of other ranks that it broke: w3 (designated target t2).\n" in text
+    assert "do not say whose" not in text
 
 
 def test_what_is_left_out_of_a_chain_is_counted(failure: doc.FailureReport) -> None:

@@ -149,14 +149,9 @@ left join ingested_file as f on f.file_id = s.file_id
 where c.failure_id = $id order by c.position, s.step_no
 """
 _REQUEST = """
-select c.chain_id, q.wid, q.designated_node_id, any_value(r.rank order by r.rank) as rank
-from failure_chain as c
-join get_batch_chain as g on g.chain_id = c.chain_id
-join chain_request as q on q.cluster = g.cluster and q.root_key = g.root_key
-left join rank_request as r on r.failure_id = c.failure_id and r.wid = q.wid
-where c.failure_id = $id
-group by c.chain_id, c.position, q.wid, q.designated_node_id, q.first_ns
-order by c.position, max(r.rank) is null, bool_or(r.outcome = 'retry'), q.first_ns desc, q.wid
+select chain_id, wid, designated_node_id, rank, told_by, path, line_no
+from broken_request where failure_id = $id
+order by position, case told_by when 'wid' then 1 when 'count' then 2 else 3 end, is_retried, first_ns desc, wid
 """
 _TIMELINE = f"""
 select event_at as at, is_exact, source, node_id, rank, weight, text, path, line_no

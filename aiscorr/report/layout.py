@@ -133,7 +133,7 @@ def _paths(failure: doc.FailureReport) -> Iterable[str]:
         *failure.worker_files,
         *failure.counter_deltas,
         *failure.clocks,
-        *(step for chain in failure.chains for step in chain.steps),
+        *(item for chain in failure.chains for item in (*chain.steps, *chain.requests)),
     )
     yield from (item.path or "" for item in placed)
     for cause in failure.root_causes:

@@ -50,11 +50,18 @@ class ChainStep:
 
 @dataclass(frozen=True)
 class ChainRequest:
-    """A request that a chain broke, its designated target, and the rank that names it."""
+    """A request that a chain broke, its designated target, and the rank whose it is, as far as the job's logs tell.
+
+    `told_by`: wid where a line of the rank names it (path, line_no), count where the entries of that line and the
+    moment fit it alone.
+    """
 
     wid: str
     designated_node_id: str | None
     rank: int | None
+    told_by: str | None = None
+    path: str | None = None
+    line_no: int | None = None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ _LONG = 220
 _RESTART = ": it ended without a word, as its next start tells"
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE, _SOON = timedelta(seconds=30), timedelta(seconds=1)
+_COUNTED = "The rank's too, as their moments and counts of entries say"
+_UNTOLD = "the job's logs do not say whose"
 #: A line of the chain: what, its text, its place.
 Line = tuple[str, str, str]
 
@@ -43,7 +45,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     result: list[Block] = []
     if chain is not None:
         shown = shown_steps(failure, chain)
-        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(chain, own_wids(failure, chain)))]
+        result += [Paragraph(_head(chain)), *map(Paragraph, _requests(failure, chain, places))]
         way, after = _in_order(failure, chain, places)
         result.append(Steps((*way, (f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))))
         if after:
@@ -84,7 +86,7 @@ def _in_order(failure: FailureReport, chain: Chain, places: Places) -> tuple[lis
 
 def own_wids(failure: FailureReport, chain: Chain) -> list[str]:
     """The requests that a culprit names, and those whose lines the verdict cites; what it failed with goes first."""
-    named = [request.wid for request in chain.requests if request.rank in failure.culprit_ranks]
+    named = [item.wid for item in chain.requests if item.rank in failure.culprit_ranks and item.told_by == "wid"]
     cited = cited_lines(failure)
     tied = [step.wid for step in chain.steps if step.wid and (step.path, step.line_no) in cited]
     return list(dict.fromkeys([*named[:_LIMIT], *tied]))
@@ -107,16 +109,27 @@ def _head(chain: Chain) -> str:
     )
 
 
-def _requests(chain: Chain, own: list[str]) -> Iterable[str]:
-    """One sentence on the requests of the rank, one on the others: each has a designated target of its own."""
-    place = {wid: position for position, wid in enumerate(own)}
-    mine = sorted((item for item in chain.requests if item.wid in place), key=lambda item: place[item.wid])
-    rest = [item for item in chain.requests if item.wid not in place]
+def _requests(failure: FailureReport, chain: Chain, places: Places) -> Iterable[str]:
+    """Whose the requests are, as far as the job's logs tell: each has a designated target of its own."""
+    place = {wid: position for position, wid in enumerate(own_wids(failure, chain))}
+    named = [item for item in chain.requests if item.rank in failure.culprit_ranks and item.told_by == "wid"]
+    tied = [item for item in chain.requests if item.wid in place and item not in named]
+    mine = sorted((*named, *tied), key=lambda item: place.get(item.wid, len(place)))
+    rest = [item for item in chain.requests if item not in mine]
+    counted = [item for item in rest if item.rank in failure.culprit_ranks]
+    others = [item for item in rest if item.rank is not None and item not in counted]
+    untold = [item for item in rest if item.rank is None]
     if mine:
-        whose = "The rank's request" if mine[0].rank is not None else "The request that ties the rank"
+        whose = "The rank's request" if named else "The request that ties the rank"
         yield f"{whose}{'s' if len(mine) > 1 else ''}: {_by_target(mine)}."
-    if rest:
-        yield f"{'Other requests' if mine else 'Requests'} that it broke: {_by_target(rest)}."
+    if counted:
+        spots = sorted({(item.path or "", item.line_no or 0) for item in counted})
+        lines = listed([places.line(path, line_no) for path, line_no in spots], _LIMIT)
+        yield f"{_COUNTED}: {_by_target(counted)}; its lines: {lines}."
+    if others:
+        yield f"Requests of other ranks that it broke: {_by_target(others)}."
+    if untold:
+        yield f"{'More requests' if mine or counted else 'Requests'} that it broke, {_UNTOLD}: {_by_target(untold)}."
 
 
 def _by_target(requests: Iterable[ChainRequest]) -> str:
