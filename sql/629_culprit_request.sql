@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: rank_request where object is not null or url is not null
--- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open. endpoint is as the job writes it, mostly a proxy's, node_id whom it belongs to or who answered.
+-- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open, and the address that the rank itself asked before that at which AIStore asked its own node for it (is_inner_address: no xaction is known to it yet, as in no redirected one). endpoint is as the job writes it, mostly a proxy's, node_id whom it belongs to or who answered.
 create or replace view culprit_request as
 with met as (
     select
@@ -23,10 +23,18 @@ one as (
         arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id, arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
     from met
     group by failure_id, rank, coalesce(object, url)
+),
+told as (
+    select
+        *,
+        outcome in ('error', 'missing', 'short') as is_failed,
+        coalesce(regexp_matches(url, '/v1/ml/moss/([^/]+/)?noxid/'), false) as is_inner_address,
+        bool_or(is_failed and is_inner_address) over (partition by failure_id, rank) as is_inner_failed
+    from one
 )
 select
     o.failure_id,
-    row_number() over (partition by o.failure_id order by o.outcome in ('error', 'missing', 'short') desc, o.last_ns desc, o.rank, o.object) as place,
+    row_number() over (partition by o.failure_id order by o.is_failed or (o.is_inner_failed and o.outcome = 'chained') desc, o.is_inner_address, o.last_ns desc, o.rank, o.object) as place,
     o.rank,
     o.bucket,
     o.object,
@@ -39,6 +47,7 @@ select
     make_timestamp_ns(o.last_ns) as last_at,
     p.path,
     o.line_no,
-    o.file_id
-from one as o
+    o.file_id,
+    o.is_inner_address
+from told as o
 left join ingested_file as p on p.file_id = o.file_id

@@ -166,6 +166,17 @@ def test_whose_the_requests_are(failure: doc.FailureReport) -> None:
     assert "do not say whose" not in text
 
 
+def test_the_rank_asked_the_proxy(failure: doc.FailureReport) -> None:
+    """What the rank asked stands first; where AIStore's proxy asked for it is told as inside AIStore."""
+    now = failure.ended_at or NOW
+    proxy, node = "http://10.0.0.1:51080/v1/ml/moss/train", "http://10.0.0.5:51081/v1/ml/moss/train/noxid/w"
+    asked = doc.AskedFor(5, None, None, proxy, "10.0.0.1:51080", "p1", "chained", 0, now, "/w", 4)
+    inner = replace(asked, url=f"{node}1/4", endpoint="10.0.0.5:51081", is_inner_address=True)
+    told = replace(failure, asked_for=(asked, inner, replace(inner, url=f"{node}2/4"), replace(asked, url="u")))
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=300, color=False)
+    assert f"asked for     {proxy} (inside AIStore {node}1/4 and 1 more), and 1 more\n" in text
+
+
 def test_what_is_left_out_of_a_chain_is_counted(failure: doc.FailureReport) -> None:
     """Steps that are not shown are counted, with the query that shows them."""
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (noisy(failure),)), width=300, color=False)

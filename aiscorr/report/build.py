@@ -104,7 +104,8 @@ select failure_id, job_id, failure_class, failure_kind, storage_verdict, confide
 from failure as f where failure_id = $id
 """
 _ASKED_FOR = """
-select rank, bucket, object, url, endpoint, node_id, outcome, retry_count, first_at, path, line_no
+select rank, bucket, object, url, endpoint, node_id, outcome, retry_count, first_at, path, line_no,
+    is_inner_address
 from culprit_request where failure_id = $id order by place limit 20
 """
 _RANK_FLAGS = """

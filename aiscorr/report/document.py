@@ -110,7 +110,10 @@ class RuledOut:
 
 @dataclass(frozen=True)
 class AskedFor:
-    """What a culprit had asked storage for: an object, or an address where no object is known."""
+    """What a culprit had asked storage for: an object, or an address where no object is known.
+
+    `is_inner_address`: it is not the rank that asks there, but AIStore's proxy for it.
+    """
 
     rank: int
     bucket: str | None
@@ -123,6 +126,7 @@ class AskedFor:
     first_at: datetime
     path: str | None
     line_no: int | None
+    is_inner_address: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, clock, date_and_clock, ranges
+from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, clock, date_and_clock, listed, ranges
 from aiscorr.report.document import Chain, FailureReport
 from aiscorr.report.sections.chain import own_wids
 
@@ -113,8 +113,11 @@ def _asked_for(failure: FailureReport) -> str:
         if one.retry_count
         else ""
     )
-    others = len(failure.asked_for) - 1
-    return f"{name}{whom}{tried}" + (f", and {others} more" if others else "")
+    rest = failure.asked_for[1:]
+    inner = [item.url or "" for item in rest if item.is_inner_address and item.rank == one.rank]
+    others = len(rest) - len(inner)
+    within = f" (inside AIStore {listed(inner, 1)})" if inner else ""
+    return f"{name}{whom}{tried}{within}" + (f", and {others} more" if others else "")
 
 
 def _day(failure: FailureReport) -> str:
