@@ -12,10 +12,11 @@ from reports import report_of
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Bullets, Paragraph, Places, Steps
+from aiscorr.report.blocks import Bullets, Paragraph, Places, Steps, Table
 from aiscorr.report.citation import citations, with_checks
 from aiscorr.report.render import render_markdown, render_text
 from aiscorr.report.sections import chain as chain_section
+from aiscorr.report.sections import counters as counters_section
 from aiscorr.report.sections import ruled_out as ruled_out_section
 from aiscorr.report.sections import timeline as timeline_section
 from aiscorr.report.sections import verdict as verdict_section
@@ -155,13 +156,12 @@ def test_whose_the_requests_are(failure: doc.FailureReport) -> None:
     """A request that moment and count of entries tie to the rank is the rank's; others' only where they name it."""
     own = doc.ChainRequest("w2", "t2", 5, "wid", "/logs/worker.out", 30)
     by_count = doc.ChainRequest("w1", "t3", 5, "count", "/logs/worker.out", 21)
-    told = with_chain(noisy(failure), list(failure.chains[0].steps), own, by_count, doc.ChainRequest("w3", "t2", 6, "wid"))
+    other = doc.ChainRequest("w3", "t2", 6, "wid")
+    told = with_chain(noisy(failure), list(failure.chains[0].steps), own, by_count, other)
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=300, color=False)
     assert "The rank's request: w2 (designated target t2).\n" in text
-    assert re.search(
-        r"The rank's too, as their moments and counts of entries say: w1 \(designated target t3\); its lines: .*:21\.\n",
-        text,
-    )
+    counted = "The rank's too, as their moments and counts of entries say: w1 (designated target t3); its lines: "
+    assert re.search(re.escape(counted) + r"\S+:21\.\n", text)
     assert "Requests of other ranks that it broke: w3 (designated target t2).\n" in text
     assert "do not say whose" not in text
 
@@ -285,3 +285,20 @@ def test_verdict_tells_of_lines_that_are_gone(failure: doc.FailureReport) -> Non
     assert [text.partition(":")[0] for text in said[1]] == [
         f"3 of {len(cited)} lines cited as evidence no longer stand where they did (2 gone, 1 moved)"
     ]
+
+
+def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
+    """A counter whose statistics end within the time after is not called complete; nor is a sum that holds one."""
+    known = replace(failure.counter_deltas[0], role="target", counter="get.n", is_error=True, is_complete=True)
+    ends = replace(known, node_id="t9", is_after_complete=False)
+    told = replace(failure, counter_deltas=(replace(known, node_id="t8", is_after_complete=True), ends))
+    (table,) = [block for block in counters_section.blocks(told, Places([])) if isinstance(block, Table)]
+    assert [(row[0], row[-1]) for row in table.rows] == [
+        ("target t8", "yes"),
+        ("target t9", "not after"),
+        ("all targets", "not after"),
+    ]
+    text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=110, color=False)
+    assert "`not after`: only those of the time after" in " ".join(text.split())
+    (delta, _) = doc.to_json(told)["counter_deltas"]  # type: ignore[index]
+    assert delta["is_after_complete"]

@@ -133,7 +133,8 @@ def _paths(failure: doc.FailureReport) -> Iterable[str]:
         *failure.worker_files,
         *failure.counter_deltas,
         *failure.clocks,
-        *(item for chain in failure.chains for item in (*chain.steps, *chain.requests)),
+        *(step for chain in failure.chains for step in chain.steps),
+        *(request for chain in failure.chains for request in chain.requests),
     )
     yield from (item.path or "" for item in placed)
     for cause in failure.root_causes:

@@ -82,7 +82,10 @@ class Chain:
 
 @dataclass(frozen=True)
 class CounterDelta:
-    """Growth of a counter before, inside and after the window; rates per second."""
+    """Growth of a counter before, inside and after the window; rates per second.
+
+    `is_complete` is said of the spans before and inside, `is_after_complete` of the one after.
+    """
 
     node_id: str
     role: str | None
@@ -99,6 +102,7 @@ class CounterDelta:
     line_no: int | None
     inside_least: float
     inside_most: float
+    is_after_complete: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, number
 from aiscorr.report.document import CounterDelta, ErrorSide, FailureReport
 
@@ -37,22 +39,24 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             lines.setdefault(_node(delta), places.line(delta.path, delta.line_no))
     if lines:
         result.append(Paragraph("Printed at, for example: " + "; ".join(lines.values())))
+    return [*result, Paragraph(_note(failure), "dim")]
+
+
+def _note(failure: FailureReport) -> str:
+    """How the growth was counted, and what the words of the last column say."""
     span = (
         failure.window_ended_at - failure.window_started_at
         if failure.window_ended_at and failure.window_started_at
         else None
     )
     length = f" of {span.total_seconds():.0f} s" if span is not None else ""
-    result.append(
-        Paragraph(
-            f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
-            " to minutes: errors of an interval over an edge stand where the node's own lines of them do, else where"
-            " most of it lies (least to most in brackets); other counters are shared by time. `no`: statistics of the"
-            f" node are missing. All: aiscorr query @counters -p failure={failure.failure_id}",
-            "dim",
-        )
+    return (
+        f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
+        " to minutes: errors of an interval over an edge stand where the node's own lines of them do, else where"
+        " most of it lies (least to most in brackets); other counters are shared by time. `no`: statistics of the"
+        " node are missing; `not after`: only those of the time after, which may be no more than the end of the"
+        f" logs. All: aiscorr query @counters -p failure={failure.failure_id}"
     )
-    return result
 
 
 def _sum(role: str, counter: str, deltas: tuple[CounterDelta, ...]) -> tuple[str, ...]:
@@ -60,9 +64,8 @@ def _sum(role: str, counter: str, deltas: tuple[CounterDelta, ...]) -> tuple[str
     if not found:
         return ()
     before, inside, after = (sum(getattr(delta, span) for delta in found) for span in ("before", "inside", "after"))
-    complete = "yes" if all(delta.is_complete for delta in found) else "no"
     name = {"proxy": "proxies", "target": "targets"}[role]
-    return f"all {name}", counter, number(before), number(inside), number(after), complete
+    return f"all {name}", counter, number(before), number(inside), number(after), _complete(found)
 
 
 def _row(delta: CounterDelta) -> tuple[str, ...]:
@@ -72,8 +75,15 @@ def _row(delta: CounterDelta) -> tuple[str, ...]:
         number(delta.before),
         number(delta.inside) + (_bounds(delta) if delta.is_error else ""),
         number(delta.after),
-        "yes" if delta.is_complete else "no",
+        _complete([delta]),
     )
+
+
+def _complete(found: Sequence[CounterDelta]) -> str:
+    """Whether statistics lines cover the spans of all: before and inside, and the one after, where logs often end."""
+    if not all(delta.is_complete for delta in found):
+        return "no"
+    return "yes" if all(delta.is_after_complete for delta in found) else "not after"
 
 
 def _node(delta: CounterDelta) -> str:
