@@ -32,6 +32,12 @@ def keep_conclusions(connection: duckdb.DuckDBPyConnection, run_id: int, now: da
     )
 
 
+def newest_first(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """(failure_id, job_id) of all failures in the order of reports: the first is the one that is meant by `latest`."""
+    statement = "select failure_id, job_id from failure order by ended_at desc nulls last, failure_id desc"
+    return [(str(row[0]), str(row[1])) for row in connection.execute(statement).fetchall()]
+
+
 def changed_failures(connection: duckdb.DuckDBPyConnection, run_id: int) -> tuple[tuple[str, str, str, str], ...]:
     """(failure_id, failure_class, storage_verdict, statement) of failures that a run found or concluded anew."""
     rows = connection.execute(

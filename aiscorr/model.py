@@ -157,7 +157,11 @@ class FileSummary:
 
 @dataclass(frozen=True)
 class IngestSummary:
-    """The outcome of one ingest run, for the screen and for `--format json`."""
+    """The outcome of one ingest run, for the screen and for `--format json`.
+
+    `failures` are those that it found or concluded anew; where there are any `latest_failure_id` is the one that
+    `report` shows without a name.
+    """
 
     run_id: int
     outcome: str
@@ -176,3 +180,4 @@ class IngestSummary:
     unreadable: tuple[Unreadable, ...]
     problems: tuple[tuple[str, str], ...]
     failures: tuple[tuple[str, str, str, str], ...] = ()
+    latest_failure_id: str | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr import __version__
 from aiscorr.blank import blank_database
-from aiscorr.findings import changed_failures, keep_conclusions, name_failures
+from aiscorr.findings import changed_failures, keep_conclusions, name_failures, newest_first
 from aiscorr.known_patterns import pattern_rows, patterns_key
 from aiscorr.merging import Merged, merge
 from aiscorr.model import IngestOptions, IngestSummary, KnownFile
@@ -65,8 +65,9 @@ def ingest(
             merged = merge(results, load.known_files(connection), known)
             run_id = _store(connection, merged, plan, now, options)
             failures = changed_failures(connection, run_id)
+            latest = newest_first(connection)[0][0] if failures else None
         summary = _summary(run_id, plan, merged, time.monotonic() - started)
-        return replace(summary, failures=failures)
+        return replace(summary, failures=failures, latest_failure_id=latest)
 
 
 def _known(db_path: str, memory_limit: str, threads: int | None) -> tuple[dict[str, KnownFile], KnownArchives, bool]:

@@ -160,12 +160,20 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
     if len(summary.failures) > 6:
         lines.append(f"failures: {len(summary.failures) - 6} more (aiscorr query @failures)")
     if summary.failures:
-        lines.append("read more: aiscorr report" + ("" if len(summary.failures) == 1 else " FAILURE"))
+        lines.append(f"read more: aiscorr report{_which(summary)}")
     elif not summary.file_count:
         lines.append("no file was found there")
     elif summary.run_id:
         lines.append("no new failure (aiscorr query @failures)")
     return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def _which(summary: IngestSummary) -> str:
+    """What to add to `report` to see what the run found: nothing where it is the failure shown without a name."""
+    if len(summary.failures) > 1:
+        return " FAILURE"
+    failure_id = summary.failures[0][0]
+    return "" if failure_id == summary.latest_failure_id else f" {failure_id}"
 
 
 def _some(label: str, found: Sequence[tuple[str, str]], most: int, is_all: bool, else_see: str = "") -> list[str]:

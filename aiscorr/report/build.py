@@ -22,7 +22,10 @@ def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetim
     failures = tuple(_failure(connection, failure_id) for failure_id in failure_ids(connection, which))
     apart = standing_apart(connection) if which in ("latest", "all") else ()
     covered = None if failures else what_is_covered(connection)
-    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered)
+    others = (
+        all_of(connection, doc.OtherFailure, _OTHER, failures[0].failure_id) if failures and which == "latest" else ()
+    )
+    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered, others)
 
 
 def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.FailureReport:
@@ -102,6 +105,10 @@ select failure_id, job_id, failure_class, failure_kind, storage_verdict, confide
     numel_in, numel_out, timeout_ms, ran_for_ms, user_location,
     (select count(*) from reject as r where r.job_id = f.job_id or r.cluster = f.cluster)::integer as reject_count
 from failure as f where failure_id = $id
+"""
+_OTHER = """
+select failure_id, job_id, storage_verdict, statement
+from failure where failure_id <> $id order by ended_at desc nulls last, failure_id desc
 """
 _ASKED_FOR = """
 select rank, bucket, object, url, endpoint, node_id, outcome, retry_count, first_at, path, line_no,

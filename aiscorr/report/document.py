@@ -259,8 +259,21 @@ class FailureReport:
 
 
 @dataclass(frozen=True)
+class OtherFailure:
+    """A failure that the database holds and the report does not show."""
+
+    failure_id: str
+    job_id: str
+    storage_verdict: str
+    statement: str
+
+
+@dataclass(frozen=True)
 class Report:
-    """Failures, the newest first, or none; jobs that may hang now; and without a failure what was looked at."""
+    """Failures, the newest first, or none; jobs that may hang now; and without a failure what was looked at.
+
+    `other_failures` are the older ones where only the latest is shown.
+    """
 
     schema: str
     generated_at: datetime
@@ -268,6 +281,7 @@ class Report:
     failures: tuple[FailureReport, ...]
     standing_apart: tuple[StandingApart, ...] = ()
     covered: Covered | None = None
+    other_failures: tuple[OtherFailure, ...] = ()
 
 
 def to_json(value: object) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import UsageError
+from aiscorr.findings import newest_first
 
 if TYPE_CHECKING:
     import duckdb
@@ -12,9 +13,7 @@ if TYPE_CHECKING:
 
 def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
     """The ids that `latest`, `all`, a failure id, its beginning or a job id stand for; the newest first."""
-    rows = connection.execute(
-        "select failure_id, job_id from failure order by ended_at desc nulls last, failure_id desc"
-    ).fetchall()
+    rows = newest_first(connection)
     if which == "latest":
         return [row[0] for row in rows[:1]]
     if which == "all":

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import LaidOut, foot, laid_out, no_failure, standing_apart
+from aiscorr.report.layout import LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
 
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
@@ -35,6 +35,7 @@ def render_html(report: doc.Report) -> str:
     shown = [laid_out(failure) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
+    parts = [*map(block_html, other_failures(report)), *parts]
     if not shown:
         parts = [block_html(block) for block in no_failure(report)]
     parts += [block_html(block) for block in standing_apart(report)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol, TypeVar, cast
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock, listed
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock, listed, shorten
 from aiscorr.report.sections import sections
 from aiscorr.row_text import printable
 
@@ -53,6 +53,21 @@ def standing_apart(report: doc.Report) -> list[Block]:
     items = tuple((f"job {item.job_id}: {item.statement}", f"{item.path}:{item.line_no}") for item in shown)
     blocks: list[Block] = [Paragraph("A job may hang now:", "open"), Bullets(items)]
     return blocks if all(item.is_still for item in shown) else [*blocks, Paragraph(_ONE_LOOK, "dim")]
+
+
+def other_failures(report: doc.Report) -> list[Block]:
+    """The failures that the database holds beside the latest, each with the command that shows it; nothing for none."""
+    shown = _printable(report.other_failures)
+    if not shown:
+        return []
+    items = [
+        (f"storage {item.storage_verdict}: {shorten(item.statement, 90)}", f"aiscorr report {item.failure_id}")
+        for item in shown[:_MANY]
+    ]
+    if len(shown) > _MANY:
+        items.append((f"{len(shown) - _MANY} more:", "aiscorr query @failures"))
+    head = f"The latest of {len(shown) + 1} failures in this database; all of them: aiscorr report all. The others:"
+    return [Paragraph(head, "open"), Bullets(tuple(items))]
 
 
 def no_failure(report: doc.Report) -> list[Block]:

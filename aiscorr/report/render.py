@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import foot, laid_out, no_failure, standing_apart
+from aiscorr.report.layout import foot, laid_out, no_failure, other_failures, standing_apart
 from aiscorr.row_text import json_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def render_markdown(report: doc.Report) -> str:
     apart = [_markdown(block) for block in standing_apart(report)]
     if not report.failures:
         return "\n".join([*map(_markdown, no_failure(report)), *apart])
-    parts: list[str] = []
+    parts = [_markdown(block) for block in other_failures(report)]
     for failure in map(laid_out, report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
         if failure.root:
@@ -53,6 +54,7 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         emoji=False,
         legacy_windows=False,
     )
+    _show(console, other_failures(report), gap=True)
     for failure in map(laid_out, report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if failure.root:
@@ -60,20 +62,23 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         for title, blocks in failure.sections:
             console.print()
             _heading(console, title, "-", width)
-            for block in blocks:
-                console.print(_rich(block), soft_wrap=isinstance(block, Command))
+            _show(console, blocks)
         console.print()
     apart = standing_apart(report)
     if not report.failures:
-        for block in no_failure(report):
-            console.print(_rich(block))
-        if apart:
-            console.print()
-    for block in apart:
-        console.print(_rich(block))
+        _show(console, no_failure(report), gap=bool(apart))
+    _show(console, apart)
     if report.failures:
         console.print(foot(report) + "\n", style="dim", end="")
     return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
+
+
+def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> None:
+    """Blocks one after the other, and with `gap` an empty line behind them."""
+    for block in blocks:
+        console.print(_rich(block), soft_wrap=isinstance(block, Command))
+    if gap and blocks:
+        console.print()
 
 
 def _heading(console: Console, title: str, line: str, width: int) -> None:

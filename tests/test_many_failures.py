@@ -1,0 +1,43 @@
+"""What is said where a database holds several failures: which one is shown, and how to see the others."""
+
+from __future__ import annotations
+
+import json
+
+from commands import Command
+from scenes import Library, parts_of, rows
+
+DB = "two_jobs"
+
+
+def test_the_latest_is_not_all(run: Command, library: Library) -> None:
+    """A report of the latest failure begins with the others and their commands; a named one does not."""
+    db = library.database(DB)
+    found = rows(db, "select failure_id, storage_verdict from failure order by ended_at desc")
+    latest, *others = [row[0] for row in found]
+    for form in ("text", "markdown", "html"):
+        head = run("--db", db, "report", "--no-verify", "--format", form).out.split("Verdict")[0]
+        assert f"latest of {len(found)} failures" in head and "aiscorr report all" in head
+        assert all(f"aiscorr report {name}" in head for name in others) and f"aiscorr report {latest}" not in head
+    for which in (latest, "all"):
+        assert "failures in this database" not in run("--db", db, "report", "--no-verify", which).out
+    report = json.loads(run("--db", db, "report", "--no-verify", "--format", "json").out)
+    assert [(item["failure_id"], item["storage_verdict"]) for item in report["other_failures"]] == found[1:]
+    assert others and [run("--db", db, "report", "--no-verify", name).code for name in others] == [0] * len(others)
+
+
+def test_ingest_names_what_report_would_not_show(run: Command, library: Library) -> None:
+    """After an ingest of an older failure the command to read on names it, and JSON tells the latest."""
+    run("ingest", *parts_of(library.folder("second_attempt_completes")))
+    older = run("ingest", *parts_of(library.folder("target_killed_short_batch"))).out
+    (name,) = rows("aiscorr.duckdb", "select failure_id from failure order by ended_at limit 1")[0]
+    assert older.splitlines()[-1] == f"read more: aiscorr report {name}"
+    again = json.loads(run("ingest", *parts_of(library.folder("corrupt_sample")), "--format", "json").out)
+    latest = run("report", "--no-verify", "--format", "json").out
+    assert again["latest_failure_id"] == json.loads(latest)["failures"][0]["failure_id"]
+
+
+def test_ingest_of_the_latest(run: Command, library: Library) -> None:
+    """After an ingest of the latest failure the command to read on needs no name."""
+    told = run("ingest", *parts_of(library.folder("target_killed_short_batch"))).out
+    assert told.splitlines()[-1] == "read more: aiscorr report"
