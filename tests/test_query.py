@@ -90,6 +90,7 @@ def test_most_named_queries_find_something(db: str, run: Command) -> None:
         "not_finite",
         "rank_targets",
         "rejects",
+        "request",
         "retries",
         "silence",
         "slow_batches",
@@ -369,3 +370,28 @@ def test_slow_batches(run: Command, library: Library) -> None:
     slow, every = objects(run, db, "@slow_batches"), objects(run, db, "@slow_batches", "-p", "all=1")
     assert 0 < len(slow) < len(every)
     assert all(item["failed"] or item["throttled_s"] or item["waited_ms_per_batch"] for item in slow)
+
+
+def test_lines_of_a_request(run: Command, library: Library) -> None:
+    """All lines about a request, of nodes and of workers, stand in order of time, each with its place."""
+    db = library.database("clocks_new_year")
+    wid, xid = rows(db, "select c.wids[1], c.xid from failure_chain as f join get_batch_chain as c using (chain_id)")[0]
+    found = objects(run, db, "@request", "-p", f"wid={wid}")
+    assert {item["source"] for item in found} == {"ais", "worker"} and {item["tied_by"] for item in found} >= {"name"}
+    assert found == sorted(found, key=lambda item: item["event_at"])
+    for item in found:
+        path, _, line_no = str(item["line"]).rpartition(":")
+        line = Path(path).read_text("utf-8").splitlines()[int(line_no) - 1]
+        assert str(item["text"])[:40] in line and (str(wid) in line or item["tied_by"] != "name")
+    assert xid is None or objects(run, db, "@request", "-p", f"xid={xid}")
+    assert "-p wid=ID" in run("--db", db, "query", "@request").err
+
+
+def test_lines_tied_to_a_request(run: Command, library: Library) -> None:
+    """A line of the rank that gives only the count of entries is found by the request that it fits."""
+    db = library.database("target_killed_short_batch")
+    found = rows(db, "select wid, path || ':' || line_no from broken_request where told_by = 'count'")
+    for wid, place in found:
+        tied = {item["line"]: item["tied_by"] for item in objects(run, db, "@request", "-p", f"wid={wid}")}
+        assert tied[place] == "count" and "name" in tied.values()
+    assert found
