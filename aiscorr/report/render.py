@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ from aiscorr.row_text import json_text
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+#: Commands that running text advises.
+_COMMAND = re.compile(
+    r"""aiscorr (?:query (?:"[^"]*"|'[^']*'|@\w+)(?: -p \w+=[\w.:-]*\w)*|report [\w.:-]*\w|verify\b|collect \w+"""
+    r"""|ingest (?:--timezone )?<[^>]*>(?: <[^>]*>)?)"""
+)
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
 
 
@@ -153,14 +159,14 @@ def _rich_cell(cell: str) -> RenderableType:
 def _markdown(block: Block) -> str:
     match block:
         case Paragraph(text, tone):
-            return (f"**{_escape(text)}**" if tone in ("guilty", "innocent", "open") else _escape(text)) + "\n"
+            return (f"**{_running(text)}**" if tone in ("guilty", "innocent", "open") else _running(text)) + "\n"
         case Command(text):
             return f"```sh\n{text}\n```\n"
         case Facts(pairs):
-            return "\n".join(f"- **{label}**: {_escape(value)}" for label, value in pairs) + "\n"
+            return "\n".join(f"- **{label}**: {_running(value)}" for label, value in pairs) + "\n"
         case Bullets(items):
             return (
-                "\n".join(f"- {_escape(text)}" + (f" {_code(place)}" if place else "") for text, place in items) + "\n"
+                "\n".join(f"- {_running(text)}" + (f" {_code(place)}" if place else "") for text, place in items) + "\n"
             )
         case Steps(items):
             lines = []
@@ -197,7 +203,16 @@ def _code(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def _escape(text: str) -> str:
+def _running(text: str) -> str:
+    """Running text, its commands as code: what is copied has to work."""
+    line, end, parts = " ".join(text.split()), 0, []
+    for found in _COMMAND.finditer(line):
+        parts += [_escape(line[end : found.start()], is_whole=False), _code(found[0])]
+        end = found.end()
+    return "".join(parts) + _escape(line[end:], is_whole=False)
+
+
+def _escape(text: str, *, is_whole: bool = True) -> str:
     for mark in ("\\", "|", "<", "*", "_", "`", "["):
         text = text.replace(mark, "\\" + mark)
-    return " ".join(text.split())
+    return " ".join(text.split()) if is_whole else text
