@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from commands import Command
-from scenes import FIXTURES
+from reports import report_of
+from scenes import FIXTURES, Library
 
 from aiscorr import explain as module
 from aiscorr.errors import UsageError
@@ -17,8 +18,12 @@ from aiscorr.explain import column_meanings, constants, describe, explain
 from aiscorr.named_query import named_queries
 from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
 from aiscorr.parse.pattern_files import pattern_set
+from aiscorr.report.blocks import Facts, Table
+from aiscorr.report.layout import laid_out
+from aiscorr.report.sections import sections
 from aiscorr.tables import TABLES
 from aiscorr.views import view_specs
+from aiscorr.words import words
 
 READ_PATTERNS = module._patterns
 FINDINGS = [spec.name for spec in view_specs() if spec.name.startswith("finding_")]
@@ -136,6 +141,34 @@ def test_words(name: str) -> None:
     """The words of reports are explained, under each of their names and without regard to case."""
     (text,) = [part for part in explain(name) if part.startswith("word ")]
     assert explain(name.lower())[0] == explain(name)[0] == text and len(text) > 30
+
+
+@pytest.mark.parametrize("name", ["target_killed_short_batch", "two_jobs", "collective_of_other_size"])
+def test_what_a_report_prints_is_explained(name: str, library: Library) -> None:
+    """Every section, heading of a table and label of a report is a name that `explain` knows."""
+    known = {called.lower() for word in words() for called in word.names}
+    for failure in report_of(library.database(name)).failures:
+        said = {title for title, _ in laid_out(failure).sections}
+        for block in (block for _, blocks in laid_out(failure).sections for block in blocks):
+            if isinstance(block, Table):
+                said.update(block.columns)
+            elif isinstance(block, Facts):
+                said.update(label for label, _ in block.pairs)
+        assert [text for text in sorted(said) if text and text.lower() not in known and not explain(text)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["complete", "last seen", "asked for", "tie", "GetBatch on", "not after", "Blind spots"]
+)
+def test_headings(name: str) -> None:
+    """What a heading or label of a report means is explained, though the report's list of words leaves it out."""
+    assert any(part.startswith("word ") for part in explain(name))
+
+
+def test_every_section_is_a_word() -> None:
+    """Each section of a report is explained under its title as a section."""
+    means = {called: word.means for word in words() for called in word.names}
+    assert [one.title for one in sections() if not means.get(one.title, "").startswith("section of a report: ")] == []
 
 
 def test_faults_in_words() -> None:

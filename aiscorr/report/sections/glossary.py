@@ -17,4 +17,4 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
     others = [section for section in sections() if section.order < ORDER]
     said = "\n".join(str(block) for section in others for block in section.blocks(failure, places))
-    return [Facts(tuple((word.names[0], word.means) for word in words() if word.seen.search(said)))]
+    return [Facts(tuple((word.names[0], word.means) for word in words() if word.seen and word.seen.search(said)))]
