@@ -256,19 +256,33 @@ with used as (
     join source_file as s on s.file_id = a.file_id
     where f.failure_id = $id and s.first_at <= f.window_ended_at + interval 1 day
         and s.last_at >= f.window_started_at - interval 1 day
+),
+grouped as (
+    select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s,
+        min(k.confidence)::double as confidence, count(*)::integer as file_count,
+        arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
+        arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
+        arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no,
+        bool_or(n.file_id is not null) as is_untold,
+        coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
+    from used as u
+    join clock as k on k.file_id = u.file_id
+    left join untold_clock as n on n.file_id = k.file_id
+    group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
+),
+elsewhere as (
+    select g.evidence, min(i.path) as path, arg_min(e.line_no, (i.path, e.line_no)) as line_no
+    from grouped as g
+    join ais_event as e on e.text = g.evidence
+    join ingested_file as i on i.file_id = e.file_id
+    where g.line_no is null
+    group by g.evidence
 )
-select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s, min(k.confidence)::double as confidence,
-    count(*)::integer as file_count,
-    arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
-    arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
-    arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no,
-    bool_or(n.file_id is not null) as is_untold,
-    coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
-from used as u
-join clock as k on k.file_id = u.file_id
-left join untold_clock as n on n.file_id = k.file_id
-group by u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0)
-order by u.who desc, file_count desc, k.method, k.timezone
+select g.who, g.method, g.timezone, g.offset_s, g.confidence, g.file_count, g.evidence,
+    coalesce(o.path, g.path) as path, coalesce(g.line_no, o.line_no) as line_no, g.is_untold, g.node_ids
+from grouped as g
+left join elsewhere as o on o.evidence = g.evidence and g.line_no is null
+order by g.who desc, g.file_count desc, g.method, g.timezone
 """
 _RULE = """
 select finding, state, failure_class, statement from finding where failure_id = $id

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.table_width import table_widths
 from aiscorr.row_text import json_text
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, JustifyMethod, RenderableType
 
 #: Commands that running text advises.
 _COMMAND = re.compile(
@@ -82,7 +83,7 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
 def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> None:
     """Blocks one after the other, and with `gap` an empty line behind them."""
     for block in blocks:
-        console.print(_rich(block), soft_wrap=isinstance(block, Command))
+        console.print(_rich(block, console.width), soft_wrap=isinstance(block, Command))
     if gap and blocks:
         console.print()
 
@@ -92,7 +93,7 @@ def _heading(console: Console, title: str, line: str, width: int) -> None:
     console.print(line * min(len(title), width), style="dim")
 
 
-def _rich(block: Block) -> RenderableType:
+def _rich(block: Block, width: int) -> RenderableType:
     from rich.padding import Padding
     from rich.table import Table as Grid
     from rich.text import Text
@@ -119,7 +120,7 @@ def _rich(block: Block) -> RenderableType:
         case Steps(items):
             return Padding(_rich_steps(items), (0, 0, 0, 2))
         case Table():
-            return _rich_table(block)
+            return _rich_table(block, width)
 
 
 def _rich_steps(items: tuple[tuple[str, str, str], ...]) -> RenderableType:
@@ -135,15 +136,16 @@ def _rich_steps(items: tuple[tuple[str, str, str], ...]) -> RenderableType:
     return grid
 
 
-def _rich_table(block: Table) -> RenderableType:
+def _rich_table(block: Table, width: int) -> RenderableType:
     from rich import box
     from rich.table import Table as Grid
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), header_style="dim")
-    for name in block.columns:
-        grid.add_column(
-            name, justify="right" if name in block.numeric else "left", no_wrap=name not in block.wide, overflow="fold"
-        )
+    sizes = table_widths(block, width)
+    for number, name in enumerate(block.columns):
+        justify: JustifyMethod = "right" if name in block.numeric else "left"
+        size = sizes[number] if sizes else None
+        grid.add_column(name, justify=justify, no_wrap=name not in block.wide, overflow="fold", width=size)
     for row in block.rows:
         grid.add_row(*(_rich_cell(cell) for cell in row))
     return grid

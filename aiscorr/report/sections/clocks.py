@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from aiscorr.report.blocks import Block, Paragraph, Places, Table, listed, shorten
+from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, listed, shorten
 from aiscorr.report.document import ClockLine, FailureReport
 
 TITLE = "Clocks"
@@ -18,6 +18,7 @@ _UNTOLD = (
     "None of these logs tells UTC: they are matched with each other and taken as UTC. Their order and spans hold; all "
     "moments may be off by the same hours. If they are: aiscorr ingest --timezone <Area/City> <AIStore's logs>"
 )
+_HOW = "how it is known, and the line"
 _METHOD = {
     "utc_marker": "prints UTC",
     "header": "date of the header",
@@ -35,8 +36,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     rows = tuple(_row(line, places, usual) for line in failure.clocks)
     if not rows:
         return []
-    head = ("logs", "files", "offset", "how it is known", "sure", "by line")
-    result: list[Block] = [Table(head, rows, numeric=("files", "sure"), wide=("by line",))]
+    head = ("logs", "files", "offset", "sure", _HOW)
+    result: list[Block] = [Table(head, rows, numeric=("files", "sure"), wide=("logs", _HOW))]
     if any(line.is_untold for line in failure.clocks):
         result.append(Paragraph(_UNTOLD, "dim"))
     return result
@@ -54,12 +55,11 @@ def _row(line: ClockLine, places: Places, usual: int | None) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
     told = shorten(_RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
-    evidence = told or places.line(line.path, line.line_no)
+    how = ": ".join(part for part in (_METHOD.get(line.method, line.method), told) if part)
     return (
         line.who if line.offset_s == usual or not line.node_ids else f"{line.who} of {listed(line.node_ids, 3)}",
         str(line.file_count),
         (line.method == "given" and line.timezone) or f"UTC{sign}{hours:02d}:{minutes:02d}",
-        _METHOD.get(line.method, line.method),
         f"{line.confidence:.2f}",
-        evidence,
+        how if told else cited(how, places.line(line.path, line.line_no)),
     )
