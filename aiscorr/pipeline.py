@@ -53,6 +53,8 @@ def ingest(
     started = time.monotonic()
     known, archives, is_current = _known(db_path, memory_limit, threads)
     plan = what_to_read(discover(paths), known, archives, options, own_files(os.path.realpath(db_path)))
+    if plan.unreadable and not plan.seen_count and not os.path.exists(db_path):
+        return _summary(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
     with work_folder(db_path) as folder:
         results = _scan_all(plan, folder, options, now, should_stop, progress)

@@ -16,6 +16,8 @@ BINARY_FORMATS = ("parquet", "arrow")
 QUERY_SETTINGS = ("set TimeZone = 'UTC'", "set python_enable_replacements = false")
 _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
 _PIVOT = re.compile(r"\s*pivot\b", re.IGNORECASE)
+#: Statements that only change what is there.
+_WRITES = ("DELETE", "UPDATE", "INSERT", "MERGE_INTO", "ALTER", "DROP")
 _ODD_TIME = re.compile(r"TIMESTAMP(_NS)?( WITH TIME ZONE)?")
 
 
@@ -79,7 +81,7 @@ def start(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]
     try:
         return connection.sql(statement, params=values) if values else connection.sql(statement)
     except duckdb.Error as error:
-        raise failed(sql, error) from None
+        raise failed(sql, error, is_write=statement.type.name in _WRITES) from None
 
 
 def _with_values(sql: str, given: dict[str, str]) -> str:
@@ -89,9 +91,9 @@ def _with_values(sql: str, given: dict[str, str]) -> str:
     return _PARAMETER.sub(lambda match: quoted.get(match[1], "null"), sql)
 
 
-def failed(sql: str, error: Exception) -> QueryError:
+def failed(sql: str, error: Exception, *, is_write: bool = False) -> QueryError:
     """What the user is told of a statement that DuckDB refused or gave up."""
-    text = str(error)
+    text = f"query is read-only: {error}" if is_write else str(error)
     hint = "aiscorr query --list shows the views, --describe VIEW their columns"
     if "read-only" in text:
         hint = "the database is only read here; ingest writes it"

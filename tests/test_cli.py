@@ -155,6 +155,16 @@ def test_source_that_cannot_be_read(run: Command) -> None:
     assert len(rows("aiscorr.duckdb", "from failure")) == 1
 
 
+def test_no_database_of_nothing(run: Command, tmp_path: Path) -> None:
+    """Where no path can be read at all no database is made; one that is there stays."""
+    assert run("ingest", "none", "--format", "json").code == 3
+    assert list(Path().glob("aiscorr*")) == []
+    (tmp_path / "README").write_text("no log\n")
+    assert run("ingest", tmp_path / "README").code == 0
+    before = Path("aiscorr.duckdb").exists()
+    assert run("ingest", "none").code == 3 and before and Path("aiscorr.duckdb").exists()
+
+
 def test_busy(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another ingest writes the database the command gives up with exit code 4."""
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
+from collections.abc import Callable
+
 import pytest
 
 from aiscorr.parse.detect import detect
@@ -87,3 +91,14 @@ def test_a_traceback_alone_is_a_log() -> None:
     assert detect(THREAD.encode()).kind == "worker_log"
     code = "".join(line + "\n" for line in THREAD.splitlines() if line.startswith("    self."))
     assert detect(f"import threading\n{code}".encode()).reason == "Program text"
+
+
+@pytest.mark.parametrize(
+    ("pack", "name", "command"), [(lzma.compress, "xz", "xz -dk"), (bz2.compress, "bzip2", "bzip2 -dk")]
+)
+def test_compression_that_is_not_read(pack: Callable[[bytes], bytes], name: str, command: str) -> None:
+    """A file of a compression that is not read is no text: it is said which one, and how to make it plain."""
+    found = detect(pack(b"I 10:00:00.000000 moss:1 a line\n" * 99))
+    assert found.kind == "unknown"
+    assert found.reason.startswith(f"compressed with {name}, which is not read: decompress it ({command} FILE)")
+    assert detect(b"BZhello world, no line of a log\n" * 9).reason == "text, kept if a line is recognised"

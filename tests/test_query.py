@@ -245,6 +245,7 @@ ERRORS = {
     "select cast(job_id || 'x' as integer) from failure": ("Could not convert", "--list"),
     "select error('boom')": ("boom", "--list"),
     "select * from rows": ("does not exist", "--list"),
+    "delete from failure": ("query is read-only", "only read here; ingest writes it"),
 }
 
 

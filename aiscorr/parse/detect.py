@@ -44,6 +44,16 @@ _BINARY = {
     b"\x7fELF": "a program",
     b"SQLite format": "an SQLite database",
 }
+#: Compressed files that are not read, and what makes them plain ones.
+_UNREAD_COMPRESSION = {
+    b"\xfd7zXZ\0": ("xz", "xz -dk"),
+    b"BZh": ("bzip2", "bzip2 -dk"),
+    b"7z\xbc\xaf\x27\x1c": ("7-Zip", "7z x"),
+    b"\x04\x22\x4d\x18": ("lz4", "lz4 -dk"),
+    b"LZIP": ("lzip", "lzip -dk"),
+    b"\x1f\x9d": ("compress", "gzip -dk"),
+    b"Rar!\x1a\x07": ("RAR", "unrar x"),
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,10 @@ def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str,
     for magic, what in _BINARY.items():
         if head.startswith(magic) or head[8:12] == magic:
             return Detected("unknown", what)
+    for magic, (name, command) in _UNREAD_COMPRESSION.items():
+        if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
+            why = f"compressed with {name}, which is not read: decompress it ({command} FILE) and ingest what comes out"
+            return Detected("unknown", why)
     if head[:1] == b"\x80" and 2 <= head[1] <= 5:
         return _detect_pickle(head)
     text = head.replace(b"\0", b"")
