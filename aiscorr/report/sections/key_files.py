@@ -26,5 +26,5 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     hidden = len(failure.key_files) - len(items)
     if hidden > 0:
         query = f"select * from key_file where failure_id = '{failure.failure_id}'"
-        result.append(Paragraph(f'{hidden} more: aiscorr query "{query}"', "dim"))
+        result.append(Paragraph(f'{hidden} more; all {len(failure.key_files)}: aiscorr query "{query}"', "dim"))
     return result

@@ -27,7 +27,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     hidden = sum(1 + more for _, more in alike[_LIMIT:])
     if hidden or len(alike) < len(failure.ruled_out):
         query = f"select * from ruled_out where failure_id = '{failure.failure_id}'"
-        result.append(Paragraph(f'{f"{hidden} more" if hidden else "each"}: aiscorr query "{query}"', "dim"))
+        words = f"{hidden} more; all {len(failure.ruled_out)}" if hidden else "each"
+        result.append(Paragraph(f'{words}: aiscorr query "{query}"', "dim"))
     return result
 
 

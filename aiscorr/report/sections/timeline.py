@@ -42,7 +42,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if rows and hidden > 0:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' and weight < 3 order by event_at"
         below = ", with the steps of the chain below," if failure.verdict_chain else ""
-        words = f'{hidden} lesser events{below} are not shown; all of them: aiscorr query "{query}"'
+        whole = f"all {len(failure.timeline)} events, with those above"
+        words = f'{hidden} lesser events{below} are not shown; {whole}: aiscorr query "{query}"'
         result.append(Paragraph(words, "dim"))
     notes = [
         _UNDATED if any(not item.is_exact for item, _ in shown) else "",
