@@ -3,7 +3,7 @@
 -- reads: failure_lead, culprit_cause, rank_host, rank_request, node_fault, worker_event, threshold
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is null and coalesce(activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step')
--- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. Which host a rank is of tells rank_host. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
+-- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time, but for requests of that host that break at several targets. A rank of the host that gave up waiting for the others while its own requests broke is of those that wait. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. Which host a rank is of tells rank_host. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
 create or replace view host_apart as
 with waiting as (
     select u.failure_id, u.rank, u.activity in ('storage_wait', 'data_loading', 'worker_wait') or count(r.outcome) > 0 as is_waiting
@@ -12,15 +12,25 @@ with waiting as (
     left join rank_request as r on r.failure_id = u.failure_id and r.rank = u.rank and r.outcome in ('retry', 'error', 'pending') and r.to_ns >= f.stall_ns and r.from_ns <= f.spoke_ns
     group by u.failure_id, u.rank, u.activity
 ),
+asked as (
+    select r.failure_id, p.place, count(distinct r.node_id) as node_count, count(distinct r.rank) filter (where u.rank is null) as other_count
+    from rank_request as r
+    join failure_lead as f on f.failure_id = r.failure_id and r.to_ns >= f.stall_ns and r.from_ns <= f.spoke_ns
+    join rank_host as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = r.rank
+    left join culprit_cause as u on u.failure_id = r.failure_id and u.rank = r.rank
+    where r.outcome in ('retry', 'error', 'pending')
+    group by r.failure_id, p.place
+),
 apart as (
     select f.failure_id, any_value(f.job_id) as job_id, any_value(f.attempt) as attempt, any_value(f.stall_ns) as stall_ns, min(p.host) as host, count(*) as rank_count, list(distinct p.file_id) as file_ids, list(u.rank) as ranks
     from failure_lead as f
     join waiting as u on u.failure_id = f.failure_id
     left join rank_host as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank = u.rank
     left join node_fault as n on n.fault_id = f.fault_id
-    where f.crash_pattern is null and coalesce(f.activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step') and (f.link_kind is null or (f.link_kind in ('fault_time', 'chain_time') and n.role is distinct from 'proxy'))
+    left join asked as d on d.failure_id = f.failure_id and d.place = p.place
+    where f.crash_pattern is null and coalesce(f.activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step') and (f.link_kind is null or ((f.link_kind in ('fault_time', 'chain_time') or (f.link_kind = 'request_node' and d.node_count > 1)) and n.role is distinct from 'proxy'))
     group by f.failure_id
-    having count(*) > 1 and count(p.place) = count(*) and min(p.place) = max(p.place) and count(*) = min(p.place_count) and min(p.seen_count) > count(*)
+    having count(*) > 1 and count(p.place) = count(*) and min(p.place) = max(p.place) and count(*) + coalesce(min(d.other_count), 0) = min(p.place_count) and min(p.seen_count) > min(p.place_count)
         and count(*) filter (where u.is_waiting) * 2 > count(*)
 ),
 port as (
