@@ -1,9 +1,9 @@
--- A rank hung, and the kernel of its host says what was wrong there: a mounted file system, a disk, a processor, a port.
+-- A rank hung, and the kernel of its host says what was wrong there (a mounted file system, a disk, a processor, a port), or SLURM that a process there could not be killed.
 -- grain: one row a failure
 -- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, host_apart, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for. A port of the only host that waits, down just before, acquits storage (host_apart).
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for; one that SLURM could not kill stood there, as no wait for an answer over the network does, though one for a mounted bucket may. A port of the only host that waits, down just before, acquits storage (host_apart).
 create or replace view finding_host_trouble as
 with home as (
     select w.job_id, w.attempt, w.file_id, case when count(r.host) = count(r.rank) and min(r.host) = max(r.host) then min(r.host) end as host, list(distinct w.rank) filter (where w.rank is not null) as ranks, count(distinct w.host) as told_count, count(*) over (partition by w.job_id, w.attempt) = 1 as is_only
@@ -14,12 +14,12 @@ with home as (
 line as (
     select
         f.failure_id, w.pattern, w.utc_ns, w.file_id, w.line_no, w.message,
-        case w.pattern when 'kernel_task_blocked' then 2 else 1 end as turn
+        case w.pattern when 'slurm_step_unkillable' then 3 when 'kernel_task_blocked' then 2 else 1 end as turn
     from failure_lead as f
     join threshold as p on p.name = 'stall_reach_s'
     left join rank_host as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank = f.culprit_rank
-    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and w.role = 'symptom' and starts_with(w.pattern, 'kernel_')
-        and (w.stamp_source in ('own', 'wrapper') or coalesce(try_cast(json_extract_string(w.capture, '$.stuck_s') as double) * 1e9 <= f.ended_ns - f.low_ns, false)) and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and ((w.role = 'symptom' and starts_with(w.pattern, 'kernel_')) or w.pattern = 'slurm_step_unkillable')
+        and (w.stamp_source in ('own', 'wrapper') or w.pattern = 'slurm_step_unkillable' or coalesce(try_cast(json_extract_string(w.capture, '$.stuck_s') as double) * 1e9 <= f.ended_ns - f.low_ns, false)) and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
     left join home as h on h.job_id = w.job_id and h.attempt = w.attempt and h.file_id = w.file_id
     where (w.pattern <> 'kernel_raid_check' or exists (from rank_word as o where o.job_id = f.job_id and o.attempt = f.attempt and o.rank = f.culprit_rank and regexp_matches(o.line, '(^|[\s''"(=])/\w[\w.-]*/[\w./-]*\d[\w.-]*\.\w') and not contains(o.line, '://')))
         and case when w.host is not null and r.host is not null then w.host = r.host or starts_with(w.host, r.host || '.') else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) or (r.host is null and h.told_count = 1 and (h.is_only or list_contains(h.ranks, f.culprit_rank))) end
@@ -48,10 +48,10 @@ select
     null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
-    case when is_apart then 0.8 when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
-    case when is_apart then 'all ranks of one host, and none of another, waited for storage' else 'rank ' || culprit_rank::varchar || ' kept the others waiting' end || ', and the kernel of its host said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) as statement,
+    case when is_apart then 0.8 when trouble = 'slurm_step_unkillable' and activity in ('unknown', 'step') then 0.9 when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
+    case when is_apart then 'all ranks of one host, and none of another, waited for storage' else 'rank ' || culprit_rank::varchar || ' kept the others waiting' end || ', and ' || case when trouble = 'slurm_step_unkillable' then 'SLURM' else 'the kernel of its host' end || ' said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) as statement,
     [
-        {'file_id': trouble_file_id, 'line_no': trouble_line_no, 'why': 'what the kernel of its host said'},
+        {'file_id': trouble_file_id, 'line_no': trouble_line_no, 'why': 'what ' || case when trouble = 'slurm_step_unkillable' then 'SLURM' else 'the kernel' end || ' said of its host'},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
     ] as supports,
     case when link_score >= 0.3 and trouble is not null and not is_apart then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
