@@ -39,5 +39,7 @@ from (
         (26, 'data_loading', 'telling', '', '(?i)^(\w+\.)*_*(fetch|read|load|get|download|pull|next|iter|stream)_((many|one|next|all)_)?(shard|sample|example|chunk|record|range|object|item|utterance|clip)s?$', '(?i)checkpoint|state|weights'),
         (27, 'log_upload', 'inner', '(^|/)logging/__init__\.py', '^(\w+\.)*(flush|emit)$', '^$'),
         (28, 'batch_preparation', 'telling', '(^|/)(tokenizers|sentencepiece|tiktoken|nltk|spacy|jieba|pypinyin|g2p_en|phonemizer)/|(^|/)(transformers/)?tokenization_\w+\.py$', '', '^$'),
+        (29, 'debugger', 'telling', '(^|/)(debugpy|pydevd|_pydevd_bundle|_pydev_bundle|ipdb|pudb|remote_pdb|web_pdb|pdb|bdb)(/|\.py)', '', '^$'),
+        (30, 'another_service', 'telling', '(^|/)(openai|anthropic|litellm|pymongo|psycopg2?|sqlalchemy|redis|kafka|elasticsearch|kubernetes|docker)/', '', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)

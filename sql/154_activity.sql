@@ -28,6 +28,7 @@ from (
         ('initialisation', 'starting up', 'See what the start of that rank waited for.'),
         ('compile', 'compiling a graph or kernel', 'Warm the compile cache before the first collective, or lengthen its time-out.'),
         ('lock', 'waiting for a lock', 'Find who holds the lock: a file lock on a shared folder, a thread that died with it, or one that held it when a DataLoader worker was forked (multiprocessing_context=''spawn'' or ''forkserver'' copies no locks).'),
+        ('debugger', 'waiting for a debugger', 'Take the breakpoint out of the job, or attach to it; see what made it stop there.'),
         ('sleep', 'sleeping', 'Find the sleep or the back-off in the code of that rank.'),
         ('file_write', 'writing a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server; write from one rank in the background.'),
         ('log_upload', 'making or uploading logs, pictures or metrics', 'Make and upload them in the background, with a time-out.'),

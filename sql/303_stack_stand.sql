@@ -39,7 +39,7 @@ process as (
         arg_min(coalesce(activity, ''), frame_no) filter (where is_python and not coalesce(is_faint, false)) as called_activity,
         inner_activity is null and bool_or(is_active) and bool_or(is_python) as is_at_work,
         case
-            when inner_activity = 'storage_wait' and not bool_or(contains(file, 'aistore/')) then coalesce(arg_min(activity, frame_no) filter (where activity in ('log_upload', 'hub_wait')), inner_activity)
+            when inner_activity = 'storage_wait' and not bool_or(contains(file, 'aistore/')) then coalesce(arg_min(activity, frame_no) filter (where activity in ('log_upload', 'hub_wait', 'another_service')), inner_activity)
             when called_activity in ('log_upload', 'hub_wait') and not bool_or(is_telling) then called_activity
             when inner_activity = 'checkpoint' and bool_or(activity = 'data_loading') then 'data_loading'
             when inner_activity = 'data_loading' and bool_or(owns_gil) then 'batch_preparation'

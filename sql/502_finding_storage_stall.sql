@@ -37,7 +37,7 @@ select
     ) as supports,
     list_concat(
         case
-            when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]
+            when f.activity in ('checkpoint', 'evaluation', 'compute', 'collective', 'decoding', 'lock', 'sleep', 'debugger', 'another_service') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'the rank was doing something else: ' || f.activity}]
             when f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then [{'file_id': f.activity_file_id, 'line_no': f.activity_line_no, 'why': 'nothing shows that the rank was reading data'}]
             else []
         end,
