@@ -3,7 +3,7 @@
 -- reads: worker_event, failed_attempt, failure_signal, job, rank_host
 -- stored: yes
 -- empty without: worker_event where host is not null
--- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there.
+-- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there, or where as many nodes, counted by ranks, have no rank that spoke.
 create or replace view lost_host as
 with line as (
     select e.job_id, e.attempt, split_part(e.host, '.', 1) as host, e.file_id, e.line_no, e.text
@@ -32,11 +32,15 @@ rank_end as (
 counted as (
     select
         *, bool_or(is_there and has_spoken) over whole as is_alive, count(*) over whole as rank_count,
-        count(*) filter (where not has_spoken) over whole as quiet_count, count(*) filter (where not has_spoken and host is not null and not is_there) over whole as elsewhere_count
+        bool_or(has_spoken or (host is not null and not is_there)) over node or count(*) over node < ranks_per_node as is_node_alive, count(*) filter (where not has_spoken) over whole as quiet_count, count(*) filter (where not has_spoken and host is not null and not is_there) over whole as elsewhere_count
     from rank_end
-    window whole as (partition by job_id, attempt)
+    window whole as (partition by job_id, attempt), node as (partition by job_id, attempt, rank // nullif(ranks_per_node, 0))
+),
+placed as (
+    select *, count(*) filter (where not is_node_alive and rank % nullif(ranks_per_node, 0) = 0) over (partition by job_id, attempt) as quiet_node_count
+    from counted
 )
 select job_id, attempt, rank, file_id, line_no, text
-from counted
+from placed
 where not has_spoken and not is_alive and quiet_count < rank_count
-    and (is_there or (host is null and elsewhere_count = 0 and quiet_count = len(hosts) * ranks_per_node))
+    and (is_there or (host is null and ((elsewhere_count = 0 and quiet_count = len(hosts) * ranks_per_node) or (not is_node_alive and quiet_node_count = len(hosts)))))
