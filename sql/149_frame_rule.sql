@@ -41,5 +41,6 @@ from (
         (28, 'batch_preparation', 'telling', '(^|/)(tokenizers|sentencepiece|tiktoken|nltk|spacy|jieba|pypinyin|g2p_en|phonemizer)/|(^|/)(transformers/)?tokenization_\w+\.py$', '', '^$'),
         (29, 'debugger', 'telling', '(^|/)(debugpy|pydevd|_pydevd_bundle|_pydev_bundle|ipdb|pudb|remote_pdb|web_pdb|pdb|bdb)(/|\.py)', '', '^$'),
         (30, 'another_service', 'telling', '(^|/)(openai|anthropic|litellm|pymongo|psycopg2?|sqlalchemy|redis|kafka|elasticsearch|kubernetes|docker)/', '', '^$'),
+        (31, 'file_read', 'inner', '<frozen importlib\._bootstrap(_external)?>|importlib/_bootstrap(_external)?\.py', '^(\w+\.)*(_path_(stat|isfile|isdir|is_mode_type)|path_stats|get_data|_fill_cache|find_spec|_get_spec)$', '^$'),
         (20, 'evaluation', 'outer', '', '(^|\.)(validat(e|ion_\w+)|evaluat(e|ion\w*)|eval_\w+)$', '^$')
 ) as t(position, activity, strength, file, function, exception)
