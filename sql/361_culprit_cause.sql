@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: culprit, rank_crash, unplaced_crash
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited, but for a repeated request that it got over later; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited, but for a repeated request that it got over later; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). Of several culprits one leads of which it is told what it did. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text, coalesce(is_own_code, false) as is_own_code
@@ -57,7 +57,7 @@ select
     m.outcome as request_outcome, m.node_id as request_node_id, m.pattern as request_pattern, m.file_id as request_file_id, m.line_no as request_line_no, m.text as request_text, m.from_ns as request_from_ns,
     m.top_retry, m.retry_limit,
     count(c.rank) over (partition by f.failure_id) as culprit_count,
-    row_number() over (partition by f.failure_id order by (r.pattern is null), r.utc_ns, c.certainty desc, c.rank) as culprit_no
+    row_number() over (partition by f.failure_id order by (r.pattern is null), r.utc_ns, c.certainty desc, (c.basis = 'silent' or coalesce(d.activity, 'unknown') in ('unknown', 'step')), c.rank) as culprit_no
 from failure_case as f
 join who as c on c.job_id = f.job_id and c.attempt = f.attempt
 left join crash as r on r.job_id = f.job_id and r.attempt = f.attempt and r.rank is not distinct from c.witness_rank
