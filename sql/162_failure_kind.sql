@@ -38,6 +38,7 @@ from (
         ('disk_detached', 'Objects are gone from a target of which a disk had been detached.', 'who detached it; ais storage mountpath show'),
         ('joined_empty', 'Objects are gone from a target that had joined and was still without them.', 'whether a rebalance has run since: ais show rebalance'),
         ('in_maintenance', 'Objects are found nowhere since a target was put into maintenance without a rebalance.', 'whether the target can come back: ais cluster add-remove-nodes stop-maintenance; or a rebalance: ais start rebalance'),
+        ('limit_lowered', 'Targets break batches off over few missing entries since the configuration of AIStore was changed.', 'what was changed: ais show config cluster get_batch (max_soft_errs), and by whom'),
         ('rebalance_jammed', 'Objects that were written while a target was away are not found on it, as the rebalance of its return did not begin.', 'the errors of the primary and the targets about that rebalance; ais show rebalance; start one: ais start rebalance'),
         ('proxy_swamped', 'A rank got no connection to a proxy while one proxy says that it drowns in requests.', 'who sends them: head.n, list.n and get.n of the proxy, and the clients that its log names'),
         ('misplaced_removed', 'Objects are gone since a cleanup took them for misplaced, after a rebalance that was broken off.', 'copies elsewhere; ais show rebalance'),
