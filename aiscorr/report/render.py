@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import foot, laid_out, no_failure, other_failures, standing_apart
-from aiscorr.report.table_width import table_widths
+from aiscorr.report.table_width import GAP, table_widths, text_widths
+from aiscorr.report.wrapping import hanging, lines_of
 from aiscorr.row_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
+    from rich.text import Text
 
 #: Commands that running text advises.
 _COMMAND = re.compile(
@@ -77,13 +79,19 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
     _show(console, apart)
     if report.failures:
         console.print(foot(report) + "\n", style="dim", end="")
-    return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
+    shown = re.sub(rf"─{{{width},}}", "─" * width, buffer.getvalue())
+    return "\n".join(line.rstrip() for line in shown.split("\n"))
 
 
 def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> None:
-    """Blocks one after the other, and with `gap` an empty line behind them."""
+    """Blocks one after the other, and with `gap` an empty line behind them. What is too wide stands beyond the page."""
+    from rich.text import Text
+
     for block in blocks:
-        console.print(_rich(block, console.width), soft_wrap=isinstance(block, Command))
+        if isinstance(block, Table):
+            console.print(_rich_table(block, console.width), crop=False)
+        else:
+            console.print(Text("\n").join(_lines(block, console.width)), soft_wrap=True)
     if gap and blocks:
         console.print()
 
@@ -93,47 +101,35 @@ def _heading(console: Console, title: str, line: str, width: int) -> None:
     console.print(line * min(len(title), width), style="dim")
 
 
-def _rich(block: Block, width: int) -> RenderableType:
-    from rich.padding import Padding
-    from rich.table import Table as Grid
+def _lines(block: Paragraph | Command | Facts | Bullets | Steps, width: int) -> list[Text]:
     from rich.text import Text
 
     match block:
         case Paragraph(text, tone):
-            return Text(text, style=_STYLE[tone])
+            return lines_of(Text(text, style=_STYLE[tone]), width)
         case Command(text):
-            return Text(f"    $ {text}", style="cyan")
+            return [Text(f"    $ {text}", style="cyan")]
         case Facts(pairs):
-            grid = Grid.grid(padding=(0, 2))
-            grid.add_column(style="dim", no_wrap=True)
-            grid.add_column()
-            for label, value in pairs:
-                grid.add_row(label, Text(value))
-            return Padding(grid, (0, 0, 0, 2))
+            size = 4 + max((len(label) for label, _ in pairs), default=0)
+            facts = ((Text(f"  {label}".ljust(size), "dim"), Text(value)) for label, value in pairs)
+            return [line for label, value in facts for line in hanging(label, lines_of(value, width - size))]
         case Bullets(items):
-            grid = Grid.grid(padding=(0, 1))
-            grid.add_column(no_wrap=True)
-            grid.add_column()
-            for text, place in items:
-                grid.add_row("-", Text(text) if not place else Text.assemble(text, ("  " + place, "cyan")))
-            return Padding(grid, (0, 0, 0, 2))
+            bullets = (Text.assemble(text, ("  " + place if place else "", "cyan")) for text, place in items)
+            return [line for bullet in bullets for line in hanging(Text("  - "), lines_of(bullet, width - 4))]
         case Steps(items):
-            return Padding(_rich_steps(items), (0, 0, 0, 2))
-        case Table():
-            return _rich_table(block, width)
+            return [line for no, step in enumerate(items) for line in _step_lines(no, step, width)]
 
 
-def _rich_steps(items: tuple[tuple[str, str, str], ...]) -> RenderableType:
-    from rich.table import Table as Grid
+def _step_lines(number: int, step: tuple[str, str, str], width: int) -> list[Text]:
+    """What happened and where it stands, whole; below it the words of the line, which may be cut."""
     from rich.text import Text
 
-    grid = Grid.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
-    for number, (head, text, place) in enumerate(items):
-        body = Text.assemble((head, "bold"), ("  " + place if place else "", "cyan"), "\n" if text else "", text)
-        grid.add_row("   " if number == 0 else "-->", body)
-    return grid
+    mark = Text("      " if number == 0 else "  --> ")
+    head, text, place = step
+    lines = lines_of(Text.assemble((head, "bold"), ("  " + place if place else "", "cyan")), width - mark.cell_len)
+    if text:
+        lines += lines_of(Text(text), width - mark.cell_len, is_cut=True)
+    return hanging(mark, lines)
 
 
 def _rich_table(block: Table, width: int) -> RenderableType:
@@ -142,20 +138,24 @@ def _rich_table(block: Table, width: int) -> RenderableType:
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), header_style="dim")
     sizes = table_widths(block, width)
+    inner = text_widths(sizes, width) or [None] * len(block.columns)
     for number, name in enumerate(block.columns):
         justify: JustifyMethod = "right" if name in block.numeric else "left"
         size = sizes[number] if sizes else None
-        grid.add_column(name, justify=justify, no_wrap=name not in block.wide, overflow="fold", width=size)
+        head = _rich_cell(name, inner[number])
+        grid.add_column(head, justify=justify, no_wrap=name not in block.wide, overflow="fold", width=size)
+    grid.width = sum(sizes) + GAP * (len(sizes) - 1) if sizes else None
     for row in block.rows:
-        grid.add_row(*(_rich_cell(cell) for cell in row))
+        grid.add_row(*map(_rich_cell, row, inner))
     return grid
 
 
-def _rich_cell(cell: str) -> RenderableType:
+def _rich_cell(cell: str, width: int | None) -> RenderableType:
     from rich.text import Text
 
     text, mark, place = cell.partition(PLACE_MARK)
-    return Text.assemble(text, ("  " + place, "cyan")) if mark else Text(cell)
+    shown = Text.assemble(text, ("  " + place, "cyan")) if mark else Text(cell)
+    return shown if width is None else Text("\n").join(lines_of(shown, width))
 
 
 def _markdown(block: Block) -> str:
