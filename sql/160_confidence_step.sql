@@ -12,10 +12,10 @@ select
 from (
     values
         ('guilty', null, 0.0, 0.8, 'none such was given of late, on incidents nobody had seen 17 of 21, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.95, '37 of 37 such answers were right, on incidents nobody had seen 216 of 225, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.97, '86 of 86 such answers were right, on incidents nobody had seen 346 of 355, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '77 of 80 such answers were right, on incidents nobody had seen 331 of 345, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.77, '11 of 11 such answers were right, on incidents nobody had seen 81 of 103, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.88, '52 of 53 such answers were right, on incidents nobody had seen 214 of 240, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.56, '22 of 26 such answers were right, on incidents nobody had seen 173 of 308, and 178 of 337 on odd ones')
+        ('guilty', null, 0.7, 0.95, '17 of 18 such answers were right, on incidents nobody had seen 223 of 232, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.97, '83 of 84 such answers were right, on incidents nobody had seen 390 of 401, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '84 of 85 such answers were right, on incidents nobody had seen 367 of 386, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.77, '13 of 15 such answers were right, on incidents nobody had seen 86 of 109, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.88, '42 of 44 such answers were right, on incidents nobody had seen 233 of 263, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.56, '29 of 45 such answers were right, on incidents nobody had seen 188 of 335, and 178 of 337 on odd ones')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)
