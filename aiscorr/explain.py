@@ -17,6 +17,7 @@ from aiscorr.errors import UsageError
 from aiscorr.named_query import named_queries
 from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
 from aiscorr.parse.pattern_files import pattern_set
+from aiscorr.state_flags import flags_in, flags_told
 from aiscorr.store.database import in_memory
 from aiscorr.tables import TABLES
 from aiscorr.views import build_views, view_specs
@@ -48,6 +49,7 @@ _CONSTANTS = {
     "rule of manuals": ("manual_rule", "rule"),
     "synchronisation point": ("sync_point", "sync_point"),
     "status of InfiniBand": ("ib_status", "name"),
+    "flag of state.flags": ("state_flag", "flag"),
 }
 
 #: What a column of the constants is called; a flag that is set is said with `also`.
@@ -56,6 +58,7 @@ _LABELS = {
     "broke_words": "an AIStore node that",
     "takes_away": "also: its objects are not there while it lasts",
     "is_refusing": "also: who asks the node is refused at once",
+    "is_alert": "also: AIStore takes it for an alert",
     "is_loud": "also: whoever it hits gets an error at once",
 }
 #: What stands before the words of a record of AIStore: level, time, place in the source.
@@ -84,7 +87,7 @@ def own_meanings(view: str) -> dict[str, str]:
 
 
 def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:
-    """A paragraph for each thing of that name, else for the pattern that a pasted line of a log matches.
+    """A paragraph for each thing of that name, else for a value of state.flags, or the pattern of a pasted line.
 
     Raises UsageError where there is neither, with names that are near, or of patterns whose lines hold the word.
     """
@@ -100,7 +103,7 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
             known.add(key)
             if _folded(key) == folded:
                 found.append(text)
-    found = found or _matching(wanted, pattern_folders)
+    found = found or _flags(wanted) or _matching(wanted, pattern_folders)
     if not found:
         near = _holding(wanted, pattern_folders) + difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
         near += [key for key in sorted(known) if wanted.lower() in key.lower() and key not in near][:6]
@@ -120,6 +123,20 @@ def _matching(line: str, folders: tuple[str, ...]) -> list[str]:
         first = next((one for one in likely if one.regex.search(data)), None)
         matching += [] if first is None else [_pattern_text(first, kind)]
     return matching
+
+
+def _flags(text: str) -> list[str]:
+    """What a value of state.flags says of its node."""
+    value = flags_in(text)
+    if value is None:
+        return []
+    connection = constants()
+    try:
+        told = flags_told(value, connection)
+    finally:
+        connection.close()
+    head = f"value {value}, as state.flags of an AIStore node: {len(told) or 'no'} flag{'s' * (len(told) != 1)} set"
+    return [_paragraph(head, [("set", one) for one in told])]
 
 
 def _holding(word: str, folders: tuple[str, ...]) -> list[str]:

@@ -179,6 +179,25 @@ def test_faults_in_words() -> None:
     assert not re.search(r"True|False|broke|stalled", text)
 
 
+@pytest.mark.parametrize("text", ["2621446", "state.flags:2621446", '"state.flags":"2621446"', "0x280006"])
+def test_value_of_state_flags(text: str) -> None:
+    """A value of state.flags, alone or with its name, is told flag by flag."""
+    told = ["ClusterStarted (bit 1)", "NodeStarted (bit 2)", "KeepAliveErrors (bit 19), an alert", "LowCPU (bit 21)"]
+    head, *lines = explain(text)[0].splitlines()
+    assert head == "value 2621446, as state.flags of an AIStore node: 4 flags set"
+    assert [line.removeprefix("  set: ") for line in lines] == told
+
+
+def test_odd_values_of_state_flags() -> None:
+    """No flag and one that no name is known of are said too; a word with digits is no value."""
+    assert explain("0") == ["value 0, as state.flags of an AIStore node: no flags set"]
+    assert explain(str(1 << 40))[0].endswith("1 flag set\n  set: bit 40, of which aiscorr knows no name")
+    alert = "flag of state.flags KeepAliveErrors\n  bit: 19\n  also: AIStore takes it for an alert"
+    assert explain("keepaliveerrors") == [alert]
+    with pytest.raises(UsageError, match="nothing is called '26214x'"):
+        explain("26214x")
+
+
 def test_every_query() -> None:
     """Every named query is explained, with and without its @, and its parameters are named."""
     for name, query in named_queries().items():
