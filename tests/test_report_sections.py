@@ -304,5 +304,7 @@ def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
     ]
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=110, color=False)
     assert "`not after`: only those of the time after" in " ".join(text.split())
-    (delta, _) = doc.to_json(told)["counter_deltas"]  # type: ignore[index]
+    plain = doc.to_json(told)
+    assert isinstance(plain, dict)
+    (delta, _) = plain["counter_deltas"]
     assert delta["is_after_complete"]
