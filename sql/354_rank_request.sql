@@ -3,7 +3,7 @@
 -- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case, failed_fetch
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. is_got_over: a later line of the rank in that file says that its requests went through again. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
 create or replace view rank_request as
 with line as (
     select
@@ -61,16 +61,20 @@ placed as (
     left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint left join (select t.cluster, t.host, t.node_id, d.role from host as t join node as d on d.cluster = t.cluster and d.node_id = t.node_id) as h
         on h.cluster = c.cluster and h.host = split_part(l.endpoint, ':', 1) and h.role = case when contains(l.url, 'pid=') then 'target' when contains(l.url, '/v1/') then 'proxy' end
     left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
+),
+answered as (
+    select *, case
+            when coalesce(is_chained, false) then 'chained'
+            when role in ('stack', 'retry', 'recovery') then case role when 'stack' then 'pending' when 'retry' then 'retry' else 'recovered' end
+            when received_count is not null and expected_count is not null and received_count < expected_count then 'short'
+            when status_code = 404 or pattern like '%not_found%' or pattern like '%missing%' then 'missing'
+            when role = 'cause' then 'error'
+            else 'note' end as outcome
+    from placed
 )
 select
-    failure_id, job_id, attempt, cluster, cluster_certainty, rank, case
-        when coalesce(is_chained, false) then 'chained'
-        when role in ('stack', 'retry', 'recovery') then case role when 'stack' then 'pending' when 'retry' then 'retry' else 'recovered' end
-        when received_count is not null and expected_count is not null and received_count < expected_count then 'short'
-        when status_code = 404 or pattern like '%not_found%' or pattern like '%missing%' then 'missing'
-        when role = 'cause' then 'error'
-        else 'note'
-    end as outcome,
+    failure_id, job_id, attempt, cluster, cluster_certainty, rank, outcome,
     coalesce(named_node_id, endpoint_node_id, named_id) as node_id, endpoint, url, wid, xid, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
-    pattern, tier, failure_class, severity, request_ns, make_timestamp_ns(from_ns) as event_at, from_ns, to_ns, stamp_source, file_id, line_no, text, message
-from placed
+    pattern, tier, failure_class, severity, request_ns, make_timestamp_ns(from_ns) as event_at, from_ns, to_ns, stamp_source, file_id, line_no, text, message,
+    coalesce(max(case when outcome = 'recovered' then line_no end) over (partition by failure_id, rank, file_id) > line_no, false) as is_got_over
+from answered

@@ -8,9 +8,9 @@
 -- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
 create or replace view chain_rank_match as
 with request as (
-    select * from rank_request as r
+    select * from rank_request
     where outcome in ('error', 'short', 'retry', 'missing', 'chained', 'pending') and cluster is not null
-        and not (outcome in ('retry', 'short') and exists (select 1 from rank_request as g where g.failure_id = r.failure_id and g.rank = r.rank and g.file_id = r.file_id and g.line_no > r.line_no and g.outcome = 'recovered'))
+        and not (outcome in ('retry', 'short') and coalesce(is_got_over, false))
 ),
 by_wid as (
     select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 0.98 as score, (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id, s.line_no as ais_line_no, r.from_ns, r.outcome

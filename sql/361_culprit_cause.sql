@@ -44,7 +44,7 @@ met as (
         max(r.retry_limit) over (partition by r.failure_id, r.rank) as retry_limit
     from rank_request as r
     join failure_case as f on f.failure_id = r.failure_id
-    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and not (r.outcome = 'retry' and exists (from rank_request as g where g.failure_id = r.failure_id and g.rank = r.rank and g.file_id = r.file_id and g.line_no > r.line_no and g.outcome = 'recovered')) and (r.pattern = 'fetch_broken' or r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s'))
+    where r.outcome in ('error', 'short', 'retry', 'missing', 'pending') and not (r.outcome = 'retry' and coalesce(r.is_got_over, false)) and (r.pattern = 'fetch_broken' or r.to_ns >= f.stall_ns - (select value::bigint * 1000000000 from threshold where name = 'stall_reach_s'))
     qualify row_number() over (partition by r.failure_id, r.rank order by (r.pattern = 'fetch_broken') desc, (r.outcome = 'pending'), (r.outcome = 'retry'), abs(r.from_ns - f.stall_ns), r.file_id, r.line_no) = 1
 )
 select
