@@ -44,10 +44,11 @@ class OpenBlocks:
         return not (self._tracebacks or self._tables or self._stacks or self._messages or self._threads.blocks)
 
     def open_traceback(self, line: Line) -> None:
-        """A traceback begins, or one that is being read goes on with another."""
+        """A traceback begins, with its header or with a call where that is lost, or one goes on with another."""
         key = self._note_fed(line)
         if key not in self._tracebacks:
-            self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
+            block = self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
+            block.begin(line.body)
 
     def read_enclosed(self, line: Line) -> bool:
         """Reads a traceback that is a field of this line; whether there is one that tells its exception."""

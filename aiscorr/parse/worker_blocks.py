@@ -61,6 +61,10 @@ class TracebackBlock:
     of_rank: int | None = None
     rows: list[Row] = field(default_factory=list)
 
+    def begin(self, message: bytes) -> None:
+        """The first line: the header, or the call behind it where the header is lost."""
+        self._frame(message)
+
     def wants(self, message: bytes) -> str:
         """What the next line is to this block: frame, exception, follow or end."""
         self.line_count += 1
