@@ -1,10 +1,10 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
--- reads: rank_request, node_fault, node_witness, node_process, ais_event, counter_delta, unmended_return, failure_case, threshold
+-- reads: rank_request, worker_event, node_fault, node_witness, node_process, ais_event, counter_delta, unmended_return, failure_case, threshold
 -- stored: yes
 -- empty without: rank_request
 -- empty without: node_fault; node_process; ais_event where pattern in ('ais_xaction_finished_with_error', 'ais_registration_renewed', 'ais_objects_deleted', 'ais_bad_checksum'); unmended_return; counter_delta where counter in ('remote.deleted.del.n', 'lru.evict.n')
--- note: When an object was asked for is told by the clock that tells of the loss: that of the target's own line about it, where it is later than the rank's. joined_empty: a target that joins has nothing before a rebalance has brought it there. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. corrupt: the target found its copy of that very object to have another checksum, and removes such copies. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. A command that a proxy sends on to a target (curl -L) was told by the target that prints the object's name. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
+-- note: When an object was asked for is told by the clock that tells of the loss: that of the target's own line about it, where it is later than the rank's. joined_empty: a target that joins has nothing before a rebalance has brought it there. That a target lacks an object stands in its own line or in a rank's that quotes it. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. corrupt: the target found its copy of that very object to have another checksum, and removes such copies. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. A command that a proxy sends on to a target (curl -L) was told by the target that prints the object's name. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, case when r.pattern = 'http_not_found' then coalesce(n.node_id, r.node_id) else r.node_id end as node_id, r.object, case when n.first_ns > r.to_ns then n.first_ns when n.utc_ns is not null or r.pattern = 'http_not_found' then greatest(r.from_ns, least(n.utc_ns, r.to_ns)) else r.from_ns end as from_ns, greatest(r.to_ns, n.first_ns) as to_ns, f.started_ns, b.bucket
@@ -15,22 +15,18 @@ with asked as (
         and (starts_with(coalesce(r.bucket, ''), 'ais://') or (r.bucket is null and (contains(coalesce(r.url, ''), 'provider=ais') or regexp_matches(r.url, '/v1/objects/[^?]+$'))))
 ),
 deleting as (
-    select
-        cluster, xid, regexp_extract(bucket, '://(.+)$', 1) as bucket, file_id, line_no,
+    select cluster, xid, regexp_extract(bucket, '://(.+)$', 1) as bucket, file_id, line_no,
         utc_ns - coalesce(((epoch(nullif(regexp_extract(text, '\d\d:\d\d:\d\d\.\d+'), '')::interval) - epoch(json_extract_string(capture, '$.begun')::interval) + 86400) % 86400 * 1000000000)::bigint, 0) as begun_ns
     from ais_event where pattern = 'ais_objects_deleted' and contains(message, 'x-delete-')
 ),
 taken as (
-    select
-        cluster, node_id, started_ns, started_ns as until_ns, file_id, line_no, null as bucket,
+    select cluster, node_id, started_ns, started_ns as until_ns, file_id, line_no, null as bucket,
         case when fault_kind = 'evicting' then 'evicted' when fault_kind = 'misplaced_removed' then fault_kind when regexp_matches(text, '(?i)disabl|detach') then 'disk_detached' else 'disk_lost' end as loss
-    from node_fault as n
-    where fault_kind in ('evicting', 'disk_fault')
+    from node_fault as n where fault_kind in ('evicting', 'disk_fault')
         or (fault_kind = 'misplaced_removed' and exists (select 1 from node_witness as w where w.cluster = n.cluster and w.effect = 'rebalance_aborted' and w.utc_ns <= n.started_ns))
     union all
     select cluster, node_id, utc_ns, utc_ns, file_id, line_no, regexp_extract(text, '=>ais://(.+?)-\d\d:\d\d:\d\d', 1), 'copy_aborted'
-    from ais_event
-    where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
+    from ais_event where pattern = 'ais_xaction_finished_with_error' and regexp_matches(text, 'x-(copy|etl)-bck\[') and node_id is not null
     union all
     select cluster, peer_node_id, min(utc_ns), min(utc_ns), arg_min(file_id, (utc_ns, line_no)), arg_min(line_no, (utc_ns, file_id)), null, 'registered_twice'
     from ais_event where pattern = 'ais_registration_renewed' and peer_node_id is not null group by cluster, peer_node_id
@@ -51,16 +47,20 @@ taken as (
     select cluster, node_id, min(previous_ns), min(utc_ns), arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)), null, 'evicted_unnamed'
     from counter_delta where counter = 'lru.evict.n' and delta > 0 and node_id is not null group by cluster, node_id
 ),
-wanted as (select failure_id, cluster, bucket, max(to_ns) as to_ns, any_value(started_ns) as started_ns from asked group by failure_id, cluster, bucket),
+wanted as (select a.failure_id, a.cluster, a.bucket, any_value(f.job_id) as job_id, max(a.to_ns) as to_ns, any_value(a.started_ns) as started_ns from asked as a left join failure_case as f on f.failure_id = a.failure_id group by a.failure_id, a.cluster, a.bucket),
+missed as (
+    select w.failure_id, w.bucket, e.node_id, e.utc_ns, e.text from wanted as w join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and contains(e.text, 'ais://' || w.bucket || '/')
+    union all
+    select w.failure_id, w.bucket, v.node_id, v.utc_ns, v.text from wanted as w join worker_event as v on v.job_id = w.job_id and v.node_id is not null and v.utc_ns is not null and regexp_matches(v.text, 't\[\w+\]: ais://\S+ does not exist') and contains(v.text, 'ais://' || w.bucket || '/')
+),
 absent as (
-    select
-        w.failure_id, t.node_id, t.loss, w.bucket,
+    select w.failure_id, t.node_id, t.loss, w.bucket,
         count(distinct regexp_extract(e.text, 'ais://(\S+) does not exist', 1)) filter (where e.utc_ns >= t.started_ns) as object_count,
         bool_and(e.node_id = t.node_id) filter (where e.utc_ns >= t.started_ns) as is_alone,
         count(*) filter (where e.utc_ns < t.started_ns) as before_count
     from wanted as w
     join taken as t on t.cluster = w.cluster and t.loss in ('evicted', 'misplaced_removed', 'copy_aborted', 'disk_detached', 'joined_empty', 'rebalance_jammed', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
-    join ais_event as e on e.cluster = w.cluster and e.pattern = 'ais_http_not_found' and e.utc_ns between least(t.started_ns, w.started_ns) and w.to_ns and contains(e.text, 'ais://' || w.bucket || '/')
+    join missed as e on e.failure_id = w.failure_id and e.bucket = w.bucket and e.utc_ns between least(t.started_ns, w.started_ns) and w.to_ns
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
 select
