@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: link_by_chain, link_by_fault, unanswered_node, named_error, client_backoff
--- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
+-- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end; the more so where its stack sleeps between tries. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -23,7 +23,7 @@ unexplained as (
     from named_error
 ),
 refused as (
-    select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind, k.weight * c.certainty as score, (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
+    select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind, k.weight * c.certainty * case when u.activity_witness = 'stack' and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity') then 1.15 else 1.0 end as score, (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
