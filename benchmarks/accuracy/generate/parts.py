@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora"),
             )
             if name in self.styles
         )
@@ -295,6 +295,14 @@ _HELD: dict[str, Part] = {
         ("4.2.rc9", "4.5.rc9", "4.8.rc9", "5.2.rc9"),
         ("2.3-pixi", "2.6-pixi", "2.9-pixi", "2.13-pixi"),
         ("hrnet", "clip4clip", "kdiff"),
+    ),
+    "thirty_third": Part(
+        "held back as the thirty-third",
+        ("thirty_third",),
+        0.8,
+        ("4.0.rc9", "4.3.rc9", "4.7.rc9", "5.0.rc9"),
+        ("2.4-source", "2.8-source", "2.11-source", "2.14-source"),
+        ("opensora", "s3prl", "matcha"),
     ),
 }
 

@@ -104,6 +104,8 @@ NAMELESS = (
     "hrnet",
     "clip4clip",
     "kdiff",
+    "opensora",
+    "s3prl",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
