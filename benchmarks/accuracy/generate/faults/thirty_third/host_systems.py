@@ -14,7 +14,6 @@ from benchmarks.accuracy.generate.faults.twentieth import tunrest as past_unrest
 from benchmarks.accuracy.generate.faults.twenty_fourth import tunrest as hang_unrest
 from benchmarks.accuracy.generate.faults.words import commotion
 from benchmarks.accuracy.generate.faults.words.beside import beside
-from benchmarks.accuracy.generate.faults.words.clients import PYTHON
 from benchmarks.accuracy.generate.faults.words.tellers import speakers, told
 from benchmarks.accuracy.generate.faults.words.turns import RESTARTS, over_at
 from benchmarks.accuracy.generate.faults.words.watchkeepers import controller, elsewhere, silent_from
@@ -148,8 +147,7 @@ def host_scratch_is_full(stage: Stage) -> Scenario:
         stage.step,
         sdk.Frame(own.script, 66, "fetch", "return [self.unpack(name, content) for name, content in items]", True),
         sdk.Frame(own.script, 66, "<listcomp>", "return [self.unpack(name, content) for name, content in items]"),
-        sdk.Frame(own.script, 78, "unpack", "shutil.copyfileobj(decoded, clip)"),
-        sdk.Frame(f"{PYTHON}/shutil.py", 200, "copyfileobj", "fdst_write(buf)"),
+        sdk.Frame(own.script, 77, "unpack", 'with open(path, "wb") as clip:'),
     )
     text = f"OSError: [Errno 28] No space left on device: '{folder}/{name}'"
     job.raise_on(at + 8 * MS, rank, sdk.traceback(sdk.Raised(frames, text)))
