@@ -1,18 +1,19 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, job, rank_request, object_loss, maintenance_loss, misplaced_write, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, node_fault, storage_relation, ais_event, clearing_line
+-- reads: failure_lead, job, node, worker_event, rank_request, object_loss, maintenance_loss, misplaced_write, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, node_fault, storage_relation, ais_event, clearing_line
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off, or a transformation (ETL) is gone in the middle of a job, while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk or put a target into maintenance. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time, and so does a target that has lost other objects and whose log ends before the 404. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. A name with a carriage return at its end comes from a list with lines as Windows ends them, and is not there whatever happened. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
+-- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off, or a transformation (ETL) is gone in the middle of a job, while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk or put a target into maintenance. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time, and so does a target that has lost other objects and whose log ends before the 404, or one of three or more that alone lacks four objects that ranks asked for: wrong names would spread over all. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. A name with a carriage return at its end comes from a list with lines as Windows ends them, and is not there whatever happened. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns and not contains(e.text, 'does not exist') and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
-    where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')
-),
+    where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null and regexp_matches(f.crash_message, 'ais://[\w.-]')),
 losing as (
     select f.failure_id from failure_lead as f where regexp_matches(f.crash_pattern, 'missing|not_found|entry') and (
         (list_contains(f.short_ids, f.crash_node_id) and exists (from object_loss as o where o.failure_id = f.failure_id and o.node_id = f.crash_node_id))
+        or (f.cluster, f.crash_node_id) in (select n.cluster, n.node_id from node as n where n.role = 'target' and (select count(*) from node as o where o.cluster = n.cluster and o.role = 'target') >= 3)
+            and exists (select 1 from worker_event as v where v.job_id = f.job_id and v.node_id is not null and v.object is not null and regexp_matches(v.text, 't\[\w+\]: ais://\S+ does not exist') having count(distinct v.node_id) = 1 and min(v.node_id) = f.crash_node_id and count(distinct v.object) >= 4)
         or exists (from node_fault as n where n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9 and (f.crash_pattern = 'http_not_found' or (n.node_id = f.crash_node_id and n.started_ns <= f.crash_latest_ns))))
 ),
 misnamed as (
@@ -33,8 +34,7 @@ judged as (
     left join (from object_loss union all by name from maintenance_loss union all by name from misplaced_write) as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry|skipped')
     qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss, w.rank) = 1
 )
-select
-    failure_id, 'data_error' as finding,
+select failure_id, 'data_error' as finding,
     case when (crash_class = 'data' or is_empty) and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
     case when is_gone then loss else crash_pattern end as failure_kind,
