@@ -4,18 +4,19 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: ais_event where severity in ('W', 'E') or pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error'); node_witness where effect = 'unknown_error'
--- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. Of a rank whose key was not accepted only its own words count, not what it asked for before. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts, but that a disk could not read that very object, or found it corrupt, while the job still stood there: by a clock that goes wrong it may have come before.
+-- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. What a rank asked for and outlived (request_pending_s), as the job's steps went on, tells nothing. Of a rank whose key was not accepted only its own words count, not what it asked for before. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts, but that a disk could not read that very object, or found it corrupt, while the job still stood there: by a clock that goes wrong it may have come before.
 create or replace view storage_remark as
 with reach as (
     select
         max(value::bigint * 1000000000) filter (where name = 'felt_before_s') as slack_ns,
         max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
-        max(value::bigint * 1000000000) filter (where name = 'named_fault_s') as named_ns
+        max(value::bigint * 1000000000) filter (where name = 'named_fault_s') as named_ns,
+        max(value::bigint * 1000000000) filter (where name = 'request_pending_s') as pending_ns
     from threshold
 ),
 failed as (
     select
-        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns, p.reach_ns, p.named_ns,
+        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns, p.reach_ns, p.named_ns, f.progress_ns - p.pending_ns as outlived_ns,
         coalesce(regexp_matches(f.crash_pattern, '(access_denied|credential_invalid)$'), false) as is_turned_away,
         coalesce(case when f.crash_latest_ns <= f.crash_ns + p.slack_ns then f.crash_latest_ns end, f.stall_ns) + p.slack_ns as until_ns,
         coalesce(f.crash_text, '') || ' ' || coalesce(f.crash_message, f.alike_message, '') as words
@@ -26,7 +27,7 @@ failed as (
 asked as (
     select f.failure_id, r.object, r.wid, r.text, coalesce(regexp_extract(r.bucket, '([^/]+)$', 1), nullif(regexp_extract(coalesce(r.url, r.text), '/v1/(?:objects|ml/moss)/([^/?\s"]+)', 1), '')) as bucket
     from failed as f
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.outcome not in ('note', 'recovered') and r.to_ns >= f.stall_ns - f.reach_ns and not f.is_turned_away
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.outcome not in ('note', 'recovered') and r.to_ns >= greatest(f.stall_ns - f.reach_ns, coalesce(f.outlived_ns, 0)) and not f.is_turned_away
 ),
 named as (
     select failure_id, unnest(regexp_extract_all(words, '[\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0-9]{1,11}\b')) as name from failed
