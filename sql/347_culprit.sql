@@ -53,7 +53,7 @@ candidate as (
     select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
     from crash as c
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
-    where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and c.failure_class = c.first_class and c.alike_count * 2 <= z.rank_count
+    where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and (c.failure_class = c.first_class or (c.failure_class in ('data', 'storage_io') and c.first_class in ('data', 'storage_io'))) and c.alike_count * 2 <= z.rank_count
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis in ('other_collective', 'unfinished', 'not_started', 'stack')
     union all
