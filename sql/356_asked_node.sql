@@ -3,7 +3,7 @@
 -- reads: failure_case, job_cluster, node, node_endpoint, node_fault, rank_request
 -- stored: yes
 -- empty without: rank_request
--- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, or repeats a read from while the others wait, it is taken for that of the one target whose goroutines pile up since the rank stopped, or that serves reads slowly meanwhile, or of the one node that has no descriptors left, if no address of that node is known; repeats count where they all are to that one address.
+-- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). is_unreached: none of these lines tells of a connection that came about. to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, or repeats a read from while the others wait, it is taken for that of the one target whose goroutines pile up since the rank stopped, or that serves reads slowly meanwhile, or of the one node that has no descriptors left, if no address of that node is known; repeats count where they all are to that one address.
 create or replace view asked_node as
 with suspected as (
     select f.failure_id, any_value(n.node_id) as node_id
@@ -15,13 +15,13 @@ with suspected as (
     group by f.failure_id
     having count(distinct n.node_id) = 1
 )
-select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, (r.file_id, r.line_no)) as line_no
+select r.failure_id, r.rank, r.node_id, r.outcome = 'pending' as is_pending, bool_and(regexp_matches(r.text || ' ' || coalesce(r.message, ''), '(?i)connect ?timeout|NewConnectionError|failed to establish a new connection|no route to host|network is unreachable|connection timed out')) as is_unreached, max(r.to_ns) as to_ns, min(r.file_id) as file_id, arg_min(r.line_no, (r.file_id, r.line_no)) as line_no
 from rank_request as r
 join node as n on n.cluster = r.cluster and n.node_id = r.node_id
 where r.outcome in ('pending', 'error', 'retry', 'short', 'missing')
 group by r.failure_id, r.rank, r.node_id, n.role, r.outcome = 'pending' having n.role = 'target' or bool_or(r.outcome = 'retry' or r.pattern in ('s3_endpoint_unreachable', 'http_connection_refused'))
 union all
-select r.failure_id, r.rank, p.node_id, true, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
+select r.failure_id, r.rank, p.node_id, true, false, max(r.to_ns), min(r.file_id), arg_min(r.line_no, (r.file_id, r.line_no))
 from rank_request as r
 join suspected as p on p.failure_id = r.failure_id
 join failure_case as f on f.failure_id = r.failure_id

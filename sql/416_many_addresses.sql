@@ -1,10 +1,10 @@
 -- A rank that kept the others waiting and could meanwhile connect to none of many nodes of AIStore.
 -- grain: one row a failure
--- reads: failure_lead, rank_request, node_fault
+-- reads: failure_lead, rank_request, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: rank_request
--- note: Retries and errors of the culprit while the others waited that say that no connection came about, at three addresses or more, and at more than twice as many as nodes were in trouble then: what was wrong with one of them does not explain it. The way from that host may, or all that stands before the cluster.
+-- note: Retries and errors of the culprit while the others waited that say that no connection came about, at three addresses or more, and at more than twice as many as nodes were in trouble then that takes connections from them: what was wrong with one of them does not explain it. The way from that host may, or all that stands before the cluster.
 create or replace view many_addresses as
 with met as (
     select
@@ -24,6 +24,6 @@ select
     m.file_id,
     m.line_no
 from met as m
-left join node_fault as n on n.cluster = m.cluster and n.started_ns <= m.spoke_ns and n.ended_ns >= m.stall_ns
+left join (select n.* from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind and not k.takes_connections) as n on n.cluster = m.cluster and n.started_ns <= m.spoke_ns and n.ended_ns >= m.stall_ns
 group by m.failure_id, m.endpoint_count, m.file_id, m.line_no
 having m.endpoint_count > 2 * count(distinct n.node_id)
