@@ -8,6 +8,8 @@ import pytest
 from lines import TRACEBACK, Row, events, read_worker, told
 from timed_lines import text_of
 
+from aiscorr.parse.path_hints import worker_hints
+
 pytestmark = pytest.mark.usefixtures("either_reader")
 
 WATCHDOG = (
@@ -81,6 +83,22 @@ def test_tagged_ranks_and_tasks_do_not_mix() -> None:
     assert told(read_worker(text, "/logs/j/n.log"), "task", "block_line_no") == [(0, 1), (1, 2)]
 
 
+@pytest.mark.parametrize(
+    ("path", "node_no"),
+    [
+        ("/logs/job7/torchrun-logs-node1/run7_ab12cd34/attempt_0/3/stderr.log", 1),
+        ("/logs/job7/torchrun.node2.err", 2),
+        ("/logs/job7/node_3/rank5.log", 3),
+        ("/logs/error-5120341-4.out", 4),
+        ("/home/node5-scratch/job7/rank5.log", None),
+        ("/logs/job7/node-exporter.log", None),
+    ],
+)
+def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
+    """Its name or a folder of its job gives the number of its node, folders above that do not."""
+    assert worker_hints(path).node_no == node_no
+
+
 # --- tracebacks ----------------------------------------------------------------------------------------------------
 
 
@@ -135,6 +153,16 @@ def test_a_traceback_at_the_end_of_the_file() -> None:
     """A traceback whose exception is the last line, without newline, is an event."""
     assert told(read_worker(TRACEBACK + "RuntimeError: boom"), "exception", "line_no") == [("RuntimeError", 6)]
     assert told(read_worker(TRACEBACK), "exception") == []
+
+
+def test_a_traceback_whose_header_is_lost() -> None:
+    """A rank's traceback whose first lines are gone ends in its exception all the same, with the place it is from."""
+    body = TRACEBACK.partition("\n")[2] + "RuntimeError: DataLoader worker (pid(s) 7) exited unexpectedly"
+    found = read_worker("".join(tagged(body, "[rank5]: ")), "/logs/j/n.log")
+    assert told(found, "exception", "is_uncaught", "user_location", "frame_kind") == [
+        ("RuntimeError", True, "/w/train.py:9", "storage")
+    ]
+    assert told(read_worker(body, "/logs/j/n.log"), "is_uncaught") == [(None,)], "no tag, so it may be a quotation"
 
 
 def test_a_silent_ranks_traceback_is_over() -> None:

@@ -20,6 +20,7 @@ _SLURM_FILE = re.compile(
 _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|log)$")
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
+_NODE = re.compile(r"(?:^|[._-])node[_-]?(\d{1,5})(?=[._-]|$)", re.IGNORECASE)
 _RANK_FILE = re.compile(r"(?:^|[_.-])(?:global[_-]?)?rank[_-]?(\d{1,6})(?=[_.-]|$)", re.IGNORECASE)
 _AIS_ARCHIVE = re.compile(r"^(?:ais)?(target|proxy)-([A-Za-z0-9_-]{4,20}?)(?:\.tar\.gz|\.tgz|\.tar|\.gz|\.log|$)")
 _AIS_FILE = re.compile(
@@ -88,7 +89,7 @@ def worker_hints(path: str) -> WorkerHints:
     """Hints for a worker log.
 
     `…/error-5120341-1.out` → job 5120341, node 1; `…/run7_ab12cd34/attempt_0/3/stderr.log` → run
-    run7, attempt 0, local rank 3; `rank3.log` → rank 3.
+    run7, attempt 0, local rank 3; `rank3.log` → rank 3; `torchrun.node1.err` → node 1, as does a folder of the job.
     """
     parts = _parts(path)
     name = parts[-1]
@@ -111,7 +112,11 @@ def worker_hints(path: str) -> WorkerHints:
     if ranked is not None and job_id is None:
         rank = int(ranked.group(1))
     is_stream = local is None and rank is None
-    return WorkerHints(job_id, job_folder_of(path), run_name, attempt, node_no, rank, local, is_stream)
+    folder = job_folder_of(path)
+    if node_no is None:
+        below = parts[len(_parts(folder)) :]
+        node_no = next((int(found.group(1)) for part in below if (found := _NODE.search(part))), None)
+    return WorkerHints(job_id, folder, run_name, attempt, node_no, rank, local, is_stream)
 
 
 def ais_hints(path: str) -> AisHints:
