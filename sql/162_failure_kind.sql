@@ -2,10 +2,7 @@
 -- grain: one row a kind
 -- reads: nothing
 create or replace view failure_kind as
-select
-    failure_kind,
-    says,
-    look_at
+select failure_kind, says, look_at
 from (
     values
         ('chain', 'A chain of AIStore lines broke the rank''s batch; no fault of a node is known behind it.', 'the steps of the chain'),
@@ -38,6 +35,7 @@ from (
         ('disk_detached', 'Objects are gone from a target of which a disk had been detached.', 'who detached it; ais storage mountpath show'),
         ('joined_empty', 'Objects are gone from a target that had joined and was still without them.', 'whether a rebalance has run since: ais show rebalance'),
         ('written_elsewhere', 'The object was put to another target while its own was away, and no rebalance has moved it since.', 'ais start rebalance; whether rebalance is enabled (ais config cluster rebalance); the object is found again once it has run'),
+        ('host_unconnected', 'No rank of one host got a connection to any of several nodes of AIStore, and those of other hosts did.', 'the host''s interfaces, bonds, routes and firewall (ip -s link, dmesg), and the switch it hangs on'),
         ('in_maintenance', 'Objects are found nowhere since a target was put into maintenance without a rebalance.', 'whether the target can come back: ais cluster add-remove-nodes stop-maintenance; or a rebalance: ais start rebalance'),
         ('limit_lowered', 'Targets break batches off over few missing entries since the configuration of AIStore was changed.', 'what was changed: ais show config cluster get_batch (max_soft_errs), and by whom'),
         ('rebalance_jammed', 'Objects that were written while a target was away are not found on it, as the rebalance of its return did not begin.', 'the errors of the primary and the targets about that rebalance; ais show rebalance; start one: ais start rebalance'),

@@ -15,8 +15,7 @@ with reach as (
     from threshold
 ),
 failed as (
-    select
-        f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns, p.reach_ns, p.named_ns, f.progress_ns - p.pending_ns as outlived_ns,
+    select f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns, f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns, p.reach_ns, p.named_ns, f.progress_ns - p.pending_ns as outlived_ns,
         coalesce(regexp_matches(f.crash_pattern, '(access_denied|credential_invalid)$'), false) as is_turned_away,
         coalesce(case when f.crash_latest_ns <= f.crash_ns + p.slack_ns then f.crash_latest_ns end, f.stall_ns) + p.slack_ns as until_ns,
         coalesce(f.crash_text, '') || ' ' || coalesce(f.crash_message, f.alike_message, '') as words
