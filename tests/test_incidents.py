@@ -27,7 +27,7 @@ LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "ten
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
 LATER += ["twenty_seventh", "twenty_eighth", "twenty_ninth", "thirtieth", "thirty_first", "thirty_second"]
-LATER += ["thirty_third"]
+LATER += ["thirty_third", "thirty_fourth"]
 #: All kinds of the newest part, and some of those that stand as they are: writing one takes seconds.
 _OLDER = sorted(kind.name for kind in KINDS.values() if kind.held in LATER[:-1])
 HELD = [*_OLDER[::24], *sorted(kind.name for kind in KINDS.values() if kind.held == LATER[-1])]
@@ -350,6 +350,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("clip4clip", "2026-09-14 10:20:00,000:WARNING: late"),
         ("kdiff", "late"),
         ("opensora", r"\[2026-09-14 10:20:00\] late"),
+        ("deit", "late"),
+        ("valle", r"2026-09-14 10:20:00,000 WARNING \[loop.py:7\] \(3/\d+\) late"),
+        ("cosyvoice", "2026-09-14 10:20:00,000 WARNING late"),
         ("s3prl", r"\[Loop\] - late"),
         ("matcha", r"\[2026-09-14 10:20:00,000\]\[matcha.loop\]\[WARNING\] - \[rank: 3\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),

@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora", "deit"),
             )
             if name in self.styles
         )
@@ -303,6 +303,14 @@ _HELD: dict[str, Part] = {
         ("4.0.rc9", "4.3.rc9", "4.7.rc9", "5.0.rc9"),
         ("2.4-source", "2.8-source", "2.11-source", "2.14-source"),
         ("opensora", "s3prl", "matcha"),
+    ),
+    "thirty_fourth": Part(
+        "held back as the thirty-fourth",
+        ("thirty_fourth",),
+        0.8,
+        ("4.4.rc9", "4.6.rc9", "4.9.rc8", "5.1.rc9"),
+        ("2.5-mamba", "2.7-mamba", "2.10-mamba", "2.13-mamba"),
+        ("deit", "valle", "cosyvoice"),
     ),
 }
 

@@ -106,6 +106,8 @@ NAMELESS = (
     "kdiff",
     "opensora",
     "s3prl",
+    "deit",
+    "cosyvoice",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
