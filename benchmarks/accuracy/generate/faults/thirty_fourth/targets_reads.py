@@ -15,6 +15,7 @@ from benchmarks.accuracy.generate.faults.words.lostones import (
     REFUSED_S,
     member_not_there,
     signature,
+    too_many_left_out,
     tried_until_left,
 )
 from benchmarks.accuracy.generate.faults.words.natives import archived, refused_at, shard_of
@@ -210,10 +211,7 @@ def shards_of_a_drained_host_are_asked_of_others(stage: Stage) -> Scenario:
     for turn in range(1, 5):
         told(stage, then, rank, "reader", f"shard left out ({turn} of 4): {missing(then, rank)}", W)
         then += draw.span(6, 60)
-    code = 'raise DataError(f"{self.left_out} of {ahead} shards asked for ahead are not there")'
-    text = f"DataError: 4 of {draw.pick((64, 96, 128))} shards asked for ahead are not there"
-    frames = sdk.main_frames(stage.job.job, stage.step, sdk.Frame(stage.job.job.script, 83, "fetch", code))
-    stage.job.raise_on(then, rank, sdk.traceback(sdk.Raised(frames, text)))
+    too_many_left_out(stage, then, rank, 4, draw.pick((64, 96, 128)))
     stage.hang(at + 350 * MS, rank)
     back = stage.mark(over_at(stage) + seconds(draw.between(20, 60)), f"{victim.name} is started again")
     joined = faults.start_again(cluster, victim, back)

@@ -121,3 +121,11 @@ def stands_in_a_put(stage: Stage) -> tuple[tuple[str, str, int], ...]:
 def signature(draw: Draw) -> str:
     """What a signed address has behind its path, as the job prints it: the end is cut off."""
     return f"?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Expires=21600&X-Amz-Signature={draw.token(12, HEX)}..."
+
+
+def too_many_left_out(stage: Stage, at: int, rank: int, many: int, ahead: int) -> None:
+    """The program's own reader leaves out what is not there, up to a limit."""
+    code = 'raise DataError(f"{len(left_out)} of {ahead} shards asked for ahead are not there")'
+    frames = sdk.main_frames(stage.job.job, stage.step, sdk.Frame(stage.job.job.script, 83, "fetch", code))
+    text = f"DataError: {many} of {ahead} shards asked for ahead are not there"
+    stage.job.raise_on(at, rank, sdk.traceback(sdk.Raised(frames, text)))
