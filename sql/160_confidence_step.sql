@@ -11,11 +11,11 @@ select
     reason
 from (
     values
-        ('guilty', null, 0.0, 0.8, 'none such was given of late, on incidents nobody had seen 17 of 21, and 13 of 18 on odd ones'),
-        ('guilty', null, 0.7, 0.95, '17 of 18 such answers were right, on incidents nobody had seen 223 of 232, and 117 of 124 on odd ones'),
-        ('guilty', null, 0.8, 0.97, '83 of 84 such answers were right, on incidents nobody had seen 390 of 401, and 185 of 186 on odd ones'),
-        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.94, '84 of 85 such answers were right, on incidents nobody had seen 367 of 386, and 212 of 242 on odd ones'),
-        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.77, '13 of 15 such answers were right, on incidents nobody had seen 86 of 109, and 60 of 93 on odd ones'),
-        ('innocent', null, 0.0, 0.88, '42 of 44 such answers were right, on incidents nobody had seen 233 of 263, and 242 of 280 on odd ones'),
-        ('undetermined', null, 0.0, 0.56, '29 of 45 such answers were right, on incidents nobody had seen 188 of 335, and 178 of 337 on odd ones')
+        ('guilty', null, 0.0, 0.8, 'none such was given of late, on incidents nobody had seen 18 of 22, and 13 of 18 on odd ones'),
+        ('guilty', null, 0.7, 0.95, '27 of 28 such answers were right, on incidents nobody had seen 241 of 251, and 117 of 124 on odd ones'),
+        ('guilty', null, 0.8, 0.97, '137 of 138 such answers were right, on incidents nobody had seen 483 of 496, and 185 of 186 on odd ones'),
+        ('innocent', ['gpu', 'infrastructure', 'collective_mismatch', 'rank_hang'], 0.0, 0.95, '118 of 119 such answers were right, on incidents nobody had seen 445 of 465, and 212 of 242 on odd ones'),
+        ('innocent', ['data', 'data_loading_stall'], 0.0, 0.78, '19 of 20 such answers were right, on incidents nobody had seen 99 of 123, and 60 of 93 on odd ones'),
+        ('innocent', null, 0.0, 0.89, '77 of 79 such answers were right, on incidents nobody had seen 286 of 317, and 242 of 280 on odd ones'),
+        ('undetermined', null, 0.0, 0.57, '39 of 51 such answers were right, on incidents nobody had seen 204 of 357, and 178 of 337 on odd ones')
 ) as t(storage_verdict, failure_classes, score_from, confidence, reason)

@@ -36,18 +36,18 @@ GROUPS = (
     Group(
         "guilty",
         (),
-        {0.0: (17, 21), 0.7: (223, 232), 0.8: (390, 401)},
+        {0.0: (18, 22), 0.7: (241, 251), 0.8: (483, 496)},
         {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)},
     ),
     Group(
         "innocent",
         ("gpu", "infrastructure", "collective_mismatch", "rank_hang"),
-        {0.0: (367, 386)},
+        {0.0: (445, 465)},
         {0.0: (212, 242)},
     ),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (86, 109)}, {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (233, 263)}, {0.0: (242, 280)}),
-    Group("undetermined", (), {0.0: (188, 335)}, {0.0: (178, 337)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (99, 123)}, {0.0: (60, 93)}),
+    Group("innocent", (), {0.0: (286, 317)}, {0.0: (242, 280)}),
+    Group("undetermined", (), {0.0: (204, 357)}, {0.0: (178, 337)}),
 )
 SEEN_WEIGHT, ODD_WEIGHT = 0.1, 0.25
 #: As if so many answers more had been given, of which this share was right.
