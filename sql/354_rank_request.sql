@@ -59,7 +59,7 @@ placed as (
     from line as l
     left join job_cluster as c on c.job_id = l.job_id and c.attempt = l.attempt
     left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint left join (select t.cluster, t.host, t.node_id, d.role from host as t join node as d on d.cluster = t.cluster and d.node_id = t.node_id) as h
-        on h.cluster = c.cluster and h.host = split_part(l.endpoint, ':', 1) and h.role = case when contains(l.url, 'pid=') then 'target' when contains(l.url, '/v1/') then 'proxy' end
+        on h.cluster = c.cluster and h.host = split_part(l.endpoint, ':', 1) and h.role = case when contains(l.url, 'pid=') or regexp_matches(l.text, 'url: /v1/\S*[?&]pid=') then 'target' when contains(l.url, '/v1/') then 'proxy' end
     left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
 ),
 answered as (
