@@ -2,11 +2,15 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, local_copy, threshold
 -- stored: yes
--- note: copy_file_id, copy_line_no: where the rank said that the file of its error lay on its host before. chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it, nor is one that is another service's (error_address); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, and of a mounted bucket by time hardly, as its daemon names no store, or one that shows no sign of AIStore (is_mounted), nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing, or one of HDF5's driver for S3, which keeps address and reason to itself, while no other rank's request at a node broke off with it, is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted, its own host asked for AIStore, a copy on the host that was there before), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
+-- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is about one. copy_file_id, copy_line_no: where the rank said that the file of its error lay on its host before. chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it, nor is one that is another service's (error_address); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, and of a mounted bucket by time hardly, as its daemon names no store, or one that shows no sign of AIStore (is_mounted), nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing, or one of HDF5's driver for S3, which keeps address and reason to itself, while no other rank's request at a node broke off with it, is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted, its own host asked for AIStore, a copy on the host that was there before), to none (is_own), and an address by name whose path is none of AIStore's hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
 create or replace view storage_relation as
-with judged as (
-    select
-        u.failure_id, u.rank, coalesce(a.is_foreign, false) as is_foreign, u.crash_pattern, u.crash_class, u.activity,
+with missed as (
+    select failure_id, max(to_ns) as missed_ns
+    from (select failure_id, object, min(to_ns) as to_ns from rank_request where outcome = 'missing' and object is not null group by failure_id, object qualify row_number() over (partition by failure_id order by min(to_ns), object) <= 2)
+    group by failure_id having count(*) = 2
+),
+judged as (
+    select u.failure_id, u.rank, coalesce(a.is_foreign, false) as is_foreign, u.crash_pattern, u.crash_class, u.activity,
         u.request_outcome is not null as has_request,
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall') and (not starts_with(u.crash_pattern, 'fs_') or u.request_pattern is not distinct from 'fetch_broken') as is_storage_error,
@@ -29,14 +33,13 @@ with judged as (
             and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || coalesce(a.asked_of, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') as is_elsewhere,
         coalesce(u.request_pattern = 'mountpoint_s3_failed' or a.is_any_mount, false) as is_mounted,
         coalesce(a.is_any_mount, false) as is_any_mount,
-        coalesce(u.crash_pattern is null and u.activity = 'unknown' and u.is_own_code, false) as is_own_code,
+        coalesce(u.crash_pattern is null and u.activity = 'unknown' and u.is_own_code, false) as is_own_code, m.missed_ns,
         u.activity = 'checkpoint' and not regexp_matches(coalesce(u.activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects')
             and (k.job_id is not null or regexp_matches(coalesce(u.activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/')) as is_file_write
     from culprit_cause as u
     left join error_address as a on a.failure_id = u.failure_id and a.rank is not distinct from u.witness_rank
-    join failure_case as f on f.failure_id = u.failure_id
-    join threshold as p on p.name = 'request_pending_s'
-    join threshold as s on s.name = 'same_cause_s'
+    join failure_case as f on f.failure_id = u.failure_id left join missed as m on m.failure_id = u.failure_id
+    join threshold as p on p.name = 'request_pending_s' join threshold as s on s.name = 'same_cause_s'
     left join local_copy as l on l.job_id = f.job_id and l.attempt = f.attempt and l.rank = u.witness_rank and l.utc_ns <= u.crash_latest_ns and l.name = regexp_extract(u.crash_text, '[''"]/[^''"]*?([^/''"]+)[''"]', 1)
     left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt and k.goes_to = 'path'
     qualify row_number() over (partition by u.failure_id, u.rank, u.witness_rank order by l.utc_ns desc, l.line_no desc) = 1
@@ -55,8 +58,7 @@ select
     case
         when is_foreign then 0.0
         when is_own then 0.1 when is_elsewhere or is_mounted then 0.3 when is_stalled then 0.64 when is_storage_error and is_vague then case crash_pattern when 'storage_transfer_failed' then 0.62 else 0.68 end
-        when is_storage_error then 0.8 when is_path_error then 0.6
-        when is_lack then 0.75
+        when is_storage_error then 0.8 when is_path_error then 0.6 when is_lack then 0.75
         when crash_pattern is not null then 0.1
         when activity = 'storage_wait' then 0.9
         when activity in ('data_loading', 'worker_wait', 'batch_preparation') then 0.78
@@ -67,14 +69,12 @@ select
     end as time_weight,
     case
         when is_storage_error and not is_foreign and not is_mounted then 0.85
-        when crash_pattern is not null then 0.2
-        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation') then 0.85
+        when crash_pattern is not null then 0.2 when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation') then 0.85
         when activity in ('unknown', 'step', 'epoch_end', 'initialisation') and not is_own_code then 0.66
         else 0.2
     end as stale_weight,
     crash_pattern is null and activity not in ('storage_wait') as is_silent, crash_pattern is not null as has_error,
-    is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
-    coalesce(is_dropped, false) as is_dropped,
+    is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence, case when is_lack then missed_ns end as missed_ns, coalesce(is_dropped, false) as is_dropped,
     is_write, coalesce(is_file_write, false) as is_file_write,
     copy_file_id, copy_line_no
 from judged
