@@ -99,6 +99,23 @@ def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
     assert worker_hints(path).node_no == node_no
 
 
+@pytest.mark.parametrize(
+    ("name", "told_by"),
+    [
+        ("train-4264164-07.out", ("4264164", 7)),
+        ("my.model_big-77120.err", ("77120", None)),
+        ("slurm-4264164.out", ("4264164", None)),
+        ("train-20261106-1.out", (None, None)),
+        ("train-4264164.log", (None, None)),
+        ("part-0412.out", (None, None)),
+    ],
+)
+def test_the_job_of_a_file(name: str, told_by: tuple[str | None, int | None]) -> None:
+    """SLURM's %j and %t behind any name give job and task; a date, a short number or a program's own log do not."""
+    hints = worker_hints(f"/logs/{name}")
+    assert (hints.job_id, hints.node_no) == told_by
+
+
 # --- tracebacks ----------------------------------------------------------------------------------------------------
 
 

@@ -18,6 +18,10 @@ _SLURM_FILE = re.compile(
     re.IGNORECASE,
 )
 _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|log)$")
+#: `srun --output=train-%j-%t.out` and `sbatch --output=train-%j.out`: any name, a job (and no date), its task.
+_NAMED_OUTPUT = re.compile(
+    r"^[A-Za-z][\w.-]*?[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})(?:[_-](\d{1,5}))?\.(?:out|err)$"
+)
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
 _NODE = re.compile(r"(?:^|[._-])node[_-]?(\d{1,5})(?=[._-]|$)", re.IGNORECASE)
@@ -94,7 +98,7 @@ def worker_hints(path: str) -> WorkerHints:
     parts = _parts(path)
     name = parts[-1]
     job_id = node_no = attempt = local = run_name = rank = None
-    match = _JOB_LOG.match(name) or _SLURM_FILE.search(name)
+    match = _JOB_LOG.match(name) or _SLURM_FILE.search(name) or _NAMED_OUTPUT.match(name)
     if match is not None:
         job_id = match.group(1)
         node_no = int(match.group(2)) if match.group(2) else None
