@@ -28,6 +28,20 @@ def test_a_message_whose_cause_comes_later(label: str) -> None:
     ]
 
 
+def test_the_last_error_of_nccl() -> None:
+    """NCCL's internal error of each rank stands for the cause that its message ends with."""
+    text = (
+        "torch.distributed.DistBackendError: NCCL error in: /c10d/NCCLUtils.cpp:77, internal error - please report this"
+        " issue to the NCCL developers, NCCL version 2.21.5\nncclInternalError: Internal check failed.\n"
+        "Last error:\nBootstrap : no socket interface found"
+    )
+    found = read_worker(labelled(TRACEBACK + text, "[rank3]: "), "/logs/j/n.log")
+    assert told(found, "pattern", "rank", "is_chained") == [
+        ("nccl_internal_error", 3, True),
+        ("nccl_no_interface", 3, False),
+    ]
+
+
 def test_a_line_behind_an_exception_is_not_its_cause() -> None:
     """Without a tag only what a colon announced goes on with a message, and a log's own line never does."""
     lost = "S3 Object not found. bucket=speech object=a/b.jpg"

@@ -8,8 +8,6 @@ import pytest
 from lines import TRACEBACK, Row, events, read_worker, told
 from timed_lines import text_of
 
-from aiscorr.parse.path_hints import worker_hints
-
 pytestmark = pytest.mark.usefixtures("either_reader")
 
 WATCHDOG = (
@@ -81,39 +79,6 @@ def test_tagged_ranks_and_tasks_do_not_mix() -> None:
     first, second = tagged(TRACEBACK + "KeyError: 'a'", "0: "), tagged(TRACEBACK + "KeyError: 'b'", "1: ")
     text = "".join(line for pair in zip(first, second, strict=True) for line in pair)
     assert told(read_worker(text, "/logs/j/n.log"), "task", "block_line_no") == [(0, 1), (1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("path", "node_no"),
-    [
-        ("/logs/job7/torchrun-logs-node1/run7_ab12cd34/attempt_0/3/stderr.log", 1),
-        ("/logs/job7/torchrun.node2.err", 2),
-        ("/logs/job7/node_3/rank5.log", 3),
-        ("/logs/error-5120341-4.out", 4),
-        ("/home/node5-scratch/job7/rank5.log", None),
-        ("/logs/job7/node-exporter.log", None),
-    ],
-)
-def test_the_node_of_a_file(path: str, node_no: int | None) -> None:
-    """Its name or a folder of its job gives the number of its node, folders above that do not."""
-    assert worker_hints(path).node_no == node_no
-
-
-@pytest.mark.parametrize(
-    ("name", "told_by"),
-    [
-        ("train-4264164-07.out", ("4264164", 7)),
-        ("my.model_big-77120.err", ("77120", None)),
-        ("slurm-4264164.out", ("4264164", None)),
-        ("train-20261106-1.out", (None, None)),
-        ("train-4264164.log", (None, None)),
-        ("part-0412.out", (None, None)),
-    ],
-)
-def test_the_job_of_a_file(name: str, told_by: tuple[str | None, int | None]) -> None:
-    """SLURM's %j and %t behind any name give job and task; a date, a short number or a program's own log do not."""
-    hints = worker_hints(f"/logs/{name}")
-    assert (hints.job_id, hints.node_no) == told_by
 
 
 # --- tracebacks ----------------------------------------------------------------------------------------------------

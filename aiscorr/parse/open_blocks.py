@@ -20,6 +20,8 @@ from aiscorr.parse.worker_rows import TEXT_LIMIT, WorkerRows
 _STALE = 1000
 #: What C++ prints of an abort: indented, and never part of a table or of a traceback of Python that it falls into.
 _ABORT_REASON = b"  what():"
+#: Errors of NCCL whose line tells no cause; `Last error:` and the cause follow (PyTorch 2.0 to 2.15).
+_TELLING_LATER = ("nccl_internal_error",)
 #: Whose words may stand behind the first line of an exception's message.
 _MESSAGE_TIERS = ("data_io", "gpu", "network")
 
@@ -177,7 +179,10 @@ class OpenBlocks:
 
     def _names_cause(self, block: TracebackBlock, line: Line) -> bool:
         """Whether a further line of a message that told no cause is one that does; it becomes a row of its own."""
-        if not line.segment.candidates or not block.rows or not self._patterns.is_generic(block.rows[-1]["pattern"]):
+        if not line.segment.candidates or not block.rows:
+            return False
+        told = block.rows[-1]["pattern"]
+        if told not in _TELLING_LATER and not self._patterns.is_generic(told):
             return False
         found = self._patterns.find(line, block.insides())
         if found is None or found[0].role != "cause" or found[0].tier not in _MESSAGE_TIERS:
