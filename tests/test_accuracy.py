@@ -192,10 +192,10 @@ def test_an_unjudged_field_counts_nowhere() -> None:
     assert one.is_exact is None and one.is_verdict is None and one.is_nodes is None and one.is_allowed
 
 
-@pytest.fixture(scope="module", params=[(STORAGE, "tune"), (INNOCENT, "tune"), ("target_taken_down", "known")])
+@pytest.fixture(scope="module", params=[STORAGE, INNOCENT])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Truth, tuple[Judged, ...]]:
     """An incident and what is said of it with all its evidence."""
-    truth = read_truth(write_incident(plan_of(*request.param), tmp_path_factory.mktemp("asked")))
+    truth = read_truth(write_incident(plan_of(request.param), tmp_path_factory.mktemp("asked")))
     return truth, judge(truth, answer(truth.logs())).judged
 
 
