@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
@@ -44,7 +43,7 @@ def serve(
     from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
     from aiscorr.serve.nightly import run_once
     from aiscorr.serve.plan import read_plan
-    from aiscorr.serve.service import Service, run_line, status_text, stop_on_signals
+    from aiscorr.serve.service import Service, Stop, run_line, status_text
 
     settings = context.settings
     plan = read_plan(settings.serve, base=settings.folder, where=settings.config_path)
@@ -60,21 +59,21 @@ def serve(
             run = work("once", lambda: stop.is_asked)
         click.echo(run_line(run))
         return {"ok": 0, "partial": 3, "failed": 1, "stopped": 130}[run.outcome]
-    service = Service(plan, settings, work, context.say)
+    service = Service(plan, settings, work, context.say, asked := Stop())
     with _listening(context, listen, is_wanted="http" in settings.serve):
-        stop_on_signals(service.stop)
+        asked.on_signals()
         service.run()
     return 0
 
 
 def _only_http(context: Context, listen: str | None) -> int:
     """Answers until it is told to stop."""
-    from aiscorr.serve.service import stop_on_signals
+    from aiscorr.serve.service import Stop
 
-    stop = threading.Event()
+    asked = Stop()
     with _listening(context, listen, is_wanted=True):
-        stop_on_signals(stop.set)
-        stop.wait()
+        asked.on_signals()
+        asked.wait()
     return 0
 
 

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
@@ -36,8 +37,39 @@ def is_overdue(plan: ServePlan, runs: Sequence[ServiceRun], now: datetime) -> bo
     return not any(run.outcome in ("ok", "partial") and run.began >= due for run in runs)
 
 
+class Stop:
+    """Whether the end was asked for, and the wait for it.
+
+    A signal may ask while the main thread is anywhere, in `wait` too: a threading.Event, whose lock `wait` takes for a
+    moment, could hold the handler there for ever.
+    """
+
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[None] = SimpleQueue()
+        self._is_asked = False
+
+    def ask(self) -> None:
+        """Asks for the end."""
+        self._is_asked = True
+        self._asked.put(None)
+
+    def is_asked(self) -> bool:
+        """Whether somebody asked."""
+        return self._is_asked
+
+    def wait(self) -> None:
+        """Returns once somebody has asked; one thread only may wait."""
+        if not self._is_asked:
+            self._asked.get()
+
+    def on_signals(self) -> None:
+        """SIGTERM and SIGINT ask from now on."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: self.ask())
+
+
 class Service:
-    """Runs the plan until it is told to stop. `work` does one run; `say` is told of each."""
+    """Runs the plan until it is told to `stop`. `work` does one run; `say` is told of each."""
 
     def __init__(
         self,
@@ -45,20 +77,17 @@ class Service:
         settings: Settings,
         work: Callable[[str, Callable[[], bool]], ServiceRun],
         say: Callable[[str], None],
+        stop: Stop,
     ) -> None:
         self._plan = plan
         self._settings = settings
         self._work = work
         self._say = say
-        self._stop = threading.Event()
+        self._stop = stop
         self._busy = threading.Lock()
 
-    def stop(self) -> None:
-        """Asks for the end: the run that is on keeps what it has read."""
-        self._stop.set()
-
     def run(self) -> None:
-        """Schedules, makes up for a missed night, and returns when stopped."""
+        """Schedules, makes up for a missed night, and returns when stopped; a run that is on keeps what it has read."""
         scheduler = self._scheduler()
         scheduler.start()
         try:
@@ -66,7 +95,7 @@ class Service:
                 self._once("catch_up")
             self._stop.wait()
         finally:
-            self._stop.set()
+            self._stop.ask()
             scheduler.shutdown(wait=True)
 
     def _scheduler(self) -> Any:
@@ -90,20 +119,14 @@ class Service:
         if not is_free:
             return
         try:
-            if self._stop.is_set():
+            if self._stop.is_asked():
                 return
-            run = self._work(kind, self._stop.is_set)
+            run = self._work(kind, self._stop.is_asked)
             self._say(run_line(run))
         except Exception as error:
             self._say(f"{kind}: failed: {error}")
         finally:
             self._busy.release()
-
-
-def stop_on_signals(stop: Callable[[], None]) -> None:
-    """SIGTERM and SIGINT end the service cleanly."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda _number, _frame: stop())
 
 
 def run_line(run: ServiceRun) -> str:
