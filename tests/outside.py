@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
+#: A process that has not ended by then says where each of its threads stands, and ends.
+MOST_S = 200
 #: Only what is read and stored is looked at; processes read even small corpora in a pool where `POOL` is set.
 ROWS_ONLY = """
 import os, sys
@@ -64,6 +68,7 @@ def started(
 ) -> subprocess.Popen[str]:
     """`aiscorr ARGUMENTS` in a process of its own; `prepare` is called in it first."""
     environment = {**os.environ, "PYTHONPATH": str(TESTS.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONFAULTHANDLER"] = "1"
     environment.update({"POOL": "1"} if pool else {}, **({} if analysed else {"ROWS_ONLY": "1"}))
     return subprocess.Popen(
         [sys.executable, str(script(folder)), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -74,8 +79,11 @@ def started(
 def ended(process: subprocess.Popen[str]) -> Ended:
     """Waits for a process; its memory is what it tells at its end, those of its own processes included."""
     assert process.stdout is not None and process.stderr is not None
+    too_late = threading.Timer(MOST_S, os.kill, (process.pid, signal.SIGABRT))
+    too_late.start()
     out, err = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
+    too_late.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
