@@ -6,29 +6,52 @@ rows. The file is kept with its checksum, for each state of the SQL and of the p
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aiscorr import cache
 from aiscorr.errors import AiscorrError
 from aiscorr.known_patterns import pattern_rows, patterns_key
 from aiscorr.refresh import definitions_key, refresh_views
 from aiscorr.store import load
-from aiscorr.store.database import SCHEMA_VERSION, writing
+from aiscorr.store.database import SCHEMA_VERSION, reading, writing
 from aiscorr.tables import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
 
 _DIGEST_BYTES = 32
 
 
 def blank_database() -> bytes | None:
     """The bytes of the file; none where no file can be written."""
-    tables = (table.create_statement() for table in TABLES)
-    key = cache.key_of((SCHEMA_VERSION, definitions_key(), patterns_key(), *tables))
     try:
-        return cache.cached(f"blank-{key}.duckdb", _make, _whole)
+        return cache.cached(_name(), _make, _whole)
     except (AiscorrError, OSError):
         return None
+
+
+@contextlib.contextmanager
+def reading_kept() -> Iterator[duckdb.DuckDBPyConnection | None]:
+    """A connection to such a database, where an ingest has kept one; None where none has."""
+    data = cache.kept(_name(), _whole)
+    if data is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "blank.duckdb"
+        path.write_bytes(data)
+        with reading(str(path)) as connection:
+            yield connection
+
+
+def _name() -> str:
+    tables = (table.create_statement() for table in TABLES)
+    return f"blank-{cache.key_of((SCHEMA_VERSION, definitions_key(), patterns_key(), *tables))}.duckdb"
 
 
 def _whole(held: bytes) -> bytes:

@@ -35,12 +35,19 @@ def cached(name: str, make: Callable[[], bytes], read: Callable[[bytes], _Read])
     Damaged is what `read` refuses with a ValueError, or a TypeError or AttributeError where it is something else. A
     cache that cannot be written is no error.
     """
-    path = cache_folder() / name
-    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
-        return read(path.read_bytes())
+    there = kept(name, read)
+    if there is not None:
+        return there
     data = make()
-    _keep(path, data)
+    _keep(cache_folder() / name, data)
     return read(data)
+
+
+def kept(name: str, read: Callable[[bytes], _Read]) -> _Read | None:
+    """What `read` makes of the entry's bytes; None for an entry that is missing or damaged."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        return read((cache_folder() / name).read_bytes())
+    return None
 
 
 def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Read]) -> _Read:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.blank import reading_kept
 from aiscorr.errors import UsageError
 from aiscorr.named_query import named_queries
 from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
@@ -186,7 +187,10 @@ def describe(view: str, meanings: dict[str, str]) -> str:
 
 
 def view_columns(view: str) -> list[tuple[str, str]]:
-    """Names and types of a view's columns, found by building it and what it reads over empty tables."""
+    """Names and types of a view's columns, as a database without rows has them."""
+    with reading_kept() as connection:
+        if connection is not None:
+            return _columns_in(connection, view)
     specs = {spec.name: spec for spec in view_specs()}
     needed, pending = {view}, [view]
     while pending:
@@ -194,17 +198,16 @@ def view_columns(view: str) -> list[tuple[str, str]]:
             if name in specs and name not in needed:
                 needed.add(name)
                 pending.append(name)
-    connection = in_memory()
-    try:
+    with in_memory() as connection:
         for table in TABLES:
             connection.execute(table.create_statement())
         build_views(connection, [spec for spec in view_specs() if spec.name in needed])
-        rows = connection.execute(
-            "select column_name, data_type from duckdb_columns() where table_name = ? order by column_index", [view]
-        ).fetchall()
-        return [(str(row[0]), str(row[1])) for row in rows]
-    finally:
-        connection.close()
+        return _columns_in(connection, view)
+
+
+def _columns_in(connection: duckdb.DuckDBPyConnection, view: str) -> list[tuple[str, str]]:
+    sql = "select column_name, data_type from duckdb_columns() where table_name = ? order by column_index"
+    return [(str(name), str(kind)) for name, kind in connection.execute(sql, [view]).fetchall()]
 
 
 def _patterns(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
