@@ -3,6 +3,7 @@
 -- reads: ais_event, ais_file, clock, stats_line
 -- public: yes
 -- stored: yes
+-- empty without: ais_event, stats_line
 -- note: A run begins with `Started up at`; a rotation continues it. killed: the next run began and this one wrote no stop line. Run 0 is what was written before the first start in the logs at hand.
 create or replace view node_process as
 with line as (
@@ -21,9 +22,7 @@ start as (
     group by cluster, node_id, utc_ns
 ),
 node as (
-    select cluster, node_id, min(utc_ns) as first_ns
-    from line
-    group by cluster, node_id
+    select cluster, node_id, min(utc_ns) as first_ns from line group by cluster, node_id
 ),
 run as (
     select cluster, node_id, started_ns, file_id, line_no, row_number() over (partition by cluster, node_id order by started_ns) as process_seq

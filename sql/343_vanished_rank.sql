@@ -2,7 +2,8 @@
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, rank_word, failure_signal, job, progress_line, worker_file
 -- stored: yes
--- empty without: failed_attempt
+-- empty without: failed_attempt where timeout_count = 0; failure_signal where pattern in ('srun_task_killed', 'srun_task_crashed')
+-- empty without: failure_signal where (signal = 'victim' and rank is not null and tier in ('collective', 'network')) or pattern in ('srun_task_killed', 'srun_task_crashed')
 -- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. own_error: it alone tells of no connection, and the last line it writes is an error of the program. interrupted: it alone was interrupted from outside (SIGINT). killed_host: srun names the one task that was killed, which is the launcher of a host (the job has torchruns, a host each), so that all ranks of that host were. Where any rank has an error of its own nobody has vanished; a restart that waited in vain for all nodes is none.
 create or replace view vanished_rank as
 with echoed as (
@@ -73,8 +74,7 @@ where is_untold and (job_id, attempt) not in (select job_id, attempt from interr
     and (is_own_error or (listed_count = node_count - 1 and node_count > 1) or (place is not null and place_count = untold_count and place_step >= others_step - 1)
         or (all_untold_count = 1 and rank_count > 2 and file_id is not null and step >= others_step - 1))
 union all
-select job_id, attempt, rank, 'interrupted' as kind, file_id, line_no, text
-from interrupted
+select job_id, attempt, rank, 'interrupted' as kind, file_id, line_no, text from interrupted
 union all
 select k.job_id, k.attempt, unnest(generate_series(k.task * k.ranks_per_node, (k.task + 1) * k.ranks_per_node - 1))::integer as rank, 'killed_host' as kind, k.file_id, k.line_no, k.text
 from killed_task as k

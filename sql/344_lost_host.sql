@@ -2,7 +2,7 @@
 -- grain: one row a rank of a failed attempt
 -- reads: worker_event, failed_attempt, failure_signal, job, rank_host
 -- stored: yes
--- empty without: worker_event where host is not null
+-- empty without: worker_event where pattern in ('slurm_node_failure', 'host_power_lost') and host is not null
 -- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there, or where as many nodes, counted by ranks, have no rank that spoke.
 create or replace view lost_host as
 with line as (

@@ -3,6 +3,7 @@
 -- reads: failure_signal, failed_attempt, rank_crash
 -- stored: yes
 -- empty without: failed_attempt
+-- empty without: failure_signal where rank is null and signal = 'crash' and exception is not null
 -- note: Errors of storage, of data and of the network only: whatever else ends a process needs no rank to be told.
 create or replace view unplaced_crash as
 select

@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, ais_event, node_fault, node, threshold
 -- stored: yes
--- empty without: failure_lead
+-- empty without: failure_lead where activity = 'storage_wait' and crash_pattern is null
 -- empty without: ais_event where pattern = 'ais_running_job'
 -- note: Who lists a bucket with many objects waits page by page for all targets, each of which walks its disks. The last words or the stack of the culprit must speak of a list; half of the targets or more must tell that they run one in the hang, and not before it (another's list, or an old one that idles), and those must have been under pressure for half of the hang. A rank that did not wait for it tells of something else.
 create or replace view long_list as

@@ -3,6 +3,7 @@
 -- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match, get_batch_chain_step
 -- stored: yes
 -- empty without: failure_lead
+-- empty without: node_fault where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped')
 -- note: back_ns is the start of its next process, else the end of the outage where a line says so. Null is what no log at hand says.
 create or replace view failure_comeback as
 with away as (
