@@ -79,11 +79,9 @@ def test_every_format_is_read(version: str, backend: str) -> None:
     assert content.backend == backend
 
 
-@pytest.mark.parametrize(
-    ("version", "is_json"), [*((version, False) for version in FORMATS), ("2.4", True), ("2.10", True)]
-)
-def test_every_format_tells_who_is_behind(version: str, is_json: bool, tmp_path: Path) -> None:
-    """A rank that stopped is named from the dumps of every release, as pickle and as JSON."""
+@pytest.mark.parametrize(("version", "is_json"), [(FORMATS[0], False), (FORMATS[-1], False), ("2.4", True)])
+def test_formats_tell_who_is_behind(version: str, is_json: bool, tmp_path: Path) -> None:
+    """A rank that stopped is named from the dumps of the first and the last release, as pickle and as JSON."""
     folder = write_dumps(straggler(), tmp_path / "job7", version=version, is_json=is_json)
     assert outcome(folder, tmp_path)["culprit_ranks"] == [2]
 
@@ -254,20 +252,26 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_bad_dumps_are_named(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dump that cannot be used is a reject with its reason; nothing is executed and the others still tell."""
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("what", [what for what in BAD if BAD[what][1]])
+def test_a_bad_dump_says_what_is_wrong(what: str) -> None:
+    """A dump that cannot be used is refused with its reason."""
     data, reason = BAD[what]
-    if reason:
-        with pytest.raises(DumpError, match=reason):
-            parse_dump(load_dump(data))
-    folder = write_dumps(straggler(5), tmp_path / "job7")
-    (folder / "comm_lib_trace_rank_4").write_bytes(data)
+    with pytest.raises(DumpError, match=reason):
+        parse_dump(load_dump(data))
+
+
+def test_bad_dumps_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dumps that cannot be used are rejects with a reason; nothing is executed and the others still tell."""
+    monkeypatch.chdir(tmp_path)
+    first = 10
+    folder = write_dumps(straggler(first), tmp_path / "job7")
+    for rank, (data, _) in enumerate(BAD.values(), first):
+        (folder / f"comm_lib_trace_rank_{rank}").write_bytes(data)
     assert outcome(folder, tmp_path)["culprit_ranks"] == [2]
     assert not Path("executed").exists()
-    problems = column(tmp_path / "dumps.duckdb", "select reason from reject")
-    assert len(problems) == (1 if reason else len(problems))
+    rejected = column(tmp_path / "dumps.duckdb", "select path from reject")
+    refused = {rank for rank, (_, reason) in enumerate(BAD.values(), first) if reason}
+    assert refused <= {int(path.rpartition("_")[2]) for path in rejected}
 
 
 @pytest.mark.parametrize("what", BAD)

@@ -47,7 +47,7 @@ def test_a_database_of_another_schema(version: str, verb: tuple[str, ...], tmp_p
     assert left_behind(tmp_path) == []
 
 
-@pytest.mark.parametrize("beyond", [1, 400_000, 800_000])
+@pytest.mark.parametrize("beyond", [1, 600_000])
 def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_path: Path) -> None:
     """A disk that ends while views are stored leaves the old database whole; with more space all goes in."""
     before, limit = analysed.read_bytes(), analysed.stat().st_size + beyond
@@ -69,7 +69,7 @@ def _when_storing(home: Path) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("after_s", [0.05, 0.3, 0.6])
+@pytest.mark.parametrize("after_s", [0.05, 0.5])
 def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) -> None:
     """Ctrl-C from storing on ends an ingest within two seconds, drops it whole, and the next one does all of it."""
     before = analysed.read_bytes()

@@ -29,7 +29,7 @@ EXAMPLES = settings(
     max_examples=120, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 #: Each example makes databases; a failure is shown as found, because making it smaller would take minutes.
-FEW = settings(EXAMPLES, max_examples=6, phases=(Phase.explicit, Phase.generate))
+FEW = settings(EXAMPLES, max_examples=4, phases=(Phase.explicit, Phase.generate))
 SAMPLES = {kind: [s.line.encode() for p in pattern_set(kind) for s in p.samples] for kind in ("ais", "worker")}
 NOISE = [
     b"",

@@ -96,7 +96,7 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
     draw.shuffle(waiting)
     there: list[Path] = []
     while waiting:
-        step, waiting = waiting[: (count := draw.randint(6, 24))], waiting[count:]
+        step, waiting = waiting[: (count := draw.randint(8, 32))], waiting[count:]
         for path in step:
             target = logs / path.relative_to(scenario)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -110,20 +110,18 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
     at_once = failures_of(str(tmp_path / "at_once.duckdb"))
     assert [[f[key] for key in kept] for f in conclusions] == [[f[key] for key in kept] for f in at_once]
     changed = draw.choice([path for path in there if path.parent.name == "workers"])
-    for change in (changed.read_bytes() + MORE_WORDS, b"".join(path.read_bytes() for path in there[:2])):
-        changed.write_bytes(change)
-        read_in(db, logs)
-        assert_as_if_made_anew(db)
+    changed.write_bytes(b"".join(path.read_bytes() for path in there[:2]))
+    read_in(db, logs)
+    assert_as_if_made_anew(db)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS[:2])
-def test_lines_at_the_ends_of_files(scenario: str, library: Library, tmp_path: Path) -> None:
+def test_lines_at_the_ends_of_files(library: Library, tmp_path: Path) -> None:
     """Whatever lines come to whatever files, the views hold what they would hold if all were computed anew."""
-    draw, db, logs = random.Random(scenario), tmp_path / "x.duckdb", tmp_path / "logs"
-    shutil.copytree(library.folder(scenario), logs)
+    draw, db, logs = random.Random(7), tmp_path / "x.duckdb", tmp_path / "logs"
+    shutil.copytree(library.folder(SCENARIOS[1]), logs)
     read_in(db, logs)
     files = sorted(path for path in logs.rglob("*") if path.suffix in (".out", ".log") or ".INFO." in path.name)
-    for path in draw.sample(files, 5):
+    for path in draw.sample(files, 8):
         with path.open("ab") as file:
             file.write(draw.choice(AIS_WORDS if "ais" in path.parts else WORKER_WORDS))
     read_in(db, logs)

@@ -10,8 +10,9 @@ from scenes import FIXTURES, SHARED, Library, column, parts_of, read_in, recorde
 from truths import differences, failures_of
 
 ALL = [*scenario_names(), *recorded_names()]
-WHOLE = [*scenario_names()[::6], *(name for name in recorded_names() if name.startswith("incidents/"))]
-WHOLE += [name for name in recorded_names()[::4] if name not in WHOLE]
+INCIDENTS = [name for name in recorded_names() if name.startswith("incidents/")]
+WHOLE = [*scenario_names()[::9], *INCIDENTS[::2], *(name for name in recorded_names()[::8] if name not in INCIDENTS)]
+ARCHIVED = [name for name in ALL if (SHARED / name / "ais-archives").is_dir()][1::3]
 RECORDED = "recorded incidents are not at hand"
 needs_recorded = pytest.mark.skipif(not SHARED.is_dir(), reason=f"{RECORDED}: {SHARED} is missing")
 
@@ -49,7 +50,7 @@ def test_whole_folder(name: str, library: Library, tmp_path: Path) -> None:
     _check(str(db), folder)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if (SHARED / name / "ais-archives").is_dir()] or ["none"])
+@pytest.mark.parametrize("name", ARCHIVED or ["none"])
 @needs_recorded
 def test_archives_in_place_of_folders(name: str, library: Library, tmp_path: Path) -> None:
     """AIStore's logs as archives give the same conclusion as the folders."""
