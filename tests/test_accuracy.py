@@ -158,7 +158,7 @@ def test_intervals() -> None:
 
 def test_fit_is_modest_and_never_falls() -> None:
     """Seen answers count for little beside unseen ones, odd ones for a quarter; a higher score is never less sure."""
-    guilty, shown, data, other, _ = GROUPS
+    guilty, shown, data, other, unknown, left_open = GROUPS
     right, wrong = Answered("guilty", "storage_io", 0.85, True), Answered("guilty", "storage_io", 0.75, False)
     none, many = fitted([], guilty), fitted([right] * 1000 + [replace(right, is_right=False)] * 150, guilty)
     assert (many[2].right, many[2].count) == (1000, 1150) and none[2].confidence > many[2].confidence > 0.9
@@ -166,6 +166,8 @@ def test_fit_is_modest_and_never_falls() -> None:
     assert steps == sorted(steps) and steps[1] < none[1].confidence
     groups = [Answered("innocent", name, 0.8, True).group for name in ("gpu", "data", "software")]
     assert groups == [shown, data, other]
+    groups = [Answered("undetermined", name, 0.4, True).group for name in ("undetermined", "network")]
+    assert groups == [unknown, left_open] and fitted([], unknown)[0].confidence > fitted([], left_open)[0].confidence
     assert fitted([right], shown)[0].count == 0
 
 
@@ -192,15 +194,20 @@ def test_an_unjudged_field_counts_nowhere() -> None:
     assert one.is_exact is None and one.is_verdict is None and one.is_nodes is None and one.is_allowed
 
 
-@pytest.fixture(scope="module", params=[STORAGE, INNOCENT])
+@pytest.fixture(scope="module")
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Truth, tuple[Judged, ...]]:
     """An incident and what is said of it with all its evidence."""
     truth = read_truth(write_incident(plan_of(request.param), tmp_path_factory.mktemp("asked")))
     return truth, judge(truth, answer(truth.logs())).judged
 
 
-@pytest.mark.parametrize("change", sorted(CHANGES))
-def test_less_evidence_turns_no_verdict_round(change: str, asked: tuple[Truth, tuple[Judged, ...]]) -> None:
+#: What is taken from an incident of guilty storage, and what of one of an innocent: what could have it blamed.
+TAKEN = [(STORAGE, change) for change in sorted(CHANGES)]
+TAKEN += [(INNOCENT, change) for change in ("drop_file", "drop_lines", "drop_node", "shift_storage")]
+
+
+@pytest.mark.parametrize(("asked", "change"), TAKEN, indirect=["asked"])
+def test_less_evidence_turns_no_verdict_round(asked: tuple[Truth, tuple[Judged, ...]], change: str) -> None:
     """With a file, a node, a side, lines, known names or a clock gone, a verdict is the same or narrower."""
     truth, before = asked
     turn = changed(truth, change, 1, before)
