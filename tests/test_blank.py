@@ -13,6 +13,7 @@ from test_refresh import assert_as_if_made_anew, contents
 from truths import failures_of
 
 from aiscorr import blank, cache
+from aiscorr.explain import view_columns
 from aiscorr.inputs import view_uses
 from aiscorr.store.database import reading
 from aiscorr.views import view_specs
@@ -65,9 +66,12 @@ def test_a_damaged_copy_is_made_anew(own_cache: Path, tmp_path: Path, run: Comma
 
 
 def test_without_a_cache_folder(own_cache: Path, tmp_path: Path, run: Command) -> None:
-    """Where no cache can be written every database is made from nothing."""
+    """Where no cache can be written every database is made from nothing, and the columns of a view are told alike."""
     shutil.rmtree(own_cache.parent, ignore_errors=True)
     own_cache.parent.write_text("a file where the folder should be")
     assert cache.cache_folder() == own_cache
     assert run("ingest", written(tmp_path / "rank3.log", LOG)).code == 0
     assert len(failures_of("aiscorr.duckdb")) == 1
+    with reading("aiscorr.duckdb") as connection:
+        described = connection.execute("select column_name, column_type from (describe node_process)").fetchall()
+    assert view_columns("node_process") == described
