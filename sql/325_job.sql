@@ -1,9 +1,9 @@
 -- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and how it ended.
 -- grain: one row a job and attempt
--- reads: job_span, worker_event, worker_file, failed_attempt, fr_dump
+-- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump
 -- public: yes
 -- stored: yes
--- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null. A task is told by the experiment folder, the job's own words or the training script of a traceback.
+-- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as torchrun does; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null. A task is told by the experiment folder, the job's own words or the training script of a traceback.
 create or replace view job as
 with told as (
     select
@@ -32,9 +32,12 @@ with told as (
     group by job_id, attempt
 ),
 node as (
-    select job_id, count(distinct worker_node_no) as node_count
-    from worker_file
-    where worker_node_no is not null
+    select job_id, max(node_count) as node_count
+    from (
+        select job_id, count(distinct worker_node_no) as node_count from worker_file where worker_node_no is not null group by job_id
+        union all
+        select f.job_id, count(distinct w.task) from worker_line as w join worker_file as f on f.file_id = w.file_id where w.task is not null and starts_with(w.pattern, 'torchrun_') group by f.job_id
+    )
     group by job_id
 ),
 dump as (

@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, broken_call, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold, stack_process
 -- stored: yes
--- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. A rank without a line of which a stack shows what it does is silent, not absent.
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. Nobody is ahead where most of those behind had failed by themselves. A rank without a line of which a stack shows what it does is silent, not absent.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -37,6 +37,7 @@ behind as (
     select p.job_id, p.attempt, p.rank, p.last_enqueued, p.last_completed, c.seq_num, c.op_type, p.file_id, p.line_no, p.text,
         p.last_enqueued < c.seq_num as is_behind,
         count(*) filter (where p.last_enqueued < c.seq_num) over (partition by p.job_id, p.attempt) as behind_count,
+        count(*) filter (where p.last_enqueued < c.seq_num and exists (select 1 from rank_crash as f where f.job_id = p.job_id and f.attempt = p.attempt and f.rank = p.rank and f.utc_ns <= c.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'))) over (partition by p.job_id, p.attempt) as fallen_count,
         count(*) over (partition by p.job_id, p.attempt) as rank_count
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
@@ -59,7 +60,7 @@ where shape_count <= (select value from threshold where name = 'minority_share')
 union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
-where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed) and behind_count > 0 and (is_behind or op_type is distinct from 'BROADCAST')
+where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed) and behind_count > 0 and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
 union all
 select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect where counts
 union all

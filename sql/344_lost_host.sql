@@ -1,15 +1,15 @@
--- A rank of a host that the scheduler lost, or that lost its power, and of which no rank told how it ended.
+-- A rank of a host that the scheduler lost, whose kernel crashed, or that lost its power, and of which no rank told how it ended.
 -- grain: one row a rank of a failed attempt
 -- reads: worker_event, failed_attempt, failure_signal, job, rank_host
 -- stored: yes
--- empty without: worker_event where pattern in ('slurm_node_failure', 'host_power_lost') and host is not null
--- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there, or where as many nodes, counted by ranks, have no rank that spoke.
+-- empty without: worker_event where pattern in ('slurm_node_failure', 'host_power_lost', 'kernel_panic') and host is not null
+-- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there, or where as many nodes, counted by ranks, have no rank that spoke. Where srun tells how the task of a node ended, which is its torchrun, the ranks of that node have spoken.
 create or replace view lost_host as
 with line as (
     select e.job_id, e.attempt, split_part(e.host, '.', 1) as host, e.file_id, e.line_no, e.text
     from worker_event as e
     join failed_attempt as f on f.job_id = e.job_id and f.attempt = e.attempt
-    where e.pattern in ('slurm_node_failure', 'host_power_lost') and e.host is not null
+    where e.pattern in ('slurm_node_failure', 'host_power_lost', 'kernel_panic') and e.host is not null
     qualify row_number() over (partition by e.job_id, e.attempt, split_part(e.host, '.', 1) order by e.utc_ns, e.file_id, e.line_no) = 1
 ),
 lost as (
@@ -22,12 +22,21 @@ spoken as (
     from failure_signal
     where rank is not null and signal in ('timeout', 'notified', 'crash', 'killed', 'aborted', 'victim', 'exit', 'cancel')
 ),
+ended_task as (
+    select e.job_id, e.attempt, try_cast(json_extract_string(e.capture, '$.tasks') as integer) as task
+    from worker_event as e
+    where starts_with(e.pattern, 'srun_task_') and e.rank is null
+        and not exists (from line as l where l.job_id = e.job_id and l.attempt = e.attempt and l.host = split_part(e.host, '.', 1))
+        and exists (from failure_signal as a where a.job_id = e.job_id and a.attempt = e.attempt and starts_with(a.pattern, 'torchrun_'))
+    group by all
+),
 rank_end as (
-    select h.job_id, h.attempt, h.rank, h.host, l.hosts, j.ranks_per_node, s.rank is not null as has_spoken, coalesce(list_contains(l.hosts, h.host), false) as is_there, l.file_id, l.line_no, l.text
+    select h.job_id, h.attempt, h.rank, h.host, l.hosts, j.ranks_per_node, s.rank is not null or t.task is not null as has_spoken, coalesce(list_contains(l.hosts, h.host), false) as is_there, l.file_id, l.line_no, l.text
     from lost as l
     join rank_host as h on h.job_id = l.job_id and h.attempt = l.attempt
     join job as j on j.job_id = l.job_id and j.attempt = l.attempt
     left join spoken as s on s.job_id = h.job_id and s.attempt = h.attempt and s.rank = h.rank
+    left join ended_task as t on t.job_id = h.job_id and t.attempt = h.attempt and j.world_size = j.ranks_per_node * j.node_count and t.task = h.rank // j.ranks_per_node
 ),
 counted as (
     select

@@ -24,7 +24,7 @@ select
         when 'own_error' then f.culprit_words || ' ended after an error of its own, and the others then lost their connection: ' || substr(trim(f.basis_text), 1, 160)
         when 'interrupted' then f.culprit_words || ' was interrupted from outside, and the others then lost their connection'
         when 'killed_host' then 'the launcher of ' || f.culprit_words || ' was killed, and with it all ranks of its host'
-        when 'lost_host' then 'the host of ' || f.culprit_words || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more' else '' end || ' was lost, and with it all ranks that ran there: ' || trim(regexp_extract(f.basis_text, '(srun: error: .*|sel: .*|Power .*)$', 1))
+        when 'lost_host' then 'the host of ' || f.culprit_words || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more' else '' end || ' was lost, and with it all ranks that ran there: ' || trim(regexp_extract(f.basis_text, '(srun: error: .*|sel: .*|Power .*|Kernel panic.*|BUG: unable .*)$', 1))
         else 'the host of ' || f.culprit_words || ' fell silent with all its ranks: the others lost their connections, and no launcher reports how it ended'
     end as statement,
     [{'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': case f.basis when 'lost_host' then 'why ' else 'the last line of ' end || f.culprit_words || ': ' || f.basis_words}] as supports,
