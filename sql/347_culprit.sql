@@ -2,7 +2,7 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: rank_suspect, vanished_rank, lost_host, odd_word, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. A host that was lost is the culprit before errors of others if these are all of the network.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. A host that was lost is the culprit before errors of others if these are all of the network.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -50,7 +50,7 @@ candidate as (
         and (c.alike_count * 2 <= z.rank_count or z.rank_count = 1 or c.is_of_host)
         and (c.hang_start_ns is null or ((c.is_outside or c.is_before_hang) and not c.is_waiting) or c.tier = 'gpu' or (c.tier = 'process' and (c.pattern <> 'process_heap_corrupt' or coalesce(c.utc_ns <= c.spoke_ns, true))))
     union all
-    select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, 4
+    select c.job_id, c.attempt, c.rank, c.basis, c.certainty, c.file_id, c.line_no, c.text, case when exists (from crash as b join rank_suspect as s on s.job_id = b.job_id and s.attempt = b.attempt and s.rank = b.rank and s.basis = 'behind' where b.job_id = c.job_id and b.attempt = c.attempt and b.pattern = c.pattern and abs(b.utc_ns - c.utc_ns) <= (select value * 1000000000 from threshold where name = 'same_cause_s')) then 3 else 4 end
     from crash as c
     join size as z on z.job_id = c.job_id and z.attempt = c.attempt
     where c.hang_start_ns is not null and c.is_outside and not c.is_waiting and c.utc_ns <= c.spoke_ns and (c.failure_class = c.first_class or (c.failure_class in ('data', 'storage_io') and c.first_class in ('data', 'storage_io'))) and c.alike_count * 2 <= z.rank_count
