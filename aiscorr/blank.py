@@ -37,16 +37,19 @@ def blank_database() -> bytes | None:
 
 @contextlib.contextmanager
 def reading_kept() -> Iterator[duckdb.DuckDBPyConnection | None]:
-    """A connection to such a database, where an ingest has kept one; None where none has."""
+    """A connection to such a database, where an ingest has kept one; None where none has, or no file can be written."""
     data = cache.kept(_name(), _whole)
-    if data is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "blank.duckdb"
+    with contextlib.ExitStack() as held:
+        yield None if data is None else _opened(data, held)
+
+
+def _opened(data: bytes, held: contextlib.ExitStack) -> duckdb.DuckDBPyConnection | None:
+    try:
+        path = Path(held.enter_context(tempfile.TemporaryDirectory())) / "blank.duckdb"
         path.write_bytes(data)
-        with reading(str(path)) as connection:
-            yield connection
+    except OSError:
+        return None
+    return held.enter_context(reading(str(path)))
 
 
 def _name() -> str:

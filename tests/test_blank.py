@@ -13,7 +13,7 @@ from test_refresh import assert_as_if_made_anew, contents
 from truths import failures_of
 
 from aiscorr import blank, cache
-from aiscorr.explain import view_columns
+from aiscorr.column_words import view_columns
 from aiscorr.inputs import view_uses
 from aiscorr.store.database import reading
 from aiscorr.views import view_specs
@@ -75,3 +75,17 @@ def test_without_a_cache_folder(own_cache: Path, tmp_path: Path, run: Command) -
     with reading("aiscorr.duckdb") as connection:
         described = connection.execute("select column_name, column_type from (describe node_process)").fetchall()
     assert view_columns("node_process") == described
+
+
+def test_columns_where_no_file_can_be_written(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kept database is read as a file of its own; where none can be written the view is made instead."""
+    assert run("ingest", written(tmp_path / "rank3.log", LOG)).code == 0
+    told = view_columns("node_process")
+
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(blank.tempfile, "TemporaryDirectory", full)
+    with blank.reading_kept() as connection:
+        assert connection is None
+    assert view_columns("node_process") == told

@@ -12,7 +12,8 @@ from commands import Command
 from scenes import REPO
 
 from aiscorr.cli import cli
-from aiscorr.explain import column_meanings, constants
+from aiscorr.column_words import column_meanings
+from aiscorr.explain import constants
 from aiscorr.named_query import named_queries
 from aiscorr.parse.pattern_files import pattern_set
 from aiscorr.report.sections import sections

@@ -13,8 +13,9 @@ from reports import report_of
 from scenes import FIXTURES, Library
 
 from aiscorr import explain as module
+from aiscorr.column_words import column_meanings, describe
 from aiscorr.errors import UsageError
-from aiscorr.explain import column_meanings, constants, describe, explain
+from aiscorr.explain import constants, explain
 from aiscorr.named_query import named_queries
 from aiscorr.parse.pattern import FORMAT_TABLES, Pattern
 from aiscorr.parse.pattern_files import pattern_set

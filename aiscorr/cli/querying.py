@@ -135,7 +135,7 @@ def _list_views(context: Context) -> str:
 
 
 def _describe(view: str) -> str:
-    from aiscorr.explain import column_meanings, describe
+    from aiscorr.column_words import column_meanings, describe
 
     return describe(view, column_meanings())
 
