@@ -33,7 +33,7 @@ class Part:
                 *("hf", "megatron", "colossal", "fairseq", "timm", "speechbrain", "llamafactory", "mmengine"),
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
-                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora", "deit"),
+                *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora", "deit", "pixart"),
             )
             if name in self.styles
         )
@@ -311,6 +311,14 @@ _HELD: dict[str, Part] = {
         ("4.4.rc9", "4.6.rc9", "4.9.rc8", "5.1.rc9"),
         ("2.5-mamba", "2.7-mamba", "2.10-mamba", "2.13-mamba"),
         ("deit", "valle", "cosyvoice"),
+    ),
+    "thirty_fifth": Part(
+        "held back as the thirty-fifth",
+        ("thirty_fifth",),
+        0.8,
+        ("4.0.rc10", "4.5.rc10", "4.8.rc10", "5.2.rc10"),
+        ("2.6-debian", "2.9-debian", "2.12-debian", "2.14-debian"),
+        ("nnunet", "pixart", "dalle"),
     ),
 }
 

@@ -108,6 +108,9 @@ NAMELESS = (
     "s3prl",
     "deit",
     "cosyvoice",
+    "nnunet",
+    "pixart",
+    "dalle",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (
