@@ -34,8 +34,9 @@ def slot_of(stage: Stage, rank: int) -> str:
 
 
 def step_ahead(stage: Stage, at: int) -> int:
-    """A step for which a rank fetches at this moment, some steps before it is due."""
-    return int((at - stage.job.begin) / seconds(stage.params.step_s)) + 3 * stage.params.read_every
+    """A step for which a rank fetches at this moment, due when all repeats of it are long over."""
+    params = stage.params
+    return int((at - stage.job.begin) / seconds(params.step_s)) + max(3 * params.read_every, int(24 / params.step_s))
 
 
 def complete(stage: Stage, at: int, rank: int, asked_at: int, tries: int = 1) -> None:
