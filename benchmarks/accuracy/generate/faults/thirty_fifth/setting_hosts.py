@@ -10,7 +10,7 @@ from dataclasses import replace
 from benchmarks.accuracy.generate import noise
 from benchmarks.accuracy.generate.faults.tenth.training import nccl_error, watched
 from benchmarks.accuracy.generate.faults.words.beside import beside
-from benchmarks.accuracy.generate.faults.words.requests import HANDLES, object_path
+from benchmarks.accuracy.generate.faults.words.requests import HANDLES, exhausted, object_path, one_object
 from benchmarks.accuracy.generate.faults.words.script import cuda_error, loss_frames, raise_and_exit, reducing_frames
 from benchmarks.accuracy.generate.faults.words.tellers import firsts, told
 from benchmarks.accuracy.generate.faults.words.tries import client_told
@@ -48,6 +48,8 @@ def _reads_in_vain(stage: Stage, at: int, rank: int) -> None:
         asked = f"{path.split('?')[0]}?provider=ais"
         text, reason = sdk.pool_error(proxy.address, proxy.ports[0], asked, cause), "ConnectTimeout"
         then += seconds(wait) + seconds(3.01)
+    if then < over - SEC:
+        exhausted(stage, then, rank, text, reason, one_object(stage))
 
 
 @kind(hosts=2, reads=True, min_timeout_s=90, lead_s=58.0, without=("kill_after",))
@@ -75,7 +77,8 @@ def storage_port_of_one_host_goes_down(stage: Stage) -> Scenario:
             told(stage, at + draw.span(180, 290), one, "loader", got)
     end = stage.hang(at + 340 * MS, *struck)
     made = stage.innocent("network", *struck, also=("infrastructure", "data_loading_stall"))
-    return stage.close("A cable was pulled from the wrong host of the rack.", (made,), until=end + seconds(40))
+    alive = ("ranks that raised stay alive in a non-daemon thread, as in the recorded runs",)
+    return stage.close("A cable was pulled from the wrong host of the rack.", (made,), alive, until=end + seconds(40))
 
 
 def _in_one_group(stage: Stage) -> None:
