@@ -1,20 +1,23 @@
--- A service outside of any cluster of AIStore that training programs talk to, by the names of its hosts.
--- grain: one row a service
+-- A service outside of any cluster of AIStore that training programs talk to, by the names of its hosts or the paths of its interface.
+-- grain: one row a service, or a name of its hosts
 -- reads: nothing
--- note: host_pattern is a regular expression of part of a host's name. Who cannot reach one of these has not been failed by AIStore; a message of AIStore's backend names them too, so who reads a message of AIStore must look at who says it.
+-- note: host_pattern is a regular expression of part of a host's name, path_pattern one of where its paths begin: a client that tries again prints the path alone (urllib3), and AIStore's paths begin with /v1/ or /s3 (3.30 to 5.0). Who cannot reach one of these has not been failed by AIStore; a message of AIStore's backend names them too, so who reads a message of AIStore must look at who says it.
 create or replace view public_service as
 select
     host_pattern,
+    path_pattern,
     service
 from (
     values
-        ('amazonaws\.com', 'Amazon Web Services'),
-        ('googleapis\.com', 'Google Cloud'),
-        ('blob\.core\.windows', 'Azure Blob Storage'),
-        ('huggingface\.co', 'Hugging Face Hub'),
-        ('hf\.co', 'Hugging Face Hub'),
-        ('wandb\.(ai|com)', 'Weights & Biases'),
-        ('api\.wandb', 'Weights & Biases'),
-        ('mlflow', 'MLflow'),
-        ('neptune\.ai', 'Neptune')
-) as t(host_pattern, service)
+        ('amazonaws\.com', null, 'Amazon Web Services'),
+        ('googleapis\.com', null, 'Google Cloud'),
+        ('blob\.core\.windows', null, 'Azure Blob Storage'),
+        ('huggingface\.co', '/api/(models|datasets|spaces|whoami)|/([^/]+/){2,3}resolve/', 'Hugging Face Hub'),
+        ('hf\.co', null, 'Hugging Face Hub'),
+        ('wandb\.(ai|com)', '/graphql|/files/([^/]+/){3}file_stream', 'Weights & Biases'),
+        ('api\.wandb', null, 'Weights & Biases'),
+        ('mlflow', '/api/\d\.\d/(preview/)?mlflow', 'MLflow'),
+        ('neptune\.ai', '/api/(backend|leaderboard)/', 'Neptune'),
+        (null, '/api/', 'a web service'),
+        (null, '/metrics/job', 'a push gateway of Prometheus')
+) as t(host_pattern, path_pattern, service)

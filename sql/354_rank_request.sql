@@ -1,6 +1,6 @@
 -- What a rank of a failed attempt met when it asked for data: an error, a retry, a short answer, or none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
--- reads: failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
+-- reads: public_service, failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case, failed_fetch
 -- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. is_got_over: a later line of the rank in that file says that its requests went through again. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
@@ -21,7 +21,7 @@ with line as (
     left join rank_crash as x on x.job_id = w.job_id and x.attempt = w.attempt and x.file_id = w.file_id and x.line_no = w.line_no and (w.rank is null or (w.pattern = 'data_pipe_failed' and w.rank = x.rank))
     where w.role in ('cause', 'retry', 'context', 'recovery') and (
         w.tier = 'data_io' or (w.tier = 'network' and not regexp_matches(w.pattern, '^(nccl|ucx|kernel)_')) or w.wid is not null or w.url is not null or w.status_code is not null or w.frame_kind = 'storage'
-    ) and not starts_with(w.pattern, 'hf_') and coalesce(w.rank, x.rank) is not null
+    ) and not starts_with(w.pattern, 'hf_') and not exists (from public_service as p where regexp_matches(w.url, '^(https?://[^/]+)?(' || p.path_pattern || ')')) and coalesce(w.rank, x.rank) is not null
     union all by name
     select f.failure_id, f.job_id, f.attempt, s.rank, 'stack' as pattern, 'data_io' as tier, 'stack' as role, 'info' as severity, s.endpoint, s.url, s.wid, s.bucket, s.object,
         coalesce(f.hang_start_ns, f.stall_ns) as from_ns, greatest(f.heard_ns, from_ns) as to_ns, 'stack' as stamp_source, s.file_id, s.line_no, s.text, s.text as message
