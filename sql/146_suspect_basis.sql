@@ -27,6 +27,7 @@ from (
         ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
         ('vanished', 'it, or all ranks of its host, write no more, and no launcher reports their end'),
         ('lost_host', 'its host was lost, by the scheduler, its kernel or its power, and none of its ranks told how it ended'),
+        ('unreached', 'no other rank could connect to the address that NCCL uses on its host'),
         ('killed_host', 'the launcher of its host was killed, and with it all its ranks'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),

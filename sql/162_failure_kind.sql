@@ -64,6 +64,7 @@ from (
         ('left', 'A rank ended with success while the others went on.', 'what the rank printed last, and how many batches or shards each rank had'),
         ('interrupted', 'A rank was interrupted from outside (SIGINT), and the others lost their connections to it.', 'who sent it: a terminal, a scheduler, a watcher of the job'),
         ('lost_host', 'The host of ranks was lost: the scheduler, its kernel or its power supplies say so, and none of its ranks told how it ended.', 'the power and the kernel log of that host, and whether it came back'),
+        ('unreached', 'No rank of another host could connect to the address that NCCL uses on the host of these ranks.', 'NCCL_SOCKET_IFNAME, and which interfaces of that host are up'),
         ('killed_host', 'The launcher of a host was killed, and with it all its ranks.', 'who killed it: an epilog, an operator, memory; the kernel log of that host'),
         ('own_error', 'The last line that a rank writes is an error of its program, and the others only lost their connections to it.', 'what the program does after that line, and with which status it ends'),
         ('vanished', 'A host fell silent with all its ranks, and the others only lost their connections to it.', 'the state of that host then: scheduler, kernel log, power, whether its log was cut'),

@@ -24,8 +24,7 @@ words as (
         w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
         case
             when t.activity = 'storage_wait' and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
-                and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') then 'another_service'
-            when t.activity = 'storage_wait' and exists (from public_service as p where regexp_matches(t.text, 'after connection broken by [^\r\n]*: (' || p.path_pattern || ')')) then 'another_service'
+                and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') or t.activity = 'storage_wait' and exists (from public_service as p where regexp_matches(t.text, 'after connection broken by [^\r\n]*: (' || p.path_pattern || ')')) then 'another_service'
             when t.activity in ('checkpoint', 'collective', 'sleep') and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b') then 'storage_wait'
             when t.activity = 'data_loading' and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''), '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
             else t.activity

@@ -30,8 +30,7 @@ judged as (
                 and not exists (from rank_request as q where q.failure_id = u.failure_id and q.rank <> u.witness_rank and q.node_id is not null and q.outcome in ('error', 'retry') and abs(q.from_ns - u.crash_ns) <= s.value * 1e9)))
             and coalesce(u.endpoint, u.bucket, u.object, u.wid, u.crash_node_id) is null as is_vague,
         u.crash_pattern <> 'sdk_download_failed' and regexp_matches(u.crash_text || ' ' || coalesce(a.asked_of, ''), 'https?://[A-Za-z][\w.-]*(:\d+)?/')
-            and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || coalesce(a.asked_of, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://')
-            or (u.crash_pattern is null and u.activity = 'storage_wait' and not regexp_matches(regexp_extract(u.activity_text, 'after connection broken by [^\r\n]*: (/\S+)', 1), '^$|(?i)^(/[\w.-]+)?/(v1|s3)/|(ais|s3|gs|msc)://')) as is_elsewhere,
+            and not regexp_matches(u.crash_text || coalesce(u.crash_message, '') || ' ' || coalesce(a.asked_of, ''), '(?i)/v1/|/s3/|://[\w.-]*(ais|s3)|endpoint URL|(ais|s3|gs|msc)://') or (u.crash_pattern is null and u.activity = 'storage_wait' and not regexp_matches(regexp_extract(u.activity_text, 'after connection broken by [^\r\n]*: (/\S+)', 1), '^$|(?i)^(/[\w.-]+)?/(v1|s3)/|(ais|s3|gs|msc)://')) as is_elsewhere,
         coalesce(u.request_pattern = 'mountpoint_s3_failed' or a.is_any_mount, false) as is_mounted,
         coalesce(a.is_any_mount, false) as is_any_mount,
         coalesce(u.crash_pattern is null and u.activity = 'unknown' and u.is_own_code, false) as is_own_code, m.missed_ns,
