@@ -1,8 +1,8 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: unreached_rank, rank_suspect, vanished_rank, lost_host, odd_word, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
+-- reads: worker_event, unreached_rank, rank_suspect, vanished_rank, lost_host, odd_word, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. A host to whose address no other could connect is the culprit before the errors of those. A host that was lost is the culprit before errors of others if these are all of the network.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. Who sends to a port that went down gets the same error as the rank above it, which alone is named. A host to whose address no other could connect is the culprit before the errors of those. A host that was lost is the culprit before errors of others if these are all of the network.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -16,6 +16,7 @@ everywhere as (
     having count(distinct r.host) > 1 and count(distinct r.host) = (select count(distinct coalesce(o.host, o.rank::varchar)) from failed_rank as o where o.job_id = c.job_id and o.attempt = c.attempt)
         and max(c.utc_ns) - min(c.utc_ns) <= (select value * 1000000000 from threshold where name = 'same_cause_s')
 ),
+port as (select job_id, attempt, rank, min(utc_ns) as utc_ns from worker_event where pattern = 'nccl_ib_port_down' and rank is not null group by all),
 crash as (
     select
         s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, c.failure_class, k.hang_start_ns, k.spoke_ns,
@@ -29,7 +30,7 @@ crash as (
     join rank_crash as c on c.job_id = s.job_id and c.attempt = s.attempt and c.rank = s.rank
     left join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
     left join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.rank = s.rank left join failed_rank as r on r.job_id = s.job_id and r.attempt = s.attempt and r.rank = s.rank
-    where s.basis in ('crash', 'killed') and not exists (select 1 from everywhere as e where e.job_id = c.job_id and e.attempt = c.attempt and e.pattern = c.pattern and e.message = c.message) window same as (partition by s.job_id, s.attempt, c.pattern)
+    where s.basis in ('crash', 'killed') and not exists (select 1 from everywhere as e where e.job_id = c.job_id and e.attempt = c.attempt and e.pattern = c.pattern and e.message = c.message) and not (c.pattern = 'nccl_ib_completion_error' and exists (from port as o where o.job_id = c.job_id and o.attempt = c.attempt and o.utc_ns <= c.utc_ns) and not exists (from port as o where o.job_id = c.job_id and o.attempt = c.attempt and o.rank = c.rank)) window same as (partition by s.job_id, s.attempt, c.pattern)
 ),
 candidate as (
     select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, 1 as place
