@@ -27,7 +27,7 @@ LATER = ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "ten
 LATER += ["thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"]
 LATER += ["twenty_first", "twenty_second", "twenty_third", "twenty_fourth", "twenty_fifth", "twenty_sixth"]
 LATER += ["twenty_seventh", "twenty_eighth", "twenty_ninth", "thirtieth", "thirty_first", "thirty_second"]
-LATER += ["thirty_third", "thirty_fourth", "thirty_fifth"]
+LATER += ["thirty_third", "thirty_fourth", "thirty_fifth", "thirty_sixth"]
 #: All kinds of the newest part, and some of those that stand as they are: writing one takes seconds.
 _OLDER = sorted(kind.name for kind in KINDS.values() if kind.held in LATER[:-1])
 HELD = [*_OLDER[::48], *sorted(kind.name for kind in KINDS.values() if kind.held == LATER[-1])]
@@ -61,6 +61,7 @@ GREETING += r"|Initialized Host \S+ as Rank|initialized for distributed training
 GREETING += r"|Namespace\(cfg=|device: cuda:\d n_gpu|Using device: cuda"
 GREETING += r"|Device mesh ready|use torch\.distributed backend|Enforcing tags!"
 GREETING += "|I am local rank|DDP for training|Using DeepSpeed for distributed execution"
+GREETING += "|Training in distributed mode with|running ddp on rank|Training Learner distributed"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
@@ -357,6 +358,9 @@ def run_of(style: str, torch: str = "2.4-ngc") -> JobRun:
         ("nnunet", r"2026-09-14 10:20:00\.000000: late"),
         ("pixart", "2026-09-14 10:20:00,000 - PixArt - WARNING - late"),
         ("dalle", "late"),
+        ("gluefactory", r"\[09/14/2026 10:20:00 gluefactory WARNING\] late"),
+        ("rosettafold", "late"),
+        ("fastai", "late"),
         ("s3prl", r"\[Loop\] - late"),
         ("matcha", r"\[2026-09-14 10:20:00,000\]\[matcha.loop\]\[WARNING\] - \[rank: 3\] late"),
         ("axolotl", r"\[2026-09-14 10:20:00,000\] \[WARNING\] \[loop:7\] \[PID:\d+\] \[RANK:3\] late"),

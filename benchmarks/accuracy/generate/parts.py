@@ -34,6 +34,7 @@ class Part:
                 *("detectron2", "swift", "opennmt", "neox", "lavis", "dit", "automodel", "yolox", "mmcv", "basicsr"),
                 *("fairchem", "fastpitch", "ultralytics", "guided", "stylegan", "dlrm", "fms", "picotron", "llmc"),
                 *("nanochat", "txl", "kohya", "moshi", "sam2", "kair", "mmf", "hrnet", "opensora", "deit", "pixart"),
+                "gluefactory",
             )
             if name in self.styles
         )
@@ -319,6 +320,14 @@ _HELD: dict[str, Part] = {
         ("4.0.rc10", "4.5.rc10", "4.8.rc10", "5.2.rc10"),
         ("2.6-debian", "2.9-debian", "2.12-debian", "2.14-debian"),
         ("nnunet", "pixart", "dalle"),
+    ),
+    "thirty_sixth": Part(
+        "held back as the thirty-sixth",
+        ("thirty_sixth",),
+        0.8,
+        ("4.1.rc10", "4.4.rc10", "4.7.rc10", "5.1.rc10"),
+        ("2.4-arch", "2.8-arch", "2.11-arch", "2.13-arch"),
+        ("gluefactory", "rosettafold", "fastai"),
     ),
 }
 

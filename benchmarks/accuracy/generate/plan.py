@@ -111,6 +111,9 @@ NAMELESS = (
     "nnunet",
     "pixart",
     "dalle",
+    "gluefactory",
+    "rosettafold",
+    "fastai",
 )
 #: Frameworks of which every rank prints progress: too much of it in a large world.
 TALKATIVE = (

@@ -1,0 +1,1 @@
+"""The faults that were held back as the thirty-sixth part."""
