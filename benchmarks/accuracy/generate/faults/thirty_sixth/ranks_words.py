@@ -49,15 +49,14 @@ def _asks_again(scene: Scene, died: int, joined: int, who: int, limit: int) -> N
     draw = scene.draw.child("asks again", who)
     began = then = died + draw.span(30, 1_900)
     turn = 0
-    while then < joined and turn < 4:
+    while then < min(joined, limit - 6 * MS) and turn < 4:
         if turn % 2:
             failed = chains.dead_designated(scene, then, scene.victim, who)
         else:
             designated = draw.pick(other_targets(scene, then))
             failed = chains.cut_off_stream(scene, then, designated, scene.victim, who, draw.whole(0, 7), 48)
         turn += 1
-        if then + 6 * MS < limit:
-            again(scene, then + 6 * MS, who, failed, turn, 5)
+        again(scene, then + 6 * MS, who, failed, turn, 5)
         then += seconds(0.9 + turn) + draw.span(5, 40)
     served = max(then, joined + draw.span(900, 1_700))
     if served < limit:
