@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from greetings import GREETING
 
 from benchmarks.accuracy.generate.incident import write_incident
 from benchmarks.accuracy.generate.kinds import KINDS
@@ -31,37 +32,6 @@ LATER += ["thirty_third", "thirty_fourth", "thirty_fifth", "thirty_sixth"]
 #: All kinds of the newest part, and some of those that stand as they are: writing one takes seconds.
 _OLDER = sorted(kind.name for kind in KINDS.values() if kind.held in LATER[:-1])
 HELD = [*_OLDER[::48], *sorted(kind.name for kind in KINDS.values() if kind.held == LATER[-1])]
-GREETING = "Setting seed|Device: cuda|distributed init|CLI environment|using GPU|distributed mode"
-GREETING += "|training on multiple gpus|Gradscaler enabled|GPU memory usage baseline|Process rank|use_preprocessor"
-GREETING += "|Setting manual seed|Loads checkpoint by local|xFormers is available"
-GREETING += "|torch.meshgrid|Run launched with torchrun|Seed set to"
-GREETING += "|Distributed init: |Sampling by language|torch_dtype"
-GREETING += "|Root gang initialized|Apply torch DistributedDataParallel|Start training loop"
-GREETING += r"|cdb=None|Monkey patch _flash_attention_forward|Create optimizer time"
-GREETING += r"|torchcodec|success bind process to numa node"
-GREETING += "|Initialized process|Env set for rank|is incompatible with gradient checkpointing"
-GREETING += "|Rank \\d+ initialization finished|RANK and WORLD_SIZE in environ|initialized seed on rank"
-GREETING += "|init_process_group: rank|Starting rank=|initialize distributed rank"
-GREETING += "|No checkpoint path provided|MMCV will release v2|_functional_video' module is deprecated"
-GREETING += "|Sockeye: 3|functional_tensor module is deprecated|NumbaDeprecationWarning"
-GREETING += "|tokens per iteration will be|visible devices:|Initialized distributed training"
-GREETING += "|Done initializing distributed training|Use GPU: "
-GREETING += "|conv2d_gradfix not supported|Initializing Training Process|Loading model Qwen"
-GREETING += "|Ultralytics 8|creating model and diffusion|Distributed environment: DistributedType.MULTI_GPU"
-GREETING += r"|world size: \d+, current rank|building CogModel model|world size: \d+, seed 42"
-GREETING += "|running with these configs on rank|binding local rank"
-GREETING += r"|to store for rank: \d+|Creating model Llama on cuda|nranks = \d+"
-GREETING += r"|Process group initialized|number of training files = \d+|using device: cuda"
-GREETING += r"|Done initializing distributed|Snapshot not found|Distributed world size"
-GREETING += "|building dictionary first|Loading cached dataset|loading model for process"
-GREETING += "|Going to init comms|Start running training on rank|text_aligner loaded"
-GREETING += "|Moving components to device|=> Building model|Computing label dictionary"
-GREETING += r"|Initialized host \S+ as d\.rank|Number of train images|Gathering Light"
-GREETING += r"|Initialized Host \S+ as Rank|initialized for distributed training in worker|script_name: ostrack"
-GREETING += r"|Namespace\(cfg=|device: cuda:\d n_gpu|Using device: cuda"
-GREETING += r"|Device mesh ready|use torch\.distributed backend|Enforcing tags!"
-GREETING += "|I am local rank|DDP for training|Using DeepSpeed for distributed execution"
-GREETING += "|Training in distributed mode with|running ddp on rank|Training Learner distributed"
 RECORD = re.compile(r"[IWE] \d\d:\d\d:\d\d\.\d{6} ([A-Za-z_0-9]+:\d+ )?\S")
 
 
