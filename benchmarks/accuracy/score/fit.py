@@ -38,19 +38,19 @@ GROUPS = (
     Group(
         "guilty",
         (),
-        {0.0: (18, 26), 0.7: (263, 273), 0.8: (588, 601)},
+        {0.0: (18, 26), 0.7: (289, 303), 0.8: (725, 738)},
         {0.0: (13, 18), 0.7: (117, 124), 0.8: (185, 186)},
     ),
     Group(
         "innocent",
         ("gpu", "infrastructure", "collective_mismatch", "rank_hang"),
-        {0.0: (509, 529)},
+        {0.0: (605, 625)},
         {0.0: (212, 242)},
     ),
-    Group("innocent", ("data", "data_loading_stall"), {0.0: (110, 140)}, {0.0: (60, 93)}),
-    Group("innocent", (), {0.0: (337, 373)}, {0.0: (242, 280)}),
-    Group("undetermined", ("undetermined",), {0.0: (20, 22)}, {0.0: (0, 0)}),
-    Group("undetermined", (), {0.0: (8, 18)}, {0.0: (0, 0)}),
+    Group("innocent", ("data", "data_loading_stall"), {0.0: (151, 182)}, {0.0: (60, 93)}),
+    Group("innocent", (), {0.0: (395, 446)}, {0.0: (242, 280)}),
+    Group("undetermined", ("undetermined",), {0.0: (41, 44)}, {0.0: (0, 0)}),
+    Group("undetermined", (), {0.0: (27, 46)}, {0.0: (0, 0)}),
 )
 SEEN_WEIGHT, ODD_WEIGHT = 0.1, 0.25
 #: As if so many answers more had been given, of which this share was right.
