@@ -5,8 +5,9 @@ The docstring of a kind says where it is from, and which lines convict.
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.words.attendants import asked_in_vain, put_answer, status_to_the_end
+from benchmarks.accuracy.generate.faults.words.attendants import asked_in_vain, put_answer
 from benchmarks.accuracy.generate.faults.words.caretakers import silent_tries
+from benchmarks.accuracy.generate.faults.words.clients import status_gave_up
 from benchmarks.accuracy.generate.faults.words.foremen import held_up, put_without_room, steps_before
 from benchmarks.accuracy.generate.faults.words.natives import shard_of
 from benchmarks.accuracy.generate.faults.words.subscribers import spread
@@ -142,7 +143,7 @@ def cloud_behind_asks_to_slow_down(stage: Stage) -> Scenario:
     stage.mark(at, f"{victim.name} cannot read {shard} of rank {rank}")
     for then in silent_tries(at, draw):
         last = aiscaretakers.store_slows_down(cluster, victim, then, shard, draw)
-    status_to_the_end(stage, last + 2 * MS, rank, victim, shard, 503)
+    status_gave_up(stage, last + 2 * MS, rank, victim, shard, 503)
     stage.hang(at + 310 * MS, rank)
     return stage.close(
         "All shards of the new corpus had the same prefix, and a second cluster was being filled from it.",

@@ -5,7 +5,8 @@ The docstring of a kind says where it is from, and which lines convict.
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.thirty_sixth.service_words import gives_up, silent_tries
+from benchmarks.accuracy.generate.faults.thirty_sixth.service_words import silent_tries
+from benchmarks.accuracy.generate.faults.words.clients import status_gave_up
 from benchmarks.accuracy.generate.faults.words.handlings import answered_by_proxy, tried
 from benchmarks.accuracy.generate.faults.words.loaders import certificate_expired, over_tls
 from benchmarks.accuracy.generate.faults.words.natives import shard_of
@@ -111,7 +112,7 @@ def s3_behind_the_bucket_slows_down(stage: Stage) -> Scenario:
     for then in silent_tries(stage, at, draw, (270, 330)):
         last, tries = aiscaretakers.store_slows_down(cluster, victim, then, name, draw), tries + 1
     if tries == 6:
-        gives_up(stage, last + 4 * MS, rank, victim, name, 503)
+        status_gave_up(stage, last + 4 * MS, rank, victim, name, 503)
     stage.hang(at + 350 * MS, rank)
     return stage.close(
         "Three teams had begun their first epochs on one prefix.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.accuracy.generate.faults.words.requests import object_path, one_object
+from benchmarks.accuracy.generate.faults.words.requests import object_path
 from benchmarks.accuracy.generate.faults.words.turns import over_at
 from fixtures.generator import sdk
 from fixtures.generator.draw import Draw
@@ -29,15 +29,6 @@ def silent_tries(stage: Stage, at: int, draw: Draw, took_ms: tuple[float, float]
             return
         yield then
         spent += draw.span(*took_ms)
-
-
-def gives_up(stage: Stage, at: int, rank: int, node: Node, name: str, status: int) -> None:
-    """urllib3 has had six answers of one status for an object; the address is that of the node that gave them."""
-    job = stage.job.job
-    path = object_path(stage, rank, name)
-    text = sdk.pool_error(node.address, node.ports[0], path, sdk.too_many(status))
-    caller = sdk.main_frames(job, stage.step, *one_object(stage))
-    stage.job.raise_on(at, rank, sdk.exhausted(job, caller, "RetryError", text))
 
 
 def shard_without_room(stage: Stage, at: int, rank: int, node: Node, path: str, text: str) -> None:

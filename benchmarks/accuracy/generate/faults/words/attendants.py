@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.accuracy.generate.faults.words.clients import fetch_frames
-from benchmarks.accuracy.generate.faults.words.requests import FETCH, object_path, retries
+from benchmarks.accuracy.generate.faults.words.requests import retries
 from benchmarks.accuracy.generate.faults.words.tries import again
 from benchmarks.accuracy.generate.faults.words.turns import over_at
 from fixtures.generator import sdk
@@ -33,12 +32,6 @@ def asked_in_vain(stage: Stage, rank: int, most: int, draw: Draw, fails: Callabl
         then += seconds(PAUSE_S * turn) + draw.span(60, 140)
     stage.job.raise_on(then + 9 * MS, rank, fails(then).traceback)
     return then + 9 * MS
-
-
-def status_to_the_end(stage: Stage, at: int, rank: int, node: Node, name: str, status: int) -> None:
-    """urllib3 was answered with the same status six times, and requests makes an error of that."""
-    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, name), sdk.too_many(status))
-    stage.job.raise_on(at, rank, sdk.exhausted(stage.job.job, fetch_frames(stage, FETCH), "RetryError", text))
 
 
 def put_answer(stage: Stage, at: int, node: Node, path: str, text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.accuracy.generate.faults.words.requests import object_path
+from benchmarks.accuracy.generate.faults.words.requests import FETCH, object_path
 from fixtures.generator import sdk
 from fixtures.generator.draw import HEX, Draw
 from fixtures.generator.model import Node
@@ -22,10 +22,14 @@ def fetch_frames(stage: Stage, code: str, *inner: sdk.Frame) -> tuple[sdk.Frame,
 def status_repeated(stage: Stage, rank: int, node: Node, name: str, status: int) -> int:
     """A status that urllib3 repeats without a word, for a minute and a half; the moment it gives up."""
     over = stage.at + seconds(TRIES_S[-1]) + stage.draw.child("status", rank).span(4, 40)
-    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, name), sdk.too_many(status))
-    caller = fetch_frames(stage, "content = self.bucket.object(name).get_reader().read_all()")
-    stage.job.raise_on(over, rank, sdk.exhausted(stage.job.job, caller, "RetryError", text))
+    status_gave_up(stage, over, rank, node, name, status)
     return over
+
+
+def status_gave_up(stage: Stage, at: int, rank: int, node: Node, name: str, status: int) -> None:
+    """urllib3 has had the same status six times for an object, and requests makes an error of that."""
+    text = sdk.pool_error(node.address, node.ports[0], object_path(stage, rank, name), sdk.too_many(status))
+    stage.job.raise_on(at, rank, sdk.exhausted(stage.job.job, fetch_frames(stage, FETCH), "RetryError", text))
 
 
 def pipe_failed(stage: Stage, at: int, rank: int, url: str, status: tuple[int, str]) -> None:

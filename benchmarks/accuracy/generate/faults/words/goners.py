@@ -6,7 +6,7 @@ The SDK's tries are as in recorded runs; the words of requests, urllib3 and curl
 from __future__ import annotations
 
 from benchmarks.accuracy.generate.faults.words.clients import PYTHON, fetch_frames
-from benchmarks.accuracy.generate.faults.words.lostones import BEFORE_IT_LEAVES, REFUSED_S, tried_in_vain
+from benchmarks.accuracy.generate.faults.words.lostones import BEFORE_IT_LEAVES, REFUSED_S, put_gave_up, tried_in_vain
 from benchmarks.accuracy.generate.faults.words.requests import HANDLES
 from benchmarks.accuracy.generate.faults.words.tellers import told
 from fixtures.generator import sdk
@@ -47,21 +47,18 @@ def signed_read_failed(stage: Stage, at: int, rank: int, text: str) -> None:
 
 def shard_put_in_vain(stage: Stage, at: int, rank: int, node: Node, name: str, draw: Draw) -> int:
     """A rank puts its shard of a checkpoint and is refused in each of the SDK's tries; when it has given up."""
-    script, site = stage.job.job.script, stage.job.job.build["site"]
+    script = stage.job.job.script
     path = f"/v1/objects/checkpoints/{name}?provider=ais&pid={stage.proxy_of(rank).node_id}"
 
     def why() -> str:
         return sdk.pool_error(node.address, node.ports[0], path, sdk.refused(draw.whole(*HANDLES)))
 
     then = tried_in_vain(stage, at, rank, why, draw, BEFORE_IT_LEAVES, REFUSED_S)
-    caller = (
-        sdk.Frame(script, 212, "<module>", "main()"),
+    saver = (
         sdk.Frame(script, 203, "main", "save_sharded(model, optimizer, step)", True),
         sdk.Frame(script, 133, "save_sharded", "self.bucket.object(name).get_writer().put_content(buffer)", True),
-        sdk.Frame(f"{site}/aistore/sdk/obj/object_writer.py", 47, "put_content", "return self._put_data(data=content)"),
     )
-    stage.job.sdk_warning(then, rank, "All retries exhausted; request failed", "ERROR")
-    stage.job.raise_on(then + 2 * MS, rank, sdk.exhausted(stage.job.job, caller, "ConnectionError", why()))
+    put_gave_up(stage, then, rank, "ConnectionError", why(), saver)
     return then + 2 * MS
 
 

@@ -71,15 +71,24 @@ def member_not_there(stage: Stage, at: int, rank: int, url: str, body: str) -> N
 
 def shard_not_saved(stage: Stage, at: int, rank: int, text: str) -> None:
     """A rank has tried to put its own shard of a checkpoint as often as the SDK does, and never came through."""
+    script = stage.job.job.script
+    saver = (
+        sdk.Frame(script, 203, "main", "save_shard(model, optimizer, step)", True),
+        sdk.Frame(script, 127, "save_shard", "bucket.object(name).get_writer().put_content(state.getvalue())", True),
+    )
+    put_gave_up(stage, at, rank, "ConnectTimeout", text, saver)
+
+
+def put_gave_up(stage: Stage, at: int, rank: int, kind: str, text: str, saver: tuple[sdk.Frame, ...]) -> None:
+    """The SDK has no tries left for what a rank puts; `saver` are the program's frames below its main."""
     script, site = stage.job.job.script, stage.job.job.build["site"]
     caller = (
         sdk.Frame(script, 212, "<module>", "main()"),
-        sdk.Frame(script, 203, "main", "save_shard(model, optimizer, step)", True),
-        sdk.Frame(script, 127, "save_shard", "bucket.object(name).get_writer().put_content(state.getvalue())", True),
+        *saver,
         sdk.Frame(f"{site}/aistore/sdk/obj/object_writer.py", 47, "put_content", "return self._put_data(data=content)"),
     )
     stage.job.sdk_warning(at, rank, "All retries exhausted; request failed", "ERROR")
-    stage.job.raise_on(at + 2 * MS, rank, sdk.exhausted(stage.job.job, caller, "ConnectTimeout", text))
+    stage.job.raise_on(at + 2 * MS, rank, sdk.exhausted(stage.job.job, caller, kind, text))
 
 
 def cut_in_a_member(stage: Stage, step: int, got: int) -> tuple[str, str]:

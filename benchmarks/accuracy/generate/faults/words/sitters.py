@@ -14,6 +14,7 @@ from benchmarks.accuracy.generate.scene import Scene
 from fixtures.generator.aiscluster import ClusterRun
 from fixtures.generator.model import LogFile, Node, Scenario
 from fixtures.generator.moment import MS
+from fixtures.generator.plainsrun import tasks
 from fixtures.generator.stage import Stage
 from fixtures.generator.torchrun import step_cancelled
 from fixtures.generator.trainend import JobRun
@@ -83,20 +84,8 @@ def tasks_end(stage: Stage, first: int, at: int, word: str) -> None:
         for how in (word, "Terminated"):
             left = [rank for rank in own.ranks_of(node) if rank != first and (rank in too) == (how == word)]
             if left:
-                job.slurm(then, node, f"srun: error: {host}: {_listed(left)}: {how}")
+                job.slurm(then, node, f"srun: error: {host}: {tasks(left)}: {how}")
     job.ended_at = max(job.ended_at, then)
-
-
-def _listed(tasks: list[int]) -> str:
-    """`task 3`, or `tasks 0-2,4`, as srun lists them."""
-    spans: list[list[int]] = []
-    for task in tasks:
-        if spans and spans[-1][1] == task - 1:
-            spans[-1][1] = task
-        else:
-            spans.append([task, task])
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
-    return f"{'task' if len(tasks) == 1 else 'tasks'} {text}"
 
 
 def aborted_first(stage: Stage) -> tuple[int, int]:
