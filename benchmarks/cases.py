@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from aiscorr.parse.pattern_files import pattern_set
+from aiscorr.parse.spec.pattern_files import pattern_set
 from benchmarks import ripgrep
 from benchmarks.cluster_server import curl_command, pack, serving
 from benchmarks.flight_corpus import write_flight_corpus

@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from aiscorr.parse.pattern import Pattern
-from aiscorr.parse.shortened import shorten
+from aiscorr.parse.search.shortened import shorten
+from aiscorr.parse.spec.pattern import Pattern
 
 #: One name may stand in one pattern only of a file, and counting needs none.
 _NAMED = re.compile(r"\(\?P<\w+>")

@@ -30,11 +30,11 @@ def files_below(folder: str) -> list[str]:
 
 def scan_rows(folder: str, subset: str = "") -> Result:
     """All rows of the files into Arrow parts, in this process; `subset` names the worker patterns to use."""
+    from aiscorr.ingest.scanning import provisional_ids, scan_task
     from aiscorr.model import IngestOptions, SourceRef
-    from aiscorr.parse import worker_patterns
-    from aiscorr.parse.pattern_files import pattern_set
-    from aiscorr.parse.worker_reader import WorkerLogReader
-    from aiscorr.scanning import provisional_ids, scan_task
+    from aiscorr.parse.spec.pattern_files import pattern_set
+    from aiscorr.parse.worker import patterns as worker_patterns
+    from aiscorr.parse.worker.reader import WorkerLogReader
 
     if subset:
         names = set(subset.split(","))
@@ -63,7 +63,7 @@ def ingest(folder: str, database: str, jobs: str = "1") -> Result:
     import duckdb  # noqa: F401 (as pyarrow: no part of the work that is timed)
     import pyarrow  # noqa: F401 (as above)
 
-    from aiscorr import pipeline
+    from aiscorr.ingest import pipeline
     from aiscorr.model import IngestOptions
 
     phases: dict[str, float] = {}
@@ -99,7 +99,7 @@ def judge(folder: str, database: str, jobs: str) -> Result:
 
 def scan_and_load(folder: str, database: str) -> Result:
     """All rows of the files into a new DuckDB database, without the analysis that `ingest` adds."""
-    from aiscorr import pipeline
+    from aiscorr.ingest import pipeline
 
     for name in ("refresh_alone", "stale_views"):
         setattr(pipeline, name, lambda *given: None)

@@ -94,7 +94,7 @@ def _collect(context: Context, options: NodeOptions, shared: dict[str, Any]) -> 
     from dataclasses import replace
 
     from aiscorr.collect.gather import gather
-    from aiscorr.row_text import printable
+    from aiscorr.query.formats import printable
 
     options = replace(options, job=shared["job"])
     fleet = _fleet(shared)

@@ -61,7 +61,8 @@ def ingest(
 
 def run_ingest(context: Context, paths: Sequence[str], settings: Settings, options: IngestOptions) -> IngestSummary:
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
-    from aiscorr import native, pipeline
+    from aiscorr import native
+    from aiscorr.ingest import pipeline
 
     if context.verbosity > 0:
         context.say(native.describe())
@@ -123,7 +124,7 @@ def stoppable(context: Context, promise: str = "what has been read is kept, stor
 def _summary_json(summary: IngestSummary) -> str:
     from dataclasses import asdict
 
-    from aiscorr.row_text import json_text
+    from aiscorr.query.formats import json_text
 
     values = asdict(summary)
     for name in ("unknown", "problems"):
@@ -136,7 +137,7 @@ def _summary_json(summary: IngestSummary) -> str:
 
 def summary_text(summary: IngestSummary, context: Context) -> str:
     """What an ingest read, left out and found, for people."""
-    from aiscorr.row_text import printable
+    from aiscorr.query.formats import printable
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     noun = "file" if summary.file_count == 1 else "files"

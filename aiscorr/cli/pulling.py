@@ -40,7 +40,7 @@ def pull(context: Context, /, endpoint: str | None, no_ingest: bool, cluster: st
     All that the nodes keep the first time, later what is new. A node that does not answer is left out and named.
     """
     from aiscorr.pull.gather import pull as pull_cluster
-    from aiscorr.row_text import printable
+    from aiscorr.query.formats import printable
     from aiscorr.serve.fetch import connect, spool_options
 
     settings = context.settings

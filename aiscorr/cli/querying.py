@@ -14,7 +14,7 @@ from aiscorr.cli.context import Context, emit
 from aiscorr.errors import AiscorrError, QueryError, UsageError
 
 if TYPE_CHECKING:
-    from aiscorr.named_query import NamedQuery
+    from aiscorr.query.named import NamedQuery
 
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
@@ -46,7 +46,7 @@ def query(
 
 def _asked(context: Context, sql: str | None, file_name: str | None) -> NamedQuery | str:
     """The named query that `@NAME` stands for, else the statement."""
-    from aiscorr.named_query import named_query
+    from aiscorr.query.named import named_query
 
     if sql is not None and file_name is not None:
         raise UsageError("a statement and -f at once", where="aiscorr query", try_this="leave one of them away")
@@ -79,10 +79,10 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 def _run_query(
     context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str]
 ) -> None:
-    from aiscorr.named_query import why_no_rows
-    from aiscorr.query import BINARY_FORMATS, fetch, run, write_binary
-    from aiscorr.row_text import write_text
-    from aiscorr.shell import terminal_width
+    from aiscorr.query.formats import write_text
+    from aiscorr.query.named import why_no_rows
+    from aiscorr.query.shell import terminal_width
+    from aiscorr.query.statement import BINARY_FORMATS, fetch, run, write_binary
 
     sql = asked if isinstance(asked, str) else asked.sql
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
@@ -119,8 +119,8 @@ def _binary_output(output: str | None) -> Iterator[Any]:
 
 
 def _list_views(context: Context) -> str:
-    from aiscorr.named_query import named_queries
-    from aiscorr.views import view_specs
+    from aiscorr.query.named import named_queries
+    from aiscorr.views.spec import view_specs
 
     specs = view_specs()
     queries = named_queries(context.settings.query_folders)
@@ -135,14 +135,14 @@ def _list_views(context: Context) -> str:
 
 
 def _describe(view: str) -> str:
-    from aiscorr.column_words import column_meanings, describe
+    from aiscorr.catalog.columns import column_meanings, describe
 
     return describe(view, column_meanings())
 
 
 def _shell(context: Context) -> None:
-    from aiscorr.named_query import named_queries
-    from aiscorr.shell import HELP, run_shell
+    from aiscorr.query.named import named_queries
+    from aiscorr.query.shell import HELP, run_shell
 
     form = ["table"]
 
@@ -172,8 +172,8 @@ def _shell(context: Context) -> None:
 
 
 def _completions(context: Context) -> list[str]:
-    from aiscorr.named_query import named_queries
-    from aiscorr.shell import completion_words
+    from aiscorr.query.named import named_queries
+    from aiscorr.query.shell import completion_words
     from aiscorr.store.database import reading
 
     words = [f"@{name}" for name in named_queries(context.settings.query_folders)]

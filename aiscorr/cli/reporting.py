@@ -64,10 +64,10 @@ def report(
 def _report(
     context: Context, db_path: str, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
 ) -> str:
+    from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import read_again
-    from aiscorr.shell import terminal_width
 
     with context.reading(db_path) as connection:
         document = build_report(connection, failure, datetime.now(UTC))
@@ -91,9 +91,9 @@ def _report(
 @click.pass_obj
 def verify(context: Context, failure: str, form: str) -> int:
     """Open the original files again and compare every line that is cited as evidence."""
+    from aiscorr.query.formats import json_text, printable
     from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
-    from aiscorr.row_text import json_text, printable
 
     with context.reading() as connection:
         cited = citations(build_report(connection, failure, datetime.now(UTC)))
@@ -125,7 +125,7 @@ def verify(context: Context, failure: str, form: str) -> int:
 @click.pass_obj
 def explain(context: Context, name: str) -> int:
     """What a pattern, counter, view, column, failure class, fault, query or word means, and what to do."""
-    from aiscorr.explain import explain as explain_name
+    from aiscorr.catalog.explain import explain as explain_name
 
     click.echo("\n\n".join(explain_name(name, context.settings.pattern_folders, context.settings.query_folders)))
     return 0

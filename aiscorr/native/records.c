@@ -1,4 +1,4 @@
-/* The head of an AIStore record that is alone in its line, as parse/ais_record.py takes it apart. */
+/* The head of an AIStore record that is alone in its line, as parse/ais/record.py takes it apart. */
 #include "swift.h"
 
 static int two(Bytes text) { return (text[0] - '0') * 10 + text[1] - '0'; }

@@ -1,4 +1,4 @@
-/* Statistics lines of AIStore, whole and well formed, to columns of names and values, as parse/ais_counters.py and
+/* Statistics lines of AIStore, whole and well formed, to columns of names and values, as parse/ais/counters.py and
  * AisFile do; the number that a name has in the columns is found by the name that stood in front of it last time.
  */
 #include "swift.h"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aiscorr import native
-from aiscorr.arrow_types import arrow_type
 from aiscorr.parse.redact import redacted
 from aiscorr.parse.values import Value
-from aiscorr.tables import FILE_TABLES, Column, Table
+from aiscorr.schema.arrow import arrow_type
+from aiscorr.schema.tables import FILE_TABLES, Column, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa

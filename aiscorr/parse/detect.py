@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from aiscorr.parse.formats import LineFormat, load_formats
-from aiscorr.parse.node_status import RECORD_HEAD
+from aiscorr.parse.ais.node_status import RECORD_HEAD
+from aiscorr.parse.spec.formats import LineFormat, load_formats
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400

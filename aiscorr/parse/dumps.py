@@ -7,8 +7,8 @@ import re
 
 from aiscorr.model import ByteStream, FileSummary
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.call_trace import read_trace
-from aiscorr.parse.stack_reader import read_json_stacks, read_text_stacks, reject
+from aiscorr.parse.stacks.call_trace import read_trace
+from aiscorr.parse.stacks.reader import read_json_stacks, read_text_stacks, reject
 from aiscorr.parse.stamps import SECOND_NS
 from aiscorr.parse.values import last_name
 from aiscorr.parse.whole import read_whole

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from aiscorr.checksum import ContentSum
 from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, SourceRef
 from aiscorr.parse.batches import PartSink
-from aiscorr.parse.chunks import BlockReader
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
+from aiscorr.parse.search.chunks import BlockReader
 from aiscorr.parse.stamps import DAY_NS, SECOND_NS, YearContext, day_ns
 from aiscorr.parse.whole import sum_up
 from aiscorr.parse.zone import ZoneClock
 
 if TYPE_CHECKING:
-    from aiscorr.parse.ais_reader import AisFile, AisLogReader
-    from aiscorr.parse.worker_reader import WorkerFile, WorkerLogReader
+    from aiscorr.parse.ais.reader import AisFile, AisLogReader
+    from aiscorr.parse.worker.reader import WorkerFile, WorkerLogReader
 
 #: Raise when rows would come out differently: files are then read again.
 PARSER_VERSION = 9
@@ -90,7 +90,7 @@ class FileReader:
                 what = "text" if summary.last_ns is None else "text with dates, but"
                 summary.kind, summary.kind_reason = "unknown", f"{what} without a line that is recognised"
         elif found.kind == "flight_recorder":
-            from aiscorr.parse.flight_reader import read_flight_dump
+            from aiscorr.parse.flight.reader import read_flight_dump
 
             read_flight_dump(self._note_worker(summary), whole, self._sink)
         elif found.kind in ("stack_dump", "worker_log"):
@@ -99,7 +99,7 @@ class FileReader:
             self._note_worker(summary)
             read_dump(summary, whole, self._sink, found.reason)
         elif found.kind == "node_status":
-            from aiscorr.parse.node_status import read_node_status
+            from aiscorr.parse.ais.node_status import read_node_status
 
             read_node_status(summary, whole, self._sink)
         else:
@@ -118,11 +118,11 @@ class FileReader:
         kept, content = resume(known.resume_state or "{}", summary, before)
         reader: AisFile | WorkerFile
         if known.kind == "ais_log":
-            from aiscorr.parse.ais_state import AisState
+            from aiscorr.parse.ais.state import AisState
 
             reader = self._ais_reader().open_file(self._ais_identity(summary), AisState.load(kept), self._zone(summary))
         else:
-            from aiscorr.parse.worker_state import WorkerState
+            from aiscorr.parse.worker.state import WorkerState
 
             state = WorkerState.load(kept)
             reader = self._worker_reader().open_file(self._note_worker(summary), state, self._zone(summary))
@@ -144,14 +144,14 @@ class FileReader:
 
     def _ais_reader(self) -> AisLogReader:
         if self._ais is None:
-            from aiscorr.parse.ais_reader import AisLogReader
+            from aiscorr.parse.ais.reader import AisLogReader
 
             self._ais = AisLogReader(self._sink, self._options.pattern_folders)
         return self._ais
 
     def _worker_reader(self) -> WorkerLogReader:
         if self._worker is None:
-            from aiscorr.parse.worker_reader import WorkerLogReader
+            from aiscorr.parse.worker.reader import WorkerLogReader
 
             self._worker = WorkerLogReader(self._sink, self._options.pattern_folders, self._options.format_folders)
         return self._worker
@@ -164,7 +164,7 @@ class FileReader:
         return summary
 
     def _open_ais(self, summary: FileSummary) -> AisFile:
-        from aiscorr.parse.ais_state import AisState
+        from aiscorr.parse.ais.state import AisState
 
         self._ais_identity(summary)
         state = AisState(day_ns=self._first_day(summary))
@@ -198,7 +198,7 @@ class FileReader:
         return summary
 
     def _open_worker(self, summary: FileSummary) -> WorkerFile:
-        from aiscorr.parse.worker_state import WorkerState
+        from aiscorr.parse.worker.state import WorkerState
 
         self._note_worker(summary)
         years = self._years(summary.ref.modified_ns or self._now_ns)
@@ -237,7 +237,7 @@ def _settle_date(summary: FileSummary, reader: AisFile | WorkerFile, modified_ns
 
     Zones reach 14 hours ahead, so a last line up to 14 hours after it may still be of that day.
     """
-    from aiscorr.parse.ais_reader import AisFile
+    from aiscorr.parse.ais.reader import AisFile
 
     if summary.last_ns is None or not isinstance(reader, AisFile):
         return

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.values import Value, base36_ns
-from aiscorr.parse.word_bits import WordBits
 
 WID = re.compile(
     r"(?:\bwid[=: ]\"?|unknown wid |/v1/ml/moss/(?:[^/ ?\"]+/)?(?:noxid|[\w-]{9,})/)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from aiscorr.parse.word_bits import WordBits
+from aiscorr.parse.search.word_bits import WordBits
 
 #: What a query string is made of; a second `?` begins another, else a line of them would be searched once for each.
 _IN_QUERY = r"(?!%3F)[^\s'\"<>)\]?]"

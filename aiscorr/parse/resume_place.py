@@ -11,8 +11,8 @@ from aiscorr.checksum import END_BYTES, ContentSum, SumMark, SumPlace, short_has
 from aiscorr.model import FileSummary, KnownFile
 
 if TYPE_CHECKING:
-    from aiscorr.parse.ais_state import AisState
-    from aiscorr.parse.worker_state import WorkerState
+    from aiscorr.parse.ais.state import AisState
+    from aiscorr.parse.worker.state import WorkerState
 
 _COUNTS = ("event_count", "counter_count", "reject_count", "first_ns", "last_ns", "date_method", "date_line_no")
 _counts_of = attrgetter(*_COUNTS)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from aiscorr import native
-from aiscorr.parse.formats import LineFormat
+from aiscorr.parse.spec.formats import LineFormat
 
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS

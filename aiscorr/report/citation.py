@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from aiscorr.errors import SourceError
-from aiscorr.parse.flight_pickle import MAX_BYTES, DumpError, load_dump
-from aiscorr.parse.flight_recorder import FlightDump, parse_dump
+from aiscorr.parse.flight.pickled import MAX_BYTES, DumpError, load_dump
+from aiscorr.parse.flight.recorder import FlightDump, parse_dump
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc

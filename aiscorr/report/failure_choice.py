@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import UsageError
-from aiscorr.findings import newest_first
+from aiscorr.views.conclusions import newest_first
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol, TypeVar, cast
 
+from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock, listed, shorten
 from aiscorr.report.sections import sections
-from aiscorr.row_text import printable
 
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in the logs at hand."

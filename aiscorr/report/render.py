@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import foot, laid_out, no_failure, other_failures, standing_apart
 from aiscorr.report.table_width import GAP, table_widths, text_widths
 from aiscorr.report.wrapping import hanging, lines_of
-from aiscorr.row_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType

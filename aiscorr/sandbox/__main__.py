@@ -17,8 +17,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError, QueryError
-from aiscorr.query import QUERY_SETTINGS, failed, fetch, single_statement, start
-from aiscorr.row_text import Rows, write_text
+from aiscorr.query.formats import Rows, write_text
+from aiscorr.query.statement import QUERY_SETTINGS, failed, fetch, single_statement, start
 from aiscorr.store.database import reading
 
 if TYPE_CHECKING:

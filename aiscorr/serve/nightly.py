@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from aiscorr import pipeline
 from aiscorr.config import Settings, ingest_options
 from aiscorr.errors import AiscorrError
+from aiscorr.ingest import pipeline
+from aiscorr.ingest.retention import remove_old
 from aiscorr.model import IngestOptions, IngestSummary
 from aiscorr.pull.gather import pull
 from aiscorr.pull.remote import Place, fetch
 from aiscorr.pull.ssh import CONNECT_S, Limits
-from aiscorr.retention import remove_old
 from aiscorr.serve.fetch import connect, make_room, remote_folder, spool_options
 from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.notify import notify

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.catalog.explain import explain
 from aiscorr.config import Settings
 from aiscorr.errors import UsageError
-from aiscorr.explain import explain
-from aiscorr.named_query import NamedQuery, named_queries
+from aiscorr.query.named import NamedQuery, named_queries
 from aiscorr.report.document import Report, to_json
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import Answer, Limits, Question

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
+from aiscorr.schema.tables import TABLES
 from aiscorr.store.copies import copy_at_rest, publish, remove
-from aiscorr.tables import TABLES
 
 if TYPE_CHECKING:
     import duckdb

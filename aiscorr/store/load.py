@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.model import FileSummary, KnownFile, SourceRef, Unreadable
-from aiscorr.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO, STEP_LINE, WORKER_TAIL, Table
+from aiscorr.schema.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO, STEP_LINE, WORKER_TAIL, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -130,7 +130,7 @@ def upsert_files(connection: duckdb.DuckDBPyConnection, summaries: Iterable[File
     """Writes the rows of ingested_file for files read in this run."""
     import pyarrow as pa
 
-    from aiscorr.arrow_types import arrow_schema
+    from aiscorr.schema.arrow import arrow_schema
 
     rows = [_file_row(summary, run_id) for summary in summaries]
     if not rows:
@@ -180,7 +180,7 @@ def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str,
     """Writes the pattern table anew, so that SQL knows what each pattern means; `key` names what it was made from."""
     import pyarrow as pa
 
-    from aiscorr.arrow_types import arrow_schema
+    from aiscorr.schema.arrow import arrow_schema
 
     connection.execute("delete from pattern")
     if rows:

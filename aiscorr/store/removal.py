@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from aiscorr.retention_tables import ROW_REMOVAL
-from aiscorr.tables import FILE_TABLES, REJECTED_LINE
+from aiscorr.schema.retention import ROW_REMOVAL
+from aiscorr.schema.tables import FILE_TABLES, REJECTED_LINE
 
 if TYPE_CHECKING:
     import duckdb

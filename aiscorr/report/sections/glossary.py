@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from aiscorr.catalog.glossary import words
 from aiscorr.report.blocks import Block, Facts, Places
 from aiscorr.report.document import FailureReport
-from aiscorr.words import words
 
 TITLE = "Words"
 ORDER = 140

@@ -13,7 +13,7 @@ from anyio import to_thread
 from starlette.responses import Response
 
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
-from aiscorr.row_text import json_text
+from aiscorr.query.formats import json_text
 from aiscorr.sandbox.question import LimitError
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, Response
 
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError, UsageError
+from aiscorr.query.formats import printable
 from aiscorr.report.html import block_html, page, section, style, table
 from aiscorr.report.layout import laid_out, no_failure
-from aiscorr.row_text import printable
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
 from aiscorr.serve.reader import HANGING, FailureFilter, FailureList
 from aiscorr.serve.web.answers import NotFoundError, Site, error_answer

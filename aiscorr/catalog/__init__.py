@@ -1,0 +1,1 @@
+"""What every name means: patterns, views, columns, counters, words of a report."""

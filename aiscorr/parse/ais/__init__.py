@@ -1,0 +1,1 @@
+"""Logs and status answers of AIStore daemons to rows."""

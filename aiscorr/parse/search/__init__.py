@@ -1,0 +1,1 @@
+"""Blocks of bytes to the lines that may matter: many expressions searched at once."""

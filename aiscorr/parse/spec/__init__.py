@@ -1,0 +1,1 @@
+"""The TOML files of patterns and formats, read and checked."""

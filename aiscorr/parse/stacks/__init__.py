@@ -1,0 +1,1 @@
+"""Stacks and call traces to rows."""

@@ -1,0 +1,289 @@
+"""Records of several lines in worker logs: tracebacks, torchrun's failure table, collective stacks, messages.
+
+A block is fed with the lines behind its first, and hands out finished rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from aiscorr.parse.ids import client_ids
+from aiscorr.parse.spec.pattern import Pattern
+from aiscorr.parse.stacks.frame_kinds import (
+    C10D,
+    HELPER,
+    LIBRARY,
+    MANAGER,
+    frame_kind_of,
+    is_of_compiler,
+    is_reading,
+    is_saving,
+    waits_for_data,
+)
+from aiscorr.parse.values import last_name
+from aiscorr.parse.worker.line import COLUMNS, Row
+
+MAX_BLOCK_LINES = 600
+
+_FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
+_CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
+#: One blank may have gone with a collector's prefix.
+_INDENTED = (b"  ", b"\t", b" \t", b' File "')
+#: What underlines a part of a call (Python 3.11 on); a launcher's prefix may take the place of the blanks before it.
+_MARKS = b"^~ "
+#: A header, with the rank that handed its traceback over to the others (checkpoints of PyTorch 2.0 to 2.15).
+_TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
+#: A line of a log of its own, and none of a message.
+_RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Exception)\b|(?:srun|slurmstepd): ")
+_TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
+_TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
+_STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
+
+
+@dataclass
+class TracebackBlock:
+    """One traceback of one rank, with the chain of exceptions it ends in.
+
+    `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them).
+    """
+
+    first_line_no: int
+    is_tagged: bool
+    line_count: int = 0
+    state: str = "frames"
+    paths: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    is_announcing: bool = False
+    user_location: str | None = None
+    collective: str | None = None
+    of_rank: int | None = None
+    rows: list[Row] = field(default_factory=list)
+
+    def begin(self, message: bytes) -> None:
+        """The first line: the header, or the call behind it where the header is lost."""
+        self._frame(message)
+
+    def wants(self, message: bytes) -> str:
+        """What the next line is to this block: frame, exception, follow or end."""
+        self.line_count += 1
+        text = message.strip()
+        if self.line_count > MAX_BLOCK_LINES:
+            return "end"
+        header = _TRACEBACK.search(text)
+        if header is not None:
+            self._open(header.group(1))
+            return "frame"
+        if not text:
+            return "frame"
+        if text.startswith(_CHAIN):
+            self._chain()
+            return "frame"
+        if self.state == "frames":
+            if message.startswith(_INDENTED) or text.startswith(b"[Previous line") or not text.strip(_MARKS):
+                self._frame(message)
+                return "frame"
+            return "exception"
+        if _FRAME.match(message):
+            self.state = "frames"  # what was taken for the exception was a damaged frame
+            self._frame(message)
+            return "frame"
+        return "follow"
+
+    def _open(self, rank: bytes | None) -> None:
+        """A further traceback: of an exception that this one follows from, or of a rank that handed it over."""
+        is_of_peer = self.of_rank is not None and rank is not None
+        self._chain(is_cause=not is_of_peer)
+        self.of_rank = int(rank) if rank is not None else None
+
+    def _chain(self, *, is_cause: bool = True) -> None:
+        if self.rows and is_cause:
+            self.rows[-1]["is_chained"] = True
+        self.state = "frames"
+        self.paths, self.functions, self.user_location = [], [], None
+
+    def _frame(self, message: bytes) -> None:
+        match = _FRAME.match(message)
+        if match is None:
+            return
+        path = match.group(1).decode("utf-8", "replace")
+        self.paths.append(path)
+        function = match.group(3).decode("utf-8", "replace")
+        self.functions.append(function)
+        if C10D in path and function != "wrapper" and self.collective is None:
+            self.collective = function
+        if not LIBRARY.search(path) and not path.startswith("<"):
+            self.user_location = f"{path}:{int(match.group(2))}"
+
+    def frame_kind(self) -> str | None:
+        """What the frames so far were doing, or None where there are none."""
+        return frame_kind_of(self.paths) if self.paths else None
+
+    def insides(self) -> tuple[str | None, ...]:
+        """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process
+        (a manager of shared objects), waited for data that the program itself was to get, are a compiler's, were after
+        data, or moved some at all."""
+        is_helper = any(HELPER.search(path) for path in self.paths[-2:])
+        is_manager = any(MANAGER.search(path) for path in self.paths[-5:])
+        is_wait = waits_for_data(self.paths, self.functions)
+        is_read = is_reading(self.paths, self.functions)
+        told = (
+            *(("manager_process", is_manager), ("helper_process", is_helper), ("data_wait", is_wait)),
+            ("compiler", is_of_compiler(self.paths)),
+            *(("reading", is_read), ("transfer", is_read or is_saving(self.paths, self.functions))),
+        )
+        return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
+
+    def add_exception(self, row: Row, message: bytes, frame_kind: str | None) -> None:
+        """The line that names the exception; its row gets what the frames told, their kind among it."""
+        type_match = _TYPE.match(message.strip())
+        if row.get("exception") is None and type_match is not None:
+            row["exception"] = last_name(type_match.group(1).decode("utf-8", "replace"))
+        row["block_line_no"] = self.first_line_no
+        row["is_uncaught"] = True if self.is_tagged else None
+        row["is_chained"] = False
+        row["frame_kind"] = frame_kind
+        row["user_location"] = row.get("user_location") or self.user_location
+        row["collective"] = self.collective
+        self._add(row)
+        self.state = "named"
+        self.is_announcing = message.rstrip().endswith(b":")
+
+    def goes_on(self, message: bytes) -> bool:
+        """Whether a line behind the exception is of its message: it has its tag, or was announced by a colon."""
+        return self.is_tagged or (self.is_announcing and not _RECORD.match(message))
+
+    def add_cause(self, row: Row) -> None:
+        """A further line of the message that names the cause, which the line of the exception does not."""
+        last = self.rows[-1]
+        for name in ("exception", "block_line_no", "is_uncaught", "is_chained", "frame_kind", "collective"):
+            row[name] = last.get(name)
+        row["user_location"] = row.get("user_location") or last.get("user_location")
+        last["is_chained"] = True
+        self._add(row)
+
+    def _add(self, row: Row) -> None:
+        """The row becomes one of the rank that handed its traceback over, where one did."""
+        if self.of_rank is not None:
+            row.update(rank=self.of_rank, rank_source="field", local_rank=None, pid=None, host=None)
+        self.rows.append(row)
+
+    def add_follow(self, message: bytes) -> None:
+        """A further line of the message: may hold the address the exception is about."""
+        self.is_announcing = message.rstrip().endswith(b":")
+        if self.rows:
+            for key, value in client_ids(message.decode("utf-8", "replace")).items():
+                self.rows[-1].setdefault(key, value)
+                if self.rows[-1][key] is None:
+                    self.rows[-1][key] = value
+
+
+@dataclass
+class TableBlock:
+    """torchrun's failure table (PyTorch 1.9 to 2.15): one entry a failed process."""
+
+    is_root: bool
+    line_count: int = 0
+    entry: Row = field(default_factory=dict)
+
+    @staticmethod
+    def is_foreign(message: bytes, found: tuple[Pattern, object] | None) -> bool:
+        """Whether a line is a record of its own, recognised and not indented: the table's end mark was lost."""
+        return found is not None and found[0].opens != "torchrun_table" and not message.startswith((b"  ", b"\t"))
+
+    def feed(self, message: bytes) -> tuple[bool, Row | None]:
+        """(whether the table goes on, a finished entry or None)."""
+        self.line_count += 1
+        text = message.strip()
+        if text.startswith(b"====") and self.line_count > 1:
+            return False, None
+        if text.startswith(b"Root Cause"):
+            self.is_root = True
+        match = _TABLE_FIELD.match(message)
+        if match is None:
+            return self.line_count < MAX_BLOCK_LINES, None
+        name, value = match.group(1).decode(), match.group(2).decode("utf-8", "replace").strip()
+        if name == "time":
+            self.entry = {"capture_time": value}
+        elif name == "host":
+            self.entry["host"] = value
+        elif name == "rank":
+            found = re.match(r"(\d+) \(local_rank: (\d+)\)", value)
+            if found:
+                self.entry["rank"], self.entry["local_rank"] = int(found.group(1)), int(found.group(2))
+        elif name == "exitcode":
+            found = re.match(r"(-?\d+) \(pid: (\d+)\)", value)
+            if found:
+                self.entry["exit_code"], self.entry["pid"] = int(found.group(1)), int(found.group(2))
+            return True, {**self.entry, "is_root": self.is_root}
+        return True, None
+
+
+def failed_process(entry: Row) -> Row:
+    """What an entry of torchrun's failure table tells of its process, as part of a row."""
+    return {
+        "severity": "error",
+        "pattern": "torchrun_failure_entry",
+        "body_start": 0,
+        "message_start": 0,
+        "rank": entry.get("rank"),
+        "rank_source": "field",
+        "local_rank": entry.get("local_rank"),
+        "pid": entry.get("pid"),
+        "host": entry.get("host"),
+        "exit_code": entry.get("exit_code"),
+        "capture": json.dumps({"is_root_cause": bool(entry.get("is_root"))}),
+    }
+
+
+@dataclass
+class StackBlock:
+    """`Stack trace of the failed collective:` and its `#0 f from path:line` lines, innermost first."""
+
+    row: Row
+    frames: list[str] = field(default_factory=list)
+    line_count: int = 0
+
+    def feed(self, message: bytes) -> bool:
+        """Whether the stack goes on."""
+        self.line_count += 1
+        match = _STACK_FRAME.match(message.strip())
+        if match is None:
+            return False
+        path = match.group(2).decode("utf-8", "replace")
+        place = f"{path}:{int(match.group(3))}"
+        self.frames.append(f"{match.group(1).decode('utf-8', 'replace')} {place}")
+        if self.row.get("user_location") is None and not LIBRARY.search(path):
+            self.row["user_location"] = place
+        return self.line_count < 100
+
+    def finished_row(self) -> Row:
+        """The row with the frames, innermost first, as its capture."""
+        if self.frames:
+            self.row["capture"] = json.dumps({"frames": self.frames[:20]})
+        return self.row
+
+
+@dataclass
+class MessageBlock:
+    """A message that may go on in the next lines; its pattern reads the whole again at the end."""
+
+    row: Row
+    pattern: Pattern
+    text: bytes
+    line_count: int = 0
+
+    def feed(self, message: bytes) -> bool:
+        """Whether more lines may belong to it."""
+        self.line_count += 1
+        self.text += b" " + message.strip()
+        return self.line_count < 6
+
+    def finished_row(self) -> Row:
+        """The row with what only the joined message tells."""
+        match = self.pattern.regex.search(self.text)
+        for name, value in (self.pattern.values(match) if match else {}).items():
+            if name in COLUMNS and self.row.get(name) is None:
+                self.row[name] = value
+        return self.row

@@ -1,0 +1,161 @@
+"""Looks back from a place in a worker log: for the stamp of a line that has none, for the last lines before it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from aiscorr.parse.search.chunks import Block
+from aiscorr.parse.stamps import YearContext
+from aiscorr.parse.worker.prefixes import PrefixReader
+from aiscorr.parse.worker.state import WorkerState
+from aiscorr.parse.worker.tail import TailLine, lines_before
+
+#: How much of the text in front of a place is kept.
+KEEP_BYTES = 128 * 1024
+_EDGE_BYTES = 32 * 1024
+_EDGE_LINES = 200
+_END_LINES = 400
+_PREFIX_BYTES = 1024
+
+
+@dataclass
+class _Part:
+    """The end of a block: where it lies in the block's buffer, and the number of the line behind it."""
+
+    data: bytes | bytearray
+    start: int
+    end: int
+    next_line_no: int
+
+    def keep(self) -> None:
+        """Takes a copy, before the buffer is used for another block."""
+        if isinstance(self.data, bytearray):
+            self.data, self.start, self.end = bytes(self.data[self.start : self.end]), 0, self.end - self.start
+
+
+class RecentText:
+    """The last bytes of the text already read, with the number of its first line, for looking back.
+
+    Parts follow each other without a gap: a part that is only the end of its block fills the limit alone. The latest
+    lies in its block's buffer, which stays as it is while the next block is read (see BlockReader); most are never
+    looked at, so none is copied before it must be.
+    """
+
+    def __init__(self, limit: int = KEEP_BYTES) -> None:
+        self._limit = limit
+        self._parts: deque[_Part] = deque()
+
+    def add(self, data: bytes | bytearray, size: int, next_line_no: int) -> None:
+        """The block just read: its buffer, how much of it counts, the number of the line behind it."""
+        start = max(0, size - self._limit)
+        if start:
+            self._parts.clear()
+        for part in self._parts:
+            part.keep()
+        self._parts.append(_Part(data, start, size, next_line_no))
+        total = sum(part.end - part.start for part in self._parts)
+        while len(self._parts) > 1 and total - (self._parts[0].end - self._parts[0].start) >= self._limit:
+            first = self._parts.popleft()
+            total -= first.end - first.start
+
+    def parts_down_to(self, low: int, end: int) -> Iterator[tuple[bytes, int]]:
+        """The kept text between two places of the file, the latest part first, each with its place."""
+        for part in reversed(self._parts):
+            if end <= low:
+                return
+            start = end - (part.end - part.start)
+            skip = max(0, low - start)
+            yield bytes(part.data[part.start + skip : part.end]), start + skip
+            end = start
+
+    def parts(self) -> list[tuple[bytes, int]]:
+        """The kept parts, oldest first, each with the number of its first line."""
+        texts = [(bytes(part.data[part.start : part.end]), part.next_line_no) for part in self._parts]
+        return [(text, next_line_no - text.count(b"\n")) for text, next_line_no in texts]
+
+
+class LookBack:
+    """The text of a file up to where it is read; tells `state` the stamps that it finds."""
+
+    def __init__(self, prefixes: PrefixReader, state: WorkerState, years: YearContext) -> None:
+        self._prefixes = prefixes
+        self._state = state
+        self._years = years
+        self._recent = RecentText()
+        self._block: Block | None = None
+        self._block_line_no = state.line_no
+
+    def preload(self, before: bytes) -> None:
+        """The text in front of the place where reading goes on."""
+        keep = before[before.find(b"\n") + 1 :]
+        self._recent.add(keep, len(keep), self._state.line_no)
+
+    def open_block(self, block: Block, line_no: int) -> None:
+        """The next block, and the number of its first line."""
+        self._block, self._block_line_no = block, line_no
+        if block.offset == 0:
+            self._find_first_stamp(block)
+
+    def close_block(self, block: Block, next_line_no: int) -> None:
+        """The block is read."""
+        self._recent.add(block.data, block.size, next_line_no)
+
+    def find_stamp(self, end: int) -> None:
+        """Finds the nearest stamped line before a place in the block."""
+        if self._block is None:
+            return
+        low = max(0, self._state.searched_offset - self._block.offset)
+        if not self._note_last_stamp(self._block.data, low, end, self._block.offset):
+            for part, offset in self._recent.parts_down_to(self._state.searched_offset, self._block.offset):
+                if self._note_last_stamp(part, 0, len(part), offset):
+                    break
+        self._state.searched_offset = self._block.offset + end
+
+    def find_last_stamp(self, next_line_no: int) -> None:
+        """Finds the last stamped line of the file, at its end."""
+        for line in islice(self.lines_at_end(next_line_no), _END_LINES):
+            stamp, outer = self._prefixes.stamps(line.text[:_PREFIX_BYTES], self._years)
+            if stamp is not None:
+                self._state.note_stamp(stamp, outer, line.byte_offset)
+                break
+
+    def lines_before(self, end: int) -> Iterator[TailLine]:
+        """The last lines before a place in the block, latest first."""
+        if self._block is None:
+            return iter(())
+        text = bytes(self._block.data[:end])
+        return lines_before(self._recent.parts(), text, self._block_line_no, self._block.offset)
+
+    def lines_at_end(self, next_line_no: int) -> Iterator[TailLine]:
+        """The last lines of all that was read, latest first."""
+        offset = self._block.offset + self._block.size if self._block else 0
+        return lines_before(self._recent.parts(), b"", next_line_no, offset)
+
+    def _find_first_stamp(self, block: Block) -> None:
+        """Reads the stamps at the beginning of the file, for its first time and its year."""
+        offset = 0
+        for piece in bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]:
+            stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            if stamp is not None:
+                self._state.note_stamp(stamp, outer, offset)
+                self._state.searched_offset = 0
+                break
+            offset += len(piece) + 1
+
+    def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
+        """Takes the last stamp of a part of a text that begins at this place, if it has one."""
+        while end >= low:
+            start = data.rfind(b"\n", low, end) + 1 or low
+            if offset + start == self._state.stamp_offset:
+                return True
+            if data.count(b":", start, end) >= 2:
+                line = bytes(data[start : min(end, start + _PREFIX_BYTES)])
+                stamp, outer = self._prefixes.stamps(line, self._years)
+                if stamp is not None:
+                    self._state.note_stamp(stamp, outer, offset + start)
+                    return True
+            end = start - 1
+        return False

@@ -1,0 +1,42 @@
+"""The patterns of worker logs: what is searched for in every block, and which pattern a line found so is."""
+
+from __future__ import annotations
+
+from aiscorr.parse.search.prefilter import Expression, Prefilter, build_prefilter
+from aiscorr.parse.search.sieve import sieved
+from aiscorr.parse.spec.pattern import Pattern
+from aiscorr.parse.spec.pattern_files import pattern_set
+from aiscorr.parse.values import Value
+from aiscorr.parse.worker.line import Line
+
+Found = tuple[Pattern, dict[str, Value]]
+
+#: Patterns from this priority on know the form of an exception and not what its message means.
+_GENERIC = 89
+
+
+class WorkerPatterns:
+    """The patterns in their order; `prefilter` gives the numbers of those that a line may be."""
+
+    def __init__(self, folders: tuple[str, ...] = ()) -> None:
+        self._patterns = pattern_set("worker", folders)
+        self._generic = {pattern.name for pattern in self._patterns if pattern.priority >= _GENERIC}
+        expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self._patterns]
+        self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
+        #: What an exception is that no other pattern knows.
+        self.fallback = next((p for p in self._patterns if p.name == "python_exception"), None)
+
+    def find(self, line: Line, insides: tuple[str | None, ...] = (None,)) -> Found | None:
+        """The first pattern that fits a line; `insides` is what the traceback tells whose exception the line is."""
+        for number in line.segment.candidates:
+            pattern = self._patterns[number]
+            if pattern.inside not in insides:
+                continue
+            match = pattern.regex.search(line.text)
+            if match is not None:
+                return pattern, pattern.values(match)
+        return None
+
+    def is_generic(self, name: Value) -> bool:
+        """Whether a pattern knows the form of an exception only."""
+        return name in self._generic

@@ -1,0 +1,1 @@
+"""The stored tables: columns, types, units."""

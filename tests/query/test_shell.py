@@ -1,0 +1,219 @@
+"""The SQL shell: what is complete, what it remembers and completes, and that nothing but leaving ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import prompt_toolkit
+import pytest
+from commands import Command
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from scenes import Library, parts_of, read_in
+
+from aiscorr.cli import querying
+from aiscorr.errors import QueryError
+from aiscorr.query.shell import completion_words, history_path, is_complete, run_shell, terminal_width
+from aiscorr.store.database import reading
+from aiscorr.views.spec import view_specs
+
+LEAVE = "\x04"
+
+
+@pytest.fixture
+def keys() -> Iterator[PipeInput]:
+    """A keyboard to write to; the shell's screen goes nowhere."""
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        yield pipe
+
+
+@pytest.fixture
+def db(library: Library) -> str:
+    """The database of one incident."""
+    return library.database("target_killed_short_batch")
+
+
+def session(
+    keys: PipeInput, typed: str, execute: Callable[[str], None] | None = None, state: Path | None = None
+) -> tuple[list[str], list[str], list[str]]:
+    """What the shell executed, said and complained about while something was typed."""
+    done: list[str] = []
+    said: list[str] = []
+    complaints: list[str] = []
+    keys.send_text(typed)
+    environment = {"XDG_STATE_HOME": str(state)} if state else {"XDG_STATE_HOME": "/dev/null/nowhere"}
+    run_shell(execute or done.append, lambda: ["failure", "from"], said.append, complaints.append, environment)
+    return done, said, complaints
+
+
+@pytest.mark.parametrize("text", ["select 1;", "select 1 ;\n", ".help", "@chains", "", "  ", "  .views", "select\n1;"])
+def test_complete(text: str) -> None:
+    """SQL with its semicolon, a dot command, a named query and nothing at all are complete."""
+    assert is_complete(text)
+
+
+@pytest.mark.parametrize("text", ["select 1", "select 1; -- why", "select ';' as a", "from failure\n"])
+def test_not_complete(text: str) -> None:
+    """SQL without its semicolon goes on."""
+    assert not is_complete(text)
+
+
+def test_history_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements are remembered below XDG_STATE_HOME, else below the home."""
+    assert history_path({"XDG_STATE_HOME": "/state"}) == Path("/state/aiscorr/history")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert history_path({}) == history_path({"XDG_STATE_HOME": ""}) == tmp_path / ".local/state/aiscorr/history"
+
+
+def test_statements_over_lines(keys: PipeInput) -> None:
+    """Enter continues a statement until its semicolon and then runs it."""
+    done, said, complaints = session(keys, "select 1\r+ 1\r;\r@chains\r.views\r" + LEAVE)
+    assert done == ["select 1\n+ 1\n;", "@chains", ".views"]
+    assert said == ["aiscorr query: SQL ends with `;`, .help for more"] and complaints == []
+
+
+@pytest.mark.parametrize("word", [".quit", ".exit"])
+def test_leaving(word: str, keys: PipeInput) -> None:
+    """`.quit` and `.exit` leave, and empty lines are nothing."""
+    assert session(keys, f"\r  \r{word}\rselect 1;\r")[0] == []
+
+
+def test_errors_do_not_end_it(keys: PipeInput) -> None:
+    """An error is told and the next statement runs."""
+    done: list[str] = []
+
+    def execute(text: str) -> None:
+        if "bad" in text:
+            raise QueryError("no such thing", where="here", try_this="that")
+        done.append(text)
+
+    _, _, complaints = session(keys, "bad;\rselect 2;\r" + LEAVE, execute)
+    assert complaints == ["error: no such thing\n  at: here\n  try: that"] and done == ["select 2;"]
+
+
+def test_interrupting(keys: PipeInput) -> None:
+    """Ctrl-C drops what is typed, stops what runs, and leaves the shell open."""
+    done: list[str] = []
+
+    def execute(text: str) -> None:
+        if "long" in text:
+            raise KeyboardInterrupt
+        done.append(text)
+
+    _, _, complaints = session(keys, "half a sta\x03long;\rselect 3;\r" + LEAVE, execute)
+    assert complaints == ["stopped"] and done == ["select 3;"]
+
+
+def test_history_is_kept(keys: PipeInput, tmp_path: Path) -> None:
+    """Statements are remembered in a file, and the arrow up brings back the last one in the next session."""
+    session(keys, "select 'first';\r" + LEAVE, state=tmp_path)
+    assert "+select 'first';" in (tmp_path / "aiscorr" / "history").read_text("utf-8")
+
+
+def test_history_that_cannot_be_kept(keys: PipeInput) -> None:
+    """Where no file can be written the shell works without memory."""
+    assert session(keys, "select 1;\r" + LEAVE)[0] == ["select 1;"]
+
+
+def test_completion_words(db: str) -> None:
+    """Views, columns, functions and keywords are completed."""
+    with reading(db) as connection:
+        words = set(completion_words(connection))
+    assert {spec.name for spec in view_specs()} <= words
+    assert {"failure_id", "node_id", "count", "regexp_matches", "select", "where"} <= words
+
+
+def test_completion(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a word is completed, its middle letters too."""
+    given: dict[str, Any] = {}
+
+    class Session(prompt_toolkit.PromptSession[str]):
+        """A session whose settings are looked at."""
+
+        def __init__(self, **settings: Any) -> None:
+            given.update(settings)
+            super().__init__(**settings)
+
+    monkeypatch.setattr(prompt_toolkit, "PromptSession", Session)
+    session(keys, LEAVE)
+    for typed in ("select * from fail", "flr"):
+        found = given["completer"].get_completions(Document(typed), CompleteEvent(completion_requested=True))
+        assert [item.text for item in found] == ["failure"]
+
+
+def opened(
+    run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, typed: str, *options: str
+) -> tuple[str, str]:
+    """What `aiscorr query` on a terminal prints to stdout and stderr while something is typed."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    keys.send_text(typed)
+    outcome = run(*options, "query")
+    assert outcome.code == 0
+    return outcome.out, outcome.err
+
+
+def test_dot_commands(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+    """The dot commands show help, views, a view's columns and the named queries, and choose the format."""
+    typed = ".help\r.queries\r.views\r.describe clock\r.format json\rselect 7 as n;\r.format csv\r@failures\r.quit\r"
+    out, err = opened(run, keys, monkeypatch, typed, "--db", db)
+    assert "SQL ends with `;`. @NAME runs a named query." in out and "\n@chains  x-get-batch chains" in out
+    assert "views that others may rely on:" in out and "clock: How the times of a file became UTC." in out
+    assert '[\n {\n  "n": 7\n }\n]\n' in out and "\nfailure_id,failure_class," in out
+    assert err == "aiscorr query: SQL ends with `;`, .help for more\n"
+
+
+def test_mistakes_in_the_shell(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+    """Mistakes are told on stderr, with -q too, and the shell goes on."""
+    wrong = (
+        ".nope",
+        ".format docx",
+        ".describe nope",
+        "@nope",
+        "selec;",
+        "delete from ais_line;",
+        "select 1; select 2;",
+    )
+    typed = "\r".join((*wrong, "select 9 as n;", LEAVE))
+    out, err = opened(run, keys, monkeypatch, typed, "-q", "--db", db)
+    assert err.count("error: ") == 7 and err.startswith("error: unknown command '.nope'\n")
+    assert "unknown command '.format docx'" in err and "read-only" in err and "found 2" in err
+    assert out == "n\n-\n9\n(1 row)\n"
+
+
+def test_shell_without_a_database(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell opens where there is no database yet, and says so when it is asked something."""
+    out, err = opened(run, keys, monkeypatch, "from failure;\r" + LEAVE)
+    assert out == "" and "error: there is no database yet\n" in err
+
+
+def test_database_is_free_between_statements(
+    run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, library: Library
+) -> None:
+    """What is ingested while the shell is open is seen by its next statement."""
+    path = Path("aiscorr.duckdb")
+    plain = querying._run_query
+
+    def slow(*arguments: object) -> None:
+        plain(*arguments)  # type: ignore[arg-type]
+        if path.stat().st_mtime_ns == before:
+            read_in(path, *parts_of(library.folder("worker_logs_only")))
+
+    Path("note.txt").write_text("no log\n")
+    read_in(path, "note.txt")
+    before = path.stat().st_mtime_ns
+    monkeypatch.setattr(querying, "_run_query", slow)
+    typed = ".format csv\rselect count(*) as n from failure;\rselect count(*) as n from failure;\r"
+    assert opened(run, keys, monkeypatch, typed + LEAVE)[0] == "n\n0\nn\n1\n"
+
+
+@pytest.mark.parametrize(("columns", "width"), [("150", 150), ("wide", 100), ("", 100)])
+def test_terminal_width(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The width is that of the terminal, 100 where nothing tells it."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("os.get_terminal_size", lambda *_: (_ for _ in ()).throw(OSError()))
+    assert terminal_width() == width

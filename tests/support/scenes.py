@@ -1,0 +1,117 @@
+"""Scenarios of the repository and recorded incidents beside it: copies with their times, and databases of them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aiscorr.ingest.pipeline import ingest
+from aiscorr.model import IngestOptions, IngestSummary
+from aiscorr.store.database import reading
+
+REPO = Path(__file__).resolve().parents[2]
+FIXTURES = REPO / "fixtures"
+SHARED = (REPO.parent / "shared" / "data").resolve()
+NOW = datetime(2027, 2, 1, 12, 0, tzinfo=UTC)
+_FAMILIES = ("fr-cases", "incidents", "torch-runs")
+
+
+def scenario_names() -> list[str]:
+    """The scenarios that lie in the repository."""
+    return sorted(path.parent.name for path in FIXTURES.glob("*/truth.toml"))
+
+
+def recorded_names() -> list[str]:
+    """The recorded incidents and runs that are at hand, as family/name."""
+    return sorted(
+        f"{path.parent.parent.name}/{path.parent.name}" for f in _FAMILIES for path in SHARED.glob(f"{f}/*/truth.toml")
+    )
+
+
+def truth_of(folder: Path) -> dict[str, Any]:
+    """The truth of a scenario."""
+    return tomllib.loads((folder / "truth.toml").read_text("utf-8"))
+
+
+def parts_of(folder: Path, *, ais: str = "ais") -> list[Path]:
+    """The folders of a scenario that hold logs; `ais` names the one that AIStore's are taken from."""
+    return [part for part in (folder / ais, folder / "workers", folder / "logs") if part.is_dir()]
+
+
+def copy_with_times(source: Path, target: Path) -> Path:
+    """A copy whose files have the time of the last event of the truth; a checkout does not keep times."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("expected"))
+    events = truth_of(source).get("event", [])
+    moment = max(event["utc"] for event in events).timestamp()
+    for path in target.rglob("*"):
+        os.utime(path, (moment, moment))
+    return target
+
+
+def read_in(
+    db: Path | str, *paths: Path | str, options: IngestOptions | None = None, now: datetime = NOW
+) -> IngestSummary:
+    """Ingests paths into a database, as of a fixed day."""
+    return ingest([str(path) for path in paths], str(db), options or IngestOptions(), now=now)
+
+
+def rows(db: Path | str, sql: str, parameters: Iterable[object] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query."""
+    with reading(str(db)) as connection:
+        return connection.execute(sql, list(parameters)).fetchall()
+
+
+def column(db: Path | str, sql: str, parameters: Iterable[object] = ()) -> list[Any]:
+    """The first column of a query."""
+    return [row[0] for row in rows(db, sql, parameters)]
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    with open(lock, "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass(frozen=True)
+class Library:
+    """Copies and databases in a folder that all processes of a test run share; each is made once."""
+
+    base: Path
+
+    def folder(self, name: str) -> Path:
+        """A scenario by its name, or a recorded incident by family/name, where it may be read and not changed."""
+        if "/" in name:
+            return SHARED / name
+        target = self.base / "scenarios" / name
+        with _alone(self.base / f"{name}.copy.lock"):
+            if not target.is_dir():
+                making = self.base / f"{name}.making"
+                copy_with_times(FIXTURES / name, making)
+                target.parent.mkdir(exist_ok=True)
+                making.rename(target)
+        return target
+
+    def database(self, name: str) -> str:
+        """A database with the logs of one scenario."""
+        return self._made(name.replace("/", "-"), lambda: parts_of(self.folder(name)))
+
+    def everything(self) -> str:
+        """A database with the logs of all scenarios of the repository and all recorded incidents at hand."""
+        names = [*scenario_names(), *recorded_names()]
+        return self._made("everything", lambda: [part for name in names for part in parts_of(self.folder(name))])
+
+    def _made(self, label: str, paths: Any) -> str:
+        db = self.base / f"{label}.duckdb"
+        with _alone(self.base / f"{label}.lock-of-test"):
+            if not db.exists():
+                read_in(db, *paths())
+        return str(db)

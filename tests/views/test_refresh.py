@@ -1,0 +1,366 @@
+"""Views after an ingest hold what they would hold if all of them were computed anew, however little was computed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from commands import Command
+from packing import LOG, written
+from scenes import FIXTURES, NOW, Library, read_in
+from truths import failures_of
+
+from aiscorr.errors import PlanError
+from aiscorr.ingest.pipeline import ingest
+from aiscorr.model import IngestOptions
+from aiscorr.store.database import reading, writing
+from aiscorr.views import refresh
+from aiscorr.views.inputs import view_uses
+from aiscorr.views.refresh import refresh_views
+from aiscorr.views.spec import Source, ViewSpec, compute, view_specs
+
+STORED = [spec for spec in view_specs() if spec.is_stored]
+SCENARIOS = ("target_killed_short_batch", "two_jobs", "collective_of_other_size")
+HELD = "select view, row_count, content_hash from view_state"
+MORE_WORDS = b"2026-09-14 10:24:00,000 ERROR [rank 0] Stale file handle: '/data/x'\n"
+WORKER_WORDS = (
+    MORE_WORDS,
+    b"2026-09-14 10:25:00,000 INFO [rank 1] saved '/x'\n",
+    b"2026-09-14 10:23:00,000 INFO [rank 2] step 1234 done\n",
+    b"[rank3]: torch.distributed.DistBackendError: NCCL error, connection closed by remote peer\n",
+    b"2026-09-14 10:22:50,000 ERROR [rank 4] CUDA error: an illegal memory access was encountered\n",
+    b"slurmstepd: error: *** JOB 5120341 ON pool3-0311 CANCELLED AT 2026-09-14T10:26:00 ***\n",
+)
+AIS_WORDS = (
+    b"E 10:23:01.000001 err.go:1 read /ais/x: input/output error\n",
+    b"W 10:24:01.000001 x.go:1 something odd\n",
+    b"I 10:24:31.000001 common_statsd.go:1 {aws.get.n:1,err.getbatch.n:3}\n",
+)
+Contents = dict[str, list[tuple[object, ...]]]
+
+
+def contents(connection: duckdb.DuckDBPyConnection) -> Contents:
+    """The rows of every view, in order, with what differs from run to run left out."""
+    return {
+        spec.name: sorted(connection.execute(f"from {spec.name}").fetchall(), key=repr)
+        for spec in view_specs()
+        if spec.name != "current_conclusion"
+    }
+
+
+def assert_as_if_made_anew(db: Path) -> None:
+    """Every view holds the rows it holds in a copy in which all views are made anew."""
+    copy = db.with_name("anew.duckdb")
+    shutil.copy(db, copy)
+    with writing(str(copy)) as connection:
+        connection.execute("begin")
+        connection.execute("delete from view_state")
+        refresh_views(connection)
+        connection.execute("commit")
+    with reading(str(db)) as one, reading(str(copy)) as other:
+        found, wanted = contents(one), contents(other)
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    copy.unlink()
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the views that are computed from here on."""
+    names: list[str] = []
+    build, compute = refresh.build_view, refresh.compute
+
+    def built(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+        names.append(spec.name)
+        build(connection, spec)
+
+    def noted(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+        names.append(spec.name)
+        return compute(connection, spec, table)
+
+    monkeypatch.setattr(refresh, "build_view", built)
+    monkeypatch.setattr(refresh, "compute", noted)
+    return names
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Path) -> None:
+    """Files that come in steps, grow, change and come twice leave the views and verdicts of one ingest of them all."""
+    draw, db, logs = random.Random(seed), tmp_path / "x.duckdb", tmp_path / "logs"
+    scenario = library.folder(SCENARIOS[seed - 1])
+    waiting = sorted(path for path in scenario.rglob("*") if path.is_file() and path.suffix != ".toml")
+    draw.shuffle(waiting)
+    there: list[Path] = []
+    while waiting:
+        step, waiting = waiting[: (count := draw.randint(8, 32))], waiting[count:]
+        for path in step:
+            target = logs / path.relative_to(scenario)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+            there.append(target)
+        read_in(db, logs)
+        draw.choice(there).touch()
+    conclusions = [{**failure, "changed": []} for failure in failures_of(str(db))]
+    read_in(tmp_path / "at_once.duckdb", logs)
+    kept = ("failure_class", "failure_kind", "storage_verdict", "culprit_ranks", "statement", "confidence")
+    at_once = failures_of(str(tmp_path / "at_once.duckdb"))
+    assert [[f[key] for key in kept] for f in conclusions] == [[f[key] for key in kept] for f in at_once]
+    changed = draw.choice([path for path in there if path.parent.name == "workers"])
+    changed.write_bytes(b"".join(path.read_bytes() for path in there[:2]))
+    read_in(db, logs)
+    assert_as_if_made_anew(db)
+
+
+def test_lines_at_the_ends_of_files(library: Library, tmp_path: Path) -> None:
+    """Whatever lines come to whatever files, the views hold what they would hold if all were computed anew."""
+    draw, db, logs = random.Random(7), tmp_path / "x.duckdb", tmp_path / "logs"
+    shutil.copytree(library.folder(SCENARIOS[1]), logs)
+    read_in(db, logs)
+    files = sorted(path for path in logs.rglob("*") if path.suffix in (".out", ".log") or ".INFO." in path.name)
+    for path in draw.sample(files, 8):
+        with path.open("ab") as file:
+            file.write(draw.choice(AIS_WORDS if "ais" in path.parts else WORKER_WORDS))
+    read_in(db, logs)
+    assert_as_if_made_anew(db)
+
+
+def test_a_line_computes_what_stands_on_it(library: Library, tmp_path: Path, computed: list[str]) -> None:
+    """One more worker line leaves the views of counters, clocks' marks and dumps alone, and those whose inputs stay."""
+    logs, db = tmp_path / "logs", tmp_path / "x.duckdb"
+    shutil.copytree(library.folder(SCENARIOS[0]), logs)
+    read_in(db, logs)
+    assert {"ais_event", "worker_event", "get_batch_chain", "failure"} <= set(computed)
+    computed.clear()
+    with open(next((logs / "workers").iterdir()), "ab") as file:
+        file.write(MORE_WORDS)
+    read_in(db, logs)
+    assert "worker_event" in computed
+    never = {"stats_reading", "counter_interval", "ais_event", "node_outage", "chain_root", "get_batch_chain"}
+    assert never.isdisjoint(computed)
+    assert {"failure_lead", "failure_case"} <= set(computed), "they end later now"
+    use_other_columns = {
+        "finding_storage_error",
+        "finding_storage_stall",
+        "finding_data_stall",
+        "storage_relation",
+    }
+    assert use_other_columns.isdisjoint(computed), use_other_columns & set(computed)
+    assert len(computed) < len(STORED) * 2 / 5, " ".join(computed)
+    assert_as_if_made_anew(db)
+
+
+def test_only_a_files_time_changed(tmp_path: Path, computed: list[str]) -> None:
+    """Where only the time of a file is new the views of files are computed, and nothing that is read from a failure."""
+    log, db = written(tmp_path / "rank0.log"), tmp_path / "x.duckdb"
+    read_in(db, log)
+    computed.clear()
+    os.utime(log, (1, 1))
+    read_in(db, log)
+    assert "worker_file" in computed and {"failure_case", "root_cause", "failure"}.isdisjoint(computed)
+    assert_as_if_made_anew(db)
+
+
+def test_a_view_without_rows_where_its_inputs_have_none(library: Library, tmp_path: Path) -> None:
+    """No view has a row when none of the inputs of a line `-- empty without:` has one, whatever the others hold."""
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(library.everything(), copy)
+    specs = {spec.name: spec for spec in view_specs()}
+    told = [spec for spec in view_specs() if spec.empty_without]
+    named = {spec.name: {source.name for group in spec.empty_without for source in group} for spec in told}
+    assert len(told) > 45 and all(named[spec.name] <= set(spec.reads) and spec.is_stored for spec in told)
+    wrong = []
+    with duckdb.connect(str(copy)) as connection:
+        for spec in told:
+            for group in spec.empty_without:
+                connection.execute("begin")
+                for source in group:
+                    kept = specs[source.name].relation if source.name in specs else source.name
+                    connection.execute(f"alter table {kept} rename to kept_rows_{source.name}")
+                    left = f"select * from kept_rows_{source.name} where ({source.condition}) is not true"
+                    connection.execute(f"create or replace view {source.name} as {left}")
+                wrong += [spec.name] if connection.execute(f"from ({spec.select}) limit 1").fetchall() else []
+                connection.execute("rollback")
+    assert not wrong, " ".join(wrong)
+
+
+def test_rows_of_a_view_that_is_not_stored_are_counted(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No limit is put on such a view: DuckDB 2.0.0 may wait for ever for the one row, inside a transaction."""
+    asked: list[str] = []
+    monkeypatch.setattr(Source, "any_row", property(lambda source: asked.append(source.name) or f"from {source.name}"))
+    with reading(str(library.everything())) as connection:
+        held = {name: refresh._Content(*rest) for name, *rest in connection.execute(HELD).fetchall()}
+        there = refresh._Presence(connection, held)
+        for spec in view_specs():
+            there.may_have_rows(spec)
+    plain = {spec.name for spec in view_specs() if not spec.is_stored}
+    sources = {source.name for spec in view_specs() for group in spec.empty_without for source in group}
+    assert asked and plain & sources and not plain & set(asked)
+
+
+def test_columns_and_rows_that_are_not_used(library: Library, tmp_path: Path) -> None:
+    """No view has another row when columns that it is not said to use hold nothing, and rows are not there."""
+    copy = tmp_path / "copy.duckdb"
+    shutil.copy(library.everything(), copy)
+    specs = {spec.name: spec for spec in view_specs()}
+    hidden, left_out, wrong = 0, 0, []
+    with duckdb.connect(str(copy)) as connection:
+        for name, uses in view_uses(view_specs()).items():
+            if not specs[name].is_stored:
+                continue
+            sql = f"select count(*), sum(hash(r)) from ({specs[name].select}) as r"
+            connection.execute("begin")
+            before = connection.execute(sql).fetchall()
+            for source, use in uses.items():
+                kept = specs[source].relation if source in specs else source
+                kinds = {row[0]: row[1] for row in connection.execute(f"describe {kept}").fetchall()}
+                unused = kinds.keys() - set(use.columns([*kinds]))
+                nulls = [f'null::{kinds[column]} as "{column}"' for column in unused]
+                some = use.condition([*kinds])
+                if not nulls and some == "true":
+                    continue
+                hidden += len(nulls)
+                left_out += some != "true"
+                connection.execute(f"alter table {kept} rename to kept_rows_{source}")
+                nothing = f" replace ({', '.join(nulls)})" if nulls else ""
+                rows = f"select *{nothing} from (from kept_rows_{source} where {some})"
+                connection.execute(f"create or replace view {source} as {rows}")
+            wrong += [name] if connection.execute(sql).fetchall() != before else []
+            connection.execute("rollback")
+    assert not wrong, " ".join(wrong)
+    assert hidden > 4000 and left_out > 150
+
+
+def _other_sql(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("update view_state set definition = 'older' where view = 'failure'")
+    connection.execute("alter table stored_failure rename column statement to wording")
+    connection.execute("create or replace view failure as from stored_failure")
+    connection.execute("create table stored_of_old as select 1 as x")
+    connection.execute("create view of_old as from stored_of_old")
+    connection.execute("insert into view_state values ('of_old', 'older', 1, '1')")
+
+
+def said(report: str) -> str:
+    """A report without its last line, which says when it was made."""
+    return report.rstrip().rpartition("\n")[0]
+
+
+def _no_state(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute("drop table view_state")
+    connection.execute("drop table changed_table")
+
+
+@pytest.mark.parametrize("change", [_other_sql, _no_state])
+def test_views_of_another_version(
+    change: Callable[[duckdb.DuckDBPyConnection], None], tmp_path: Path, run: Command
+) -> None:
+    """Views of other SQL are told of by those who read them, and made anew by an ingest that has nothing to read."""
+    logs = FIXTURES / "worker_logs_only" / "workers"
+    assert run("ingest", logs).code == 0
+    wanted = said(run("report", "--no-verify").out)
+    with duckdb.connect("aiscorr.duckdb") as connection:
+        change(connection)
+    warned = run("query", "select job_id from job")
+    assert warned.code == 0
+    assert warned.err.startswith("warning: the views of this database were made by another version of aiscorr")
+    assert "aiscorr ingest, on the same logs or an empty folder, makes them anew" in warned.err
+    report = run("report", "--no-verify")
+    if change is _other_sql:
+        assert report.code == 1 and "error: the views of this database were made by another version" in report.err
+    (tmp_path / "none").mkdir()
+    assert run("ingest", tmp_path / "none").code == 0
+    again = run("report", "--no-verify")
+    assert (said(again.out), again.err) == (wanted, "")
+    with duckdb.connect("aiscorr.duckdb") as connection:
+        names = {row[0] for row in connection.execute("select table_name from information_schema.tables").fetchall()}
+    assert names.isdisjoint({"of_old", "stored_of_old"})
+    assert_as_if_made_anew(Path("aiscorr.duckdb"))
+
+
+def test_patterns_are_stored_when_they_change(tmp_path: Path, computed: list[str]) -> None:
+    """An ingest with the same patterns leaves the table of patterns, and what stands on it alone, as it is."""
+    db = tmp_path / "x.duckdb"
+    read_in(db, written(tmp_path / "rank0.log"))
+    with writing(str(db)) as connection:
+        connection.execute("comment on table pattern is 'of other files'")
+    read_in(db, written(tmp_path / "rank1.log", LOG * 2))
+    with reading(str(db)) as connection:
+        (count,) = connection.execute("select count(distinct pattern) from pattern").fetchall()[0]
+        (key,) = connection.execute("select comment from duckdb_tables() where table_name = 'pattern'").fetchall()[0]
+    assert count > 100 and key != "of other files"
+    assert_as_if_made_anew(db)
+
+
+@pytest.mark.parametrize(("shared_rows", "threads"), [(10_000, 1), (1, 3)])
+def test_threads_that_would_wake_in_vain(
+    shared_rows: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Views of few rows are computed by one thread, those of a table that can be shared out by as many as are asked."""
+    asked: list[int] = []
+
+    def noted(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+        asked.append(connection.execute("select current_setting('threads')").fetchall()[0][0])
+        return compute(connection, spec, table)
+
+    monkeypatch.setattr(refresh, "_SHARED_ROWS", shared_rows)
+    monkeypatch.setattr(refresh, "compute", noted)
+    ingest([str(written(tmp_path / "rank0.log"))], str(tmp_path / "x.duckdb"), IngestOptions(), now=NOW, threads=3)
+    assert set(asked) == {threads}
+
+
+def test_a_plan_that_fails_inside_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where DuckDB fails on a view's plan all views are computed once more, with plainer plans, and nothing is lost."""
+    settings: list[str] = []
+
+    def failing(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
+        settings.append(connection.execute("select current_setting('disabled_optimizers')").fetchall()[0][0])
+        if spec.name == "storage_link" and not settings[-1]:
+            raise PlanError("view storage_link cannot be built: INTERNAL Error")
+        return compute(connection, spec, table)
+
+    monkeypatch.setattr(refresh, "compute", failing)
+    db = tmp_path / "x.duckdb"
+    read_in(db, FIXTURES / "target_killed_short_batch")
+    left_out = set(settings[-1].split(","))
+    assert settings[0] == "" and "statistics_propagation" in left_out and "filter_pushdown" not in left_out
+    assert [failure["storage_verdict"] for failure in failures_of(str(db))] == ["guilty"]
+    assert_as_if_made_anew(db)
+
+
+def test_a_database_that_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where DuckDB cannot even roll back the error is that of the view, not that of the attempt to go on."""
+
+    class Gone:
+        def execute(self, sql: str) -> None:
+            if sql == "rollback":
+                raise duckdb.FatalException("FATAL Error: the database has been invalidated")
+
+    def fail(*given: object) -> None:
+        raise PlanError("view x cannot be built: INTERNAL Error")
+
+    monkeypatch.setattr(refresh, "refresh_views", fail)
+    with pytest.raises(PlanError, match="view x cannot be built"):
+        refresh.refresh_alone(Gone(), lambda connection: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "advice"),
+    [
+        (duckdb.InternalException, "INTERNAL Error: Conflicting column binding", "another release of DuckDB"),
+        (duckdb.OutOfMemoryException, "Out of Memory Error: failed to allocate data of size 4.0 GiB", "memory_limit"),
+    ],
+)
+def test_an_error_inside_duckdb_names_the_view(kind: type[duckdb.Error], said: str, advice: str) -> None:
+    """It is told apart from wrong SQL, and without DuckDB's own stack; what is short of memory says what to raise."""
+
+    class Broken:
+        def execute(self, sql: str) -> object:
+            raise kind(f"{said}\nStack Trace:\n...")
+
+    with pytest.raises(PlanError, match=advice) as told:
+        compute(Broken(), STORED[0], "x")  # type: ignore[arg-type]
+    assert str(told.value).startswith(f"view {STORED[0].name} cannot be built: {said}")
+    assert "Stack Trace" not in str(told.value)
