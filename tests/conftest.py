@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import time
@@ -22,6 +23,22 @@ _LEAKING = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "PAGER", "TERM", "
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes the expected reports anew instead of comparing with them."""
     parser.addoption("--update-golden", action="store_true", help="write fixtures/*/expected anew; read the diff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the slow tests are asked for, tests of drawn inputs draw many."""
+    if config.option.markexpr == "slow":
+        os.environ["TESTS_DRAW_MUCH"] = "1"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where the slow tests are asked for, those of drawn inputs are among them."""
+    if config.option.markexpr == "slow":
+        for item in items:
+            test = getattr(item, "function", None)
+            if getattr(test, "is_hypothesis_test", False) or (test and "@given" in inspect.getsource(test)):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ from scenes import FIXTURES, REPO
 from aiscorr import __version__
 from aiscorr.demo import SCENARIO
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

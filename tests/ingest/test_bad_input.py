@@ -190,6 +190,7 @@ def test_a_bomb_is_cut_off(tmp_path: Path, run: Command, rows_only: None, monkey
     assert column("aiscorr.duckdb", "select event_count from ingested_file") == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [b"\0", b"plain text without meaning\n", b"x"], ids=["nul", "lines", "one-line"])
 def test_memory_is_bounded(body: bytes, tmp_path: Path) -> None:
     """100 MB out of a small gzip file cost no more memory than a small file does."""

@@ -57,6 +57,7 @@ def kill_after(process: subprocess.Popen[str], seconds: float) -> int:
     return process.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", [False, True])
 def test_killed_at_random_moments(pool: bool, tmp_path: Path, undisturbed: tuple[Path, object]) -> None:
     """However often an ingest is killed, the one that ends well leaves the tables of an undisturbed run."""
@@ -80,6 +81,7 @@ def test_killed_at_random_moments(pool: bool, tmp_path: Path, undisturbed: tuple
     assert left_behind(home) == []
 
 
+@pytest.mark.slow
 def test_processes_of_a_killed_ingest_end(tmp_path: Path) -> None:
     """Processes that read for an ingest end when it is killed."""
     logs = tmp_path / "logs"

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from budgets import drawn
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from lines import AIS_HEADER, NOW_NS, Reading, Row, events, read_pieces
 from scenes import column, read_in, rows
@@ -25,11 +26,9 @@ from aiscorr.schema.tables import FILE_TABLES
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
-EXAMPLES = settings(
-    max_examples=120, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+EXAMPLES = drawn(30, 400, suppress_health_check=list(HealthCheck))
 #: Each example makes databases; a failure is shown as found, because making it smaller would take minutes.
-FEW = settings(EXAMPLES, max_examples=4, phases=(Phase.explicit, Phase.generate))
+FEW = drawn(2, 12, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate))
 SAMPLES = {kind: [s.line.encode() for p in pattern_set(kind) for s in p.samples] for kind in ("ais", "worker")}
 NOISE = [
     b"",

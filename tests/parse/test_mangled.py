@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from budgets import drawn
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from lines import NOW_NS, Reading, events, read_pieces
 from mangling import Doc, bytes_of, damaged, mangled
@@ -23,11 +24,8 @@ from aiscorr.ingest.scanning import ScanResult, provisional_ids, scan_task
 from aiscorr.model import IngestOptions, SourceRef
 from aiscorr.schema.tables import FILE_TABLES
 
-EXAMPLES = settings(
-    max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.generate),
-)  # fmt: skip
-FEW = settings(EXAMPLES, max_examples=25)
+EXAMPLES = drawn(15, 200, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate))
+FEW = drawn(6, 80, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate))
 SCENARIO = FIXTURES / "target_killed_short_batch"
 PREFIX = re.compile(rb"(?<![\w:.])[EW] [012]\d:[0-5]\d:[0-5]\d\.\d{6} ")
 STATISTICS = re.compile(rb"^I [012]\d:[0-5]\d:[0-5]\d\.\d{6} \{[a-zA-Z]")

@@ -124,6 +124,7 @@ HEADED = st.builds(
 
 
 @needs_compiled
+@EXAMPLES
 @given(HEADED.map(str.encode))
 def test_heads_of_records_read_the_same(line: bytes) -> None:
     """A record that the compiled part takes apart is the one that Python finds, alone in its line."""

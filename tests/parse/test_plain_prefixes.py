@@ -8,7 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given, settings
+from budgets import drawn
+from hypothesis import given
 from hypothesis import strategies as st
 from lines import NOW_NS
 
@@ -57,7 +58,7 @@ PARTS = [
     "]",
     " ",
 ]
-ROUNDS = settings(max_examples=400, deadline=None)
+ROUNDS = drawn(100, 2000)
 
 
 def line_of(seed: int) -> bytes:

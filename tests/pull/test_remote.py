@@ -221,6 +221,7 @@ fetch(Place("me@login1", sys.argv[1]), sys.argv[2], Limits(20, 60, lambda: False
 """
 
 
+@pytest.mark.slow
 def test_a_fetch_that_is_killed_loses_and_doubles_nothing(login: Login) -> None:
     """Killed at any moment, copies are beginnings of their files, and the next fetch completes them."""
     contents = {f"7/{number}.out": os.urandom(1 << 20) for number in range(6)}

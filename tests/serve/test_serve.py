@@ -293,6 +293,7 @@ def test_sigterm_while_a_pull_hangs(hanging: str, home: Path, httpserver: HTTPSe
     assert [run.outcome for run in last_runs(ledger_path(str(home / "aiscorr.duckdb")))] == ["stopped"]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """However often the service is killed, what it has read is there once, and the reports are whole."""
     arrive(home, 1)

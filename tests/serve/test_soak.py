@@ -21,6 +21,7 @@ def resident_mib() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+@pytest.mark.slow
 def test_a_month_of_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty nights, each with a new worker log and a file that has grown: no descriptor, thread or memory is kept."""
     leave_analysis_out(monkeypatch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from budgets import drawn
 from lines import Reading, read_text, read_worker
 
 from aiscorr.model import IngestOptions
@@ -11,7 +11,7 @@ from aiscorr.parse.zone import utc_datetime
 
 WATCHDOG = "[rank0]:[E{} ProcessGroupNCCL.cpp:757] [Rank 0] Watchdog caught collective operation timeout: x\n"
 RETRY = "{} [rank1] ERROR root: All retries exhausted; request failed\n"
-MODERATE = settings(max_examples=150, derandomize=True, deadline=None, database=None)
+MODERATE = drawn(60, 600)
 
 
 def text_of(moment_ns: int | None) -> str | None:

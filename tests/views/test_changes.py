@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from budgets import drawn
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aiscorr.views import changes
@@ -71,7 +72,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
-@settings(deadline=None, max_examples=60)
+@drawn(40, 400)
 @given(before=ROWS, after=ROWS, row_count=st.sampled_from((6, 100_000, 10_000_000)))
 def test_who_sees(connection: duckdb.DuckDBPyConnection, before: list[Row], after: list[Row], row_count: int) -> None:
     """Row by row and by sums, those see a change to whom what they use is another, and no one else."""
