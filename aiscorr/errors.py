@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: What to try where DuckDB fails inside, as it does on some rows and not on others.
+TRY_AFTER_FAULT = "fewer logs at a time, or another release of DuckDB; the database is as it was before this run"
+
 
 class AiscorrError(Exception):
     """Base of all errors that end a command. `exit_code` is what the process returns (1 = failed)."""

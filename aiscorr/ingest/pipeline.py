@@ -19,6 +19,7 @@ from aiscorr.sources.discover import discover
 from aiscorr.store import load
 from aiscorr.store.database import own_files, reading, writing
 from aiscorr.store.work_folder import work_folder
+from aiscorr.store.working_copy import WorkingCopy
 from aiscorr.views.blank import blank_database
 from aiscorr.views.conclusions import changed_failures, keep_conclusions, name_failures, newest_first
 from aiscorr.views.facts import pattern_rows, patterns_key
@@ -62,12 +63,12 @@ def ingest(
             return _summary(0, plan, merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
-        with writing(db_path, memory_limit=memory_limit, threads=threads, blank=blank_database) as connection:
+        with writing(db_path, memory_limit=memory_limit, threads=threads, blank=blank_database) as copy:
             # another ingest may have published since the plan was made
-            merged = merge(results, load.known_files(connection), known)
-            run_id = _store(connection, merged, plan, now, options)
-            failures = changed_failures(connection, run_id)
-            latest = newest_first(connection)[0][0] if failures else None
+            merged = merge(results, load.known_files(copy.connection), known)
+            run_id = _store(copy, merged, plan, now, options)
+            failures = changed_failures(copy.connection, run_id)
+            latest = newest_first(copy.connection)[0][0] if failures else None
         summary = _summary(run_id, plan, merged, time.monotonic() - started)
         return replace(summary, failures=failures, latest_failure_id=latest)
 
@@ -97,9 +98,8 @@ def _scan_all(
     return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report))
 
 
-def _store(
-    connection: duckdb.DuckDBPyConnection, merged: Merged, plan: Plan, now: datetime, options: IngestOptions
-) -> int:
+def _store(copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions) -> int:
+    connection = copy.connection
     run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
     load.delete_rows(connection, merged.replaced)
@@ -125,7 +125,7 @@ def _store(
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    refresh_alone(connection, conclude, stale)
+    refresh_alone(copy, conclude, stale)
     return run_id
 
 

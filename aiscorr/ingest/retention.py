@@ -20,6 +20,7 @@ from aiscorr.report.build import build_report
 from aiscorr.report.render import render_json
 from aiscorr.store import removal
 from aiscorr.store.database import reading, writing
+from aiscorr.store.working_copy import WorkingCopy
 from aiscorr.views.refresh import are_views_current, refresh_alone
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def remove_old(
     widths: dict[str, int] = {}
     for _ in range(_TRIES):
         try:
-            with writing(db_path, memory_limit=memory_limit, threads=threads, is_packed=True) as connection:
-                return Removed(_Removal(connection, before, widths).run(now), before)
+            with writing(db_path, memory_limit=memory_limit, threads=threads, is_packed=True) as copy:
+                return Removed(_Removal(copy.connection, before, widths).run(copy, now), before)
         except _NothingError:
             return Removed({}, before)
         except _OtherReportError as error:
@@ -157,10 +158,10 @@ class _Removal:
                 return True
         return False
 
-    def run(self, now: datetime) -> dict[str, int]:
+    def run(self, copy: WorkingCopy, now: datetime) -> dict[str, int]:
         """Removes; gives the rows of each kind. Raises _OtherReportError where reports would change."""
-        connection, counts = self._connection, {}
-        was = self._reports(now)
+        connection, counts = copy.connection, {}
+        was = self._reports(connection, now)
         connection.execute("begin")
         if self._mark_jobs(is_failed=True):
             counts["failures"] = removal.remove_whole(connection, now)
@@ -180,8 +181,8 @@ class _Removal:
                 f"insert into retention_log select $1::timestamp, '{kind}', $2::timestamp, $3, $4, '{__version__}'", row
             )
         connection.execute("commit")
-        refresh_alone(connection, _forget_conclusions)
-        is_now = self._reports(now)
+        refresh_alone(copy, _forget_conclusions)
+        is_now = self._reports(copy.connection, now)
         others = {
             failure_id for failure_id in was.keys() | is_now.keys() if was.get(failure_id) != is_now.get(failure_id)
         }
@@ -189,12 +190,12 @@ class _Removal:
             raise _OtherReportError(frozenset(others))
         return {kind: rows for kind, (rows, _) in counts.items()}
 
-    def _reports(self, now: datetime) -> dict[str, str]:
+    def _reports(self, connection: duckdb.DuckDBPyConnection, now: datetime) -> dict[str, str]:
         """A sum of the report of each failure that is kept."""
         old = {one.failure_id for one in self._failures} - {one.failure_id for one in self._kept}
-        names = [row[0] for row in self._connection.execute("select failure_id from failure").fetchall()]
+        names = [row[0] for row in connection.execute("select failure_id from failure").fetchall()]
         return {
-            name: hashlib.sha256(render_json(build_report(self._connection, name, now)).encode()).hexdigest()
+            name: hashlib.sha256(render_json(build_report(connection, name, now)).encode()).hexdigest()
             for name in names
             if name not in old
         }

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
+from aiscorr.errors import TRY_AFTER_FAULT, AiscorrError, DatabaseBusyError, DatabaseError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.copies import copy_at_rest, publish, remove
+from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,7 +32,6 @@ _MANY_VERSIONS = 100
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1
-_WORTH_PACKING = 16 << 20
 #: Of a new file. A table takes a block at least, and some 120 have few rows: with DuckDB's 256 KiB a database of some
 #: logs is three times as large, and as much is copied and written at each ingest.
 _BLOCK_BYTES = "65536"
@@ -274,18 +274,21 @@ def _locked(path: str, wait_s: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to write to a copy of `path`, closed when the block ends, and packed where that is worth it."""
-    connection = _connect(copy, read_only=False, config=config, wait_s=0, named=path)
+def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> Iterator[WorkingCopy]:
+    """A copy of `path` to write to, closed when the block ends, and packed where that is worth it."""
+    # a commit writes the file itself, not the log and then the file
+    settings = config | {"checkpoint_threshold": "1KB"}
+    opener = functools.partial(_connect, copy, read_only=False, config=settings, wait_s=0, named=path)
+    working = WorkingCopy(opener)
     try:
         with _interruptible():
-            check_schema(connection, path)
-            _prepare(connection)
-            yield connection
-            connection.execute("checkpoint")
-            is_roomy = is_packed and _is_roomy(connection)
+            check_schema(working.connection, path)
+            _prepare(working.connection)
+            yield working
+            working.connection.execute("checkpoint")
+            is_roomy = is_packed and working.is_roomy()
     finally:
-        connection.close()
+        working.connection.close()
     if is_roomy:
         _pack(copy, config)
 
@@ -299,8 +302,8 @@ def writing(
     wait_s: float = 5.0,
     is_packed: bool = False,
     blank: Callable[[], bytes | None] = lambda: None,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a copy that replaces the database when the block ends well.
+) -> Iterator[WorkingCopy]:
+    """A copy to write to, which replaces the database when the block ends well.
 
     When it ends with an error the copy is thrown away and the database is as it was. `is_packed`: where much of the
     copy has become free it is written once more without that; DuckDB uses free space again but gives none back.
@@ -318,8 +321,8 @@ def writing(
                         pass  # waits for who holds it, or says so
             elif beginning := blank():
                 Path(copy).write_bytes(beginning)
-            with _changing(copy, path, config, is_packed) as connection:
-                yield connection
+            with _changing(copy, path, config, is_packed) as working:
+                yield working
             publish(copy, path)
         except OSError as error:
             raise DatabaseError(
@@ -331,13 +334,6 @@ def writing(
             raise _write_error(path, error) from error
         finally:
             remove(copy)
-
-
-def _is_roomy(connection: duckdb.DuckDBPyConnection) -> bool:
-    """More than a third of the file is free, and enough to be worth writing it again."""
-    size = connection.execute("select block_size, total_blocks, free_blocks from pragma_database_size()").fetchall()
-    block_bytes, count, free = size[0]
-    return bool(free * 3 > count and free * block_bytes > _WORTH_PACKING)
 
 
 def _pack(path: str, config: dict[str, Any]) -> None:
@@ -356,6 +352,8 @@ def _pack(path: str, config: dict[str, Any]) -> None:
 
 
 def _write_error(path: str, error: Exception) -> Exception:
+    import duckdb
+
     if isinstance(error, AiscorrError):
         return error
     text = str(error)
@@ -368,13 +366,13 @@ def _write_error(path: str, error: Exception) -> Exception:
             where=path,
             try_this="free space; the database is as it was before this run",
         )
+    if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+        said = text.partition("\n")[0]
+        return DatabaseError(f"DuckDB failed inside: {said}", where=path, try_this=TRY_AFTER_FAULT)
     return error
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(
-        "set checkpoint_threshold = '1KB'"
-    )  # a commit writes the file itself, not the log and then the file
     if _has_tables(connection):
         return
     connection.execute("begin")

@@ -68,7 +68,8 @@ def _whole(held: bytes) -> bytes:
 def _make() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "blank.duckdb"
-        with writing(str(path)) as connection:
+        with writing(str(path)) as copy:
+            connection = copy.connection
             connection.execute("begin")
             load.replace_patterns(connection, pattern_rows(), patterns_key())
             refresh_views(connection)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from aiscorr.cache import key_of
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.store.database import reading
+from aiscorr.store.working_copy import WorkingCopy
 from aiscorr.views.changes import FEW_ROWS, hashes, that_see, that_see_files
 from aiscorr.views.inputs import Use, view_uses
 from aiscorr.views.spec import Source, ViewSpec, build_view, compute, view_specs
@@ -75,32 +76,35 @@ def reading_views(
 
 
 def refresh_alone(
-    connection: duckdb.DuckDBPyConnection,
-    then: Callable[[duckdb.DuckDBPyConnection], None],
-    stale: Collection[str] | None = None,
+    copy: WorkingCopy, then: Callable[[duckdb.DuckDBPyConnection], None], stale: Collection[str] | None = None
 ) -> None:
-    """Views (see refresh_views) and what stands on them, in a transaction of its own.
+    """Views (see refresh_views) and what stands on them, in a transaction of its own; all else is committed before.
 
-    Where DuckDB fails inside, all is done once more with plainer plans: stages of its optimizer that rewrite a query
-    break on some rows and not on others (seen with projection_pullup of 2.0; once 2.0 asked for 4 GiB at a time for a
-    few rows, and the same logs went well afterwards).
+    Where DuckDB fails inside, the copy is opened again and all is done once more with plainer plans: stages of its
+    optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup of 2.0, and with
+    joins of some hundred thousand rows; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well
+    afterwards). Raises PlanError where a view fails again.
     """
     import duckdb
 
-    connection.execute("begin")
     try:
-        refresh_views(connection, stale)
-        then(connection)
-    except PlanError as error:
-        try:
-            connection.execute("rollback")
-        except duckdb.Error:  # what failed was no plan but DuckDB at work, and it takes nothing more
-            raise error from None
+        _refresh(copy.connection, then, stale)
+    except (PlanError, duckdb.InternalException, duckdb.FatalException):
+        connection = copy.reopen()
         _plan_plainly(connection)
-        connection.execute("begin")
-        refresh_views(connection, stale)
-        then(connection)
-    connection.execute("commit")
+        _refresh(connection, then, stale)
+    copy.connection.execute("commit")
+
+
+def _refresh(
+    connection: duckdb.DuckDBPyConnection,
+    then: Callable[[duckdb.DuckDBPyConnection], None],
+    stale: Collection[str] | None,
+) -> None:
+    """One try, in a transaction that is left open."""
+    connection.execute("begin")
+    refresh_views(connection, stale)
+    then(connection)
 
 
 def _spare_threads(connection: duckdb.DuckDBPyConnection) -> None:

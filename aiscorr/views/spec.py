@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
-from aiscorr.errors import PlanError, SpecError
+from aiscorr.errors import TRY_AFTER_FAULT, PlanError, SpecError
 
 if TYPE_CHECKING:
     import duckdb
@@ -207,13 +207,13 @@ def _told(spec: ViewSpec) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.InternalException, duckdb.OutOfMemoryException) as error:
+    except (duckdb.InternalException, duckdb.FatalException, duckdb.OutOfMemoryException) as error:
         said = str(error).partition("\n")[0]
         is_short = isinstance(error, duckdb.OutOfMemoryException)
         raise PlanError(
             f"view {spec.name} cannot be built: {said}",
             where=spec.path,
-            try_this="a higher memory_limit in aiscorr.toml" if is_short else "another release of DuckDB",
+            try_this="a higher memory_limit in aiscorr.toml" if is_short else TRY_AFTER_FAULT,
         ) from None
     except duckdb.Error as error:
         raise SpecError(
