@@ -264,7 +264,9 @@ def test_the_memory_limit_reaches_the_database(tmp_path: Path, monkeypatch: pyte
     leave_analysis_out(monkeypatch)
     seen: list[tuple[str, int]] = []
     sql = "select current_setting('memory_limit'), current_setting('threads')"
-    monkeypatch.setattr(pipeline, "refresh_alone", lambda c, *_: seen.extend(c.execute(sql).fetchall()))
+    monkeypatch.setattr(
+        pipeline, "refresh_alone", lambda copy, *_: seen.extend(copy.connection.execute(sql).fetchall())
+    )
     log = str(written(tmp_path / "logs" / "rank0.log"))
     ingest([log], str(tmp_path / "x.duckdb"), IngestOptions(), now=NOW, memory_limit="300MB", threads=1)
     assert seen == [("286.1 MiB", 1)]

@@ -32,9 +32,9 @@ with open(sys.argv[1] + ".lock", "a+") as handle:
 WRITER = """
 import os, signal, sys
 from aiscorr.store.database import writing
-with writing(sys.argv[1]) as connection:
-    connection.execute("delete from ingested_file")
-    connection.execute("checkpoint")
+with writing(sys.argv[1]) as copy:
+    copy.connection.execute("delete from ingested_file")
+    copy.connection.execute("checkpoint")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -43,7 +43,9 @@ import sys, duckdb
 from aiscorr.store.database import in_memory, reading, reading_newest, writing
 QUESTION = "select current_setting('enable_progress_bar')"
 print(duckdb.connect().execute(QUESTION).fetchone()[0])
-for opened in (writing, reading, reading_newest):
+with writing(sys.argv[1]) as copy:
+    print(copy.connection.execute(QUESTION).fetchone()[0])
+for opened in (reading, reading_newest):
     with opened(sys.argv[1]) as connection:
         print(connection.execute(QUESTION).fetchone()[0])
 print(in_memory().execute(QUESTION).fetchone()[0])
@@ -216,8 +218,8 @@ def test_a_publication_while_a_reader_opens(
 ) -> None:
     """A database published between DuckDB's first and last look at the file: the reader opens it anew, whole."""
     path = str(tmp_path / "a.duckdb")
-    with writing(path) as connection:
-        connection.execute("create table mark as select 'old' as version")
+    with writing(path) as copy:
+        copy.connection.execute("create table mark as select 'old' as version")
     connect, opened = duckdb.connect, []
 
     def connect_late(*args: Any, **settings: Any) -> duckdb.DuckDBPyConnection:
@@ -227,8 +229,8 @@ def test_a_publication_while_a_reader_opens(
             return connect(*args, **settings)
         with monkeypatch.context() as context:
             context.setattr(duckdb, "connect", connect)
-            with writing(path) as connection:
-                connection.execute("update mark set version = 'new'")
+            with writing(path) as copy:
+                copy.connection.execute("update mark set version = 'new'")
         if fails:
             raise duckdb.IOException("IO Error: No more data remaining in MetadataReader")
         return connect(*args, **settings)

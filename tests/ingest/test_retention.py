@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from commands import Command
+from failing_duckdb import fail_at, give_up
+from outside import left_behind
 from scenes import FIXTURES, column, read_in, rows
 from serve_home import CONFIG, JOB, arrive, furnish, reports, setting, work
 from stored_rows import stored
@@ -23,7 +25,7 @@ from aiscorr.schema.retention import ROW_REMOVAL
 from aiscorr.schema.tables import FILE_TABLES
 from aiscorr.serve.ledger import last_runs, ledger_path
 from aiscorr.serve.nightly import run_once
-from aiscorr.store import database
+from aiscorr.store import working_copy
 from aiscorr.store.database import reading, writing
 
 SCENARIO = FIXTURES / "target_killed_short_batch"
@@ -92,6 +94,18 @@ def test_old_rows_go_and_the_report_stays(made: Path, aged: tuple[Path, Removed]
         db, "select count(*) from counter_sample join ingested_file using (file_id) where path like '%august%'"
     ) == [0]
     assert removed.row_count == sum(before.values()) - sum(after.values())
+
+
+def test_duckdb_gives_up_amid_a_removal(
+    made: Path, aged: tuple[Path, Removed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where DuckDB fails inside while views are computed, the same rows go as otherwise, and reports say the same."""
+    db = Path(shutil.copy(made, tmp_path / "x.duckdb"))
+    disabled = fail_at("counter_interval", 1, give_up, monkeypatch)
+    assert remove_old(str(db), MONTH, now=LATER) == aged[1]
+    assert disabled[0] == "" and disabled[-1] != ""
+    assert stored(db) == stored(aged[0]) and told(db) == told(aged[0])
+    assert left_behind(tmp_path) == []
 
 
 def test_what_went_is_told(made: Path, aged: tuple[Path, Removed]) -> None:
@@ -230,8 +244,8 @@ def test_the_service_removes_at_night(tmp_path: Path, run: Command, monkeypatch:
 def test_space_is_given_back(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where much of the file has become free it is written anew: smaller, with the same rows, views and comments."""
     db = Path(shutil.copy(made, tmp_path / "x.duckdb"))
-    with writing(str(db)) as connection:
-        connection.execute(
+    with writing(str(db)) as copy:
+        copy.connection.execute(
             "insert into stats_line (file_id, byte_offset) select -1, hash(n) // 3 from range(4000000) as t(n)"
         )
     big, before = db.stat().st_size, stored(db)
@@ -240,9 +254,9 @@ def test_space_is_given_back(tmp_path: Path, made: Path, monkeypatch: pytest.Mon
         " union all select table_name, comment from duckdb_tables() order by all"
     )
     said = rows(db, comments)
-    monkeypatch.setattr(database, "_WORTH_PACKING", 1 << 20)
-    with writing(str(db), is_packed=True) as connection:
-        connection.execute("delete from stats_line where file_id = -1")
+    monkeypatch.setattr(working_copy, "_WORTH_PACKING", 1 << 20)
+    with writing(str(db), is_packed=True) as copy:
+        copy.connection.execute("delete from stats_line where file_id = -1")
     assert db.stat().st_size < big - 16_000_000
     assert stored(db) == before and rows(db, comments) == said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.duckdb", "x.duckdb.lock"]

@@ -15,7 +15,6 @@ from packing import LOG, written
 from scenes import FIXTURES, NOW, Library, read_in
 from truths import failures_of
 
-from aiscorr.errors import PlanError
 from aiscorr.ingest.pipeline import ingest
 from aiscorr.model import IngestOptions
 from aiscorr.store.database import reading, writing
@@ -57,7 +56,8 @@ def assert_as_if_made_anew(db: Path) -> None:
     """Every view holds the rows it holds in a copy in which all views are made anew."""
     copy = db.with_name("anew.duckdb")
     shutil.copy(db, copy)
-    with writing(str(copy)) as connection:
+    with writing(str(copy)) as working:
+        connection = working.connection
         connection.execute("begin")
         connection.execute("delete from view_state")
         refresh_views(connection)
@@ -284,8 +284,8 @@ def test_patterns_are_stored_when_they_change(tmp_path: Path, computed: list[str
     """An ingest with the same patterns leaves the table of patterns, and what stands on it alone, as it is."""
     db = tmp_path / "x.duckdb"
     read_in(db, written(tmp_path / "rank0.log"))
-    with writing(str(db)) as connection:
-        connection.execute("comment on table pattern is 'of other files'")
+    with writing(str(db)) as copy:
+        copy.connection.execute("comment on table pattern is 'of other files'")
     read_in(db, written(tmp_path / "rank1.log", LOG * 2))
     with reading(str(db)) as connection:
         (count,) = connection.execute("select count(distinct pattern) from pattern").fetchall()[0]
@@ -309,58 +309,3 @@ def test_threads_that_would_wake_in_vain(
     monkeypatch.setattr(refresh, "compute", noted)
     ingest([str(written(tmp_path / "rank0.log"))], str(tmp_path / "x.duckdb"), IngestOptions(), now=NOW, threads=3)
     assert set(asked) == {threads}
-
-
-def test_a_plan_that_fails_inside_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where DuckDB fails on a view's plan all views are computed once more, with plainer plans, and nothing is lost."""
-    settings: list[str] = []
-
-    def failing(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
-        settings.append(connection.execute("select current_setting('disabled_optimizers')").fetchall()[0][0])
-        if spec.name == "storage_link" and not settings[-1]:
-            raise PlanError("view storage_link cannot be built: INTERNAL Error")
-        return compute(connection, spec, table)
-
-    monkeypatch.setattr(refresh, "compute", failing)
-    db = tmp_path / "x.duckdb"
-    read_in(db, FIXTURES / "target_killed_short_batch")
-    left_out = set(settings[-1].split(","))
-    assert settings[0] == "" and "statistics_propagation" in left_out and "filter_pushdown" not in left_out
-    assert [failure["storage_verdict"] for failure in failures_of(str(db))] == ["guilty"]
-    assert_as_if_made_anew(db)
-
-
-def test_a_database_that_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where DuckDB cannot even roll back the error is that of the view, not that of the attempt to go on."""
-
-    class Gone:
-        def execute(self, sql: str) -> None:
-            if sql == "rollback":
-                raise duckdb.FatalException("FATAL Error: the database has been invalidated")
-
-    def fail(*given: object) -> None:
-        raise PlanError("view x cannot be built: INTERNAL Error")
-
-    monkeypatch.setattr(refresh, "refresh_views", fail)
-    with pytest.raises(PlanError, match="view x cannot be built"):
-        refresh.refresh_alone(Gone(), lambda connection: None)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("kind", "said", "advice"),
-    [
-        (duckdb.InternalException, "INTERNAL Error: Conflicting column binding", "another release of DuckDB"),
-        (duckdb.OutOfMemoryException, "Out of Memory Error: failed to allocate data of size 4.0 GiB", "memory_limit"),
-    ],
-)
-def test_an_error_inside_duckdb_names_the_view(kind: type[duckdb.Error], said: str, advice: str) -> None:
-    """It is told apart from wrong SQL, and without DuckDB's own stack; what is short of memory says what to raise."""
-
-    class Broken:
-        def execute(self, sql: str) -> object:
-            raise kind(f"{said}\nStack Trace:\n...")
-
-    with pytest.raises(PlanError, match=advice) as told:
-        compute(Broken(), STORED[0], "x")  # type: ignore[arg-type]
-    assert str(told.value).startswith(f"view {STORED[0].name} cannot be built: {said}")
-    assert "Stack Trace" not in str(told.value)
