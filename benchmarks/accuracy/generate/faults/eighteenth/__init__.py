@@ -1,1 +1,0 @@
-"""The faults that were held back as the eighteenth part."""

@@ -1,1 +1,0 @@
-"""Faults of every part, beside those of the scenarios."""
