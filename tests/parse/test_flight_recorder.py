@@ -24,7 +24,7 @@ from aiscorr.parse.flight.recorder import parse_dump
 from aiscorr.report.build import build_report
 from aiscorr.report.citation import check, citations
 from aiscorr.store.database import reading
-from fixtures.generator.flightdump import EPOCH_NS, FORMATS, Group, Job, Op, dump, straggler, write_dumps
+from fixtures.generator.worker.flight_dumps import EPOCH_NS, FORMATS, Group, Job, Op, dump, straggler, write_dumps
 
 DEFAULT = {"0": Group("default_pg", (0, 1, 2, 3))}
 

@@ -12,7 +12,7 @@ import pytest
 from scenes import read_in
 from truths import failures_of
 
-from fixtures.generator.flightdump import EPOCH_NS, Group, Job, Op, straggler, write_dumps
+from fixtures.generator.worker.flight_dumps import EPOCH_NS, Group, Job, Op, straggler, write_dumps
 
 HOUR_NS = 3_600_000_000_000
 Groups = dict[str, Group]
