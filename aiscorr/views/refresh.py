@@ -81,9 +81,9 @@ def refresh_alone(
     """Views (see refresh_views) and what stands on them, in a transaction of its own; all else is committed before.
 
     Where DuckDB fails inside, the copy is opened again and all is done once more with plainer plans: stages of its
-    optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup of 2.0, and with
-    joins of some hundred thousand rows; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well
-    afterwards). Raises PlanError where a view fails again.
+    optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup and dict-surviving
+    joins of 2.0; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well afterwards). Raises
+    PlanError where a view fails again.
     """
     import duckdb
 
