@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import lru_cache
 
 import click
 import pytest
-from commands import Command
 from scenes import REPO
 
 from aiscorr.catalog.columns import column_meanings
@@ -51,12 +49,6 @@ VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "mcp
 
 
 @lru_cache(maxsize=1)
-def readme() -> str:
-    """The README."""
-    return (REPO / "README.md").read_text("utf-8")
-
-
-@lru_cache(maxsize=1)
 def view_columns() -> dict[str, list[str]]:
     """The columns of every view, built over empty tables."""
     connection = in_memory()
@@ -86,29 +78,6 @@ def test_public_views_are_the_contract() -> None:
 def test_verbs_are_the_contract() -> None:
     """The commands are those of the contract."""
     assert sorted(cli.commands) == sorted(VERBS)
-
-
-def test_readme_names_every_command() -> None:
-    """The README names every command."""
-    assert [verb for verb in cli.commands if not re.search(rf"`{verb}\b", readme())] == []
-
-
-def test_readme_names_every_public_view() -> None:
-    """The README names every public view."""
-    assert [name for name in public_views() if f"`{name}`" not in readme()] == []
-
-
-def test_readme_map_is_true() -> None:
-    """Every file and folder on the README's map is there, and every module of the package is on the map."""
-    section = readme().partition("## Map")[2].partition("\n## ")[0]
-    listed = set(re.findall(r"\b([a-z_]+\.py)\b", section)) | set(re.findall(r"^ +([a-z_]+)/", section, re.MULTILINE))
-    package = REPO / "aiscorr"
-    real = {path.name for path in package.glob("*.py")} | {path.name for path in package.iterdir() if path.is_dir()}
-    real = {name for name in real if not name.startswith("__")}
-    assert {name for name in real if name not in section} == set()
-    nested = {path.name for folder in ("store", "report") for path in (package / folder).glob("*.py")}
-    nested |= {path.name for path in REPO.glob("*.py")}
-    assert {name for name in listed if name.endswith(".py")} - real - nested == set()
 
 
 def test_options_have_help() -> None:
@@ -209,12 +178,3 @@ def test_queries_and_sections_are_titled() -> None:
     assert [query.name for query in named_queries().values() if not query.sentence.endswith(".")] == []
     found = sections()
     assert len({section.order for section in found}) == len({section.title for section in found}) == len(found)
-
-
-def test_readme_shows_what_the_demo_prints(run: Command) -> None:
-    """The excerpt of the demo's report in the README is what the demo prints."""
-    outcome = run("demo")
-    assert outcome.code == 0, outcome.err
-    excerpt = readme().partition("<!-- excerpt: demo -->")[2].partition("```text\n")[2].partition("```")[0]
-    assert excerpt.strip()
-    assert excerpt in outcome.out
