@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class Case:
     known_wrong: str
 
 
+@lru_cache(maxsize=1)
 def specs() -> dict[str, ViewSpec]:
     """The views by name."""
     return {spec.name: spec for spec in view_specs()}
@@ -74,12 +76,16 @@ def types() -> Types:
 
 
 @pytest.fixture(scope="module")
-def bench() -> duckdb.DuckDBPyConnection:
-    """A database that holds the constant views only; what a case adds is rolled back."""
+def bench(types: Types) -> duckdb.DuckDBPyConnection:
+    """A database of empty inputs, and of the constant views; what a case adds is rolled back."""
     connection = duckdb.connect(":memory:", config={"threads": 1})
     for spec in view_specs():
         if is_constant(spec):
             build_view(connection, spec)
+    for name in types:
+        if name not in specs() or not is_constant(specs()[name]):
+            create(connection, name, types[name])
+    connection.execute("pragma disable_optimizer")  # a plan is kept, and must not rest on the rows of its first case
     return connection
 
 
@@ -165,12 +171,17 @@ def shown(row: tuple[Any, ...], columns: list[str]) -> str:
     return ", ".join(parts)
 
 
-def fill(connection: duckdb.DuckDBPyConnection, name: str, types: dict[str, str], rows: list[Row]) -> None:
-    """Creates an input as a plain table with the rows of the case."""
+def create(connection: duckdb.DuckDBPyConnection, name: str, types: dict[str, str]) -> None:
+    """Creates an input as a plain table without rows."""
     columns = ", ".join(f'"{column}" {kind}' for column, kind in types.items())
+    connection.execute(f"create table {name} ({columns})")
+
+
+def fill(connection: duckdb.DuckDBPyConnection, name: str, types: dict[str, str], rows: list[Row]) -> None:
+    """Puts the rows of a case into an input; a constant view that is given becomes a table of these rows."""
     if name in specs() and is_constant(specs()[name]):
         connection.execute(f"drop view {name}")
-    connection.execute(f"create table {name} ({columns})")
+        create(connection, name, types)
     for row in rows:
         unknown = sorted(set(row) - set(types))
         assert not unknown, f"{name} has no column {unknown}; it has {sorted(types)}"
@@ -184,12 +195,24 @@ def fill(connection: duckdb.DuckDBPyConnection, name: str, types: dict[str, str]
 
 
 def fill_inputs(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, case: Case, types: Types) -> None:
-    """Creates all inputs of a view; a constant view that the case does not give stays the real one."""
+    """Fills the inputs of a view that the case gives; the others stay empty, a constant view the real one."""
     stray = sorted(set(case.given) - set(spec.reads))
     assert not stray, f"{case.view} does not read {stray}"
-    for name in spec.reads:
-        if name in case.given or not (name in specs() and is_constant(specs()[name])):
-            fill(connection, name, types[name], case.given.get(name, []))
+    for name, rows in case.given.items():
+        fill(connection, name, types[name], rows)
+
+
+@cache
+def prepared(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
+    """A name for a statement that is parsed and bound once; most of what a view costs on few rows is that."""
+    name = f"statement_{abs(hash(sql))}"
+    connection.execute(f"prepare {name} as {sql}")
+    return name
+
+
+def answer(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of a select."""
+    return connection.execute(f"execute {prepared(connection, sql)}").fetchall()
 
 
 def rows_of(
@@ -197,7 +220,8 @@ def rows_of(
 ) -> list[tuple[Any, ...]]:
     """What the view gives: the columns that the case names, of the rows it compares."""
     listed = ", ".join(f'epoch_ns("{c}")' if types[c] == "TIMESTAMP_NS" else f'"{c}"' for c in columns)
-    found = connection.execute(f"select {listed} from {case.view} where {case.where}").fetchall()
+    select = specs()[case.view].select
+    found = answer(connection, f"select {listed} from ({select}) as {case.view} where {case.where}")
     return [tuple(comparable(value) for value in row) for row in found]
 
 
@@ -232,7 +256,7 @@ def surplus(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> list[str]:
     return [
         f"+ rows without {' and '.join(f'{source.name} where {source.condition}' for source in group)}"
         for group in spec.empty_without
-        if connection.execute(f"{without(group)} ({spec.select}) limit 1").fetchall()
+        if answer(connection, f"{without(group)} ({spec.select}) limit 1")
     ]
 
 
@@ -245,7 +269,6 @@ def test_view(case: Case, bench: duckdb.DuckDBPyConnection, types: Types) -> Non
     try:
         fill_inputs(bench, spec, case, types)
         wrong = surplus(bench, spec) if case.expect else []
-        bench.execute(f"create view {spec.name} as {spec.select}")
         expected = expected_of(case, types[case.view], columns)
         wrong += difference(rows_of(bench, case, types[case.view], columns), expected, columns)
     finally:
