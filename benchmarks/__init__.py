@@ -1,1 +1,1 @@
-"""Makes log corpora and measures aiscorr beside ripgrep and bare decompression; nothing of it is installed."""
+"""Measures aiscorr: how fast it is, and how often it is right; nothing of it is installed."""

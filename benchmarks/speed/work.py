@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 21, 6, 0, tzinfo=UTC)
 Result = dict[str, Any]
 #: Between two statements of one reader.
 _PAUSE_S = 10
-FIXTURE = Path(__file__).resolve().parent.parent / "fixtures" / "target_killed_short_batch"
+FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "target_killed_short_batch"
 
 
 def files_below(folder: str) -> list[str]:

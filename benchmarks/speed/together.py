@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import quantiles
 
-from benchmarks.process import REPO, task
-from benchmarks.work import FIXTURE
+from benchmarks.speed.process import REPO, task
+from benchmarks.speed.work import FIXTURE
 
 _READERS = 50
 _NIGHTS = 30
@@ -41,7 +41,7 @@ def furnish(home: Path, logs: Path) -> Path:
 def reading(home: Path, count: int) -> Iterator[list[float]]:
     """So many processes that report and query in turns, ten seconds apart; their seconds are told at the end."""
     stop, seconds = home / "stop", list[float]()
-    command = [sys.executable, "-m", "benchmarks.work", "read", str(home / "aiscorr.duckdb"), str(stop)]
+    command = [sys.executable, "-m", "benchmarks.speed.work", "read", str(home / "aiscorr.duckdb"), str(stop)]
     readers = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, cwd=REPO) for number in range(count)]
     try:
         yield seconds

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-REPO = Path(__file__).resolve().parent.parent
+REPO = Path(__file__).resolve().parents[2]
 _POLL_S = 0.02
 #: Where Python keeps compiled modules, as an installed program has them beside its own.
 _BYTECODE = Path(tempfile.gettempdir()) / "aiscorr-benchmark-bytecode"
@@ -71,7 +71,7 @@ def _children_cpu() -> float:
 
 def task(name: str, *arguments: str, cores: Sequence[int] = (0,)) -> Run:
     """Runs a task of work.py in a process of its own."""
-    done = run([sys.executable, "-m", "benchmarks.work", name, *arguments], cores)
+    done = run([sys.executable, "-m", "benchmarks.speed.work", name, *arguments], cores)
     return Run(done.seconds, done.cpu_seconds, done.peak_mib, done.output, json.loads(done.output))
 
 

@@ -9,7 +9,7 @@ import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.ais_corpus import COUNTERS, DISK
+from benchmarks.speed.ais_corpus import COUNTERS, DISK
 from fixtures.generator import scenarios  # noqa: F401 (the recipes)
 from fixtures.generator.stage import build
 from fixtures.generator.write import write

@@ -1,4 +1,4 @@
-"""`python -m benchmarks corpus` makes the corpora, `python -m benchmarks run` measures and prints the table."""
+"""`python -m benchmarks.speed corpus` makes the corpora, `… run` measures and prints the table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.ais_corpus import write_ais_corpus, write_archive
-from benchmarks.cases import CASES, HEAD, Corpora, show
-from benchmarks.scale import scale_rows
-from benchmarks.worker_corpus import write_worker_corpus
+from benchmarks.speed.ais_corpus import write_ais_corpus, write_archive
+from benchmarks.speed.cases import CASES, HEAD, Corpora, show
+from benchmarks.speed.scale import scale_rows
+from benchmarks.speed.worker_corpus import write_worker_corpus
 
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _STORM_SHARE = 0.8
@@ -26,7 +26,7 @@ def byte_count(text: str) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Makes corpora or measures."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     corpus = verbs.add_parser("corpus", help="make the corpora")
     corpus.add_argument("--out", type=Path, required=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 
 from aiscorr.store.database import reading
-from aiscorr.views.spec import view_specs
-from benchmarks.cases import Row
-from benchmarks.process import Run, run
-from benchmarks.scale_corpus import write_incident
+from aiscorr.views import view_specs
+from benchmarks.speed.cases import Row
+from benchmarks.speed.process import Run, run
+from benchmarks.speed.scale_corpus import write_incident
 
 _SIZES = ((128, 10_000_000), (4096, 0))
 _FAILURE = "select failure_id, job_id, cluster, window_started_at, window_ended_at from failure"

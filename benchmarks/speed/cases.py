@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from aiscorr.parse.spec.pattern_files import pattern_set
-from benchmarks import ripgrep
-from benchmarks.cluster_server import curl_command, pack, serving
-from benchmarks.flight_corpus import write_flight_corpus
-from benchmarks.process import Run, run, task
-from benchmarks.together import many_nights, readers_beside_a_night
+from aiscorr.parse.pattern_files import pattern_set
+from benchmarks.speed import ripgrep
+from benchmarks.speed.cluster_server import curl_command, pack, serving
+from benchmarks.speed.flight_corpus import write_flight_corpus
+from benchmarks.speed.process import Run, run, task
+from benchmarks.speed.together import many_nights, readers_beside_a_night
 
 _SMALL_FILES = 10_000
 _MIB = 1 << 20
@@ -262,7 +262,7 @@ def flight_rows(corpora: Corpora, rounds: int) -> list[Row]:
 
             def judge(dumps: Path = dumps, database: str = database) -> Run:
                 _remove(database)
-                return run([sys.executable, "-m", "benchmarks.work", "judge", str(dumps), database, "2"], (0, 1))
+                return run([sys.executable, "-m", "benchmarks.speed.work", "judge", str(dumps), database, "2"], (0, 1))
 
             command = [other_command, "--prefix", "comm_lib_trace_rank_", str(dumps)]
             pairs = [(judge(), run(command, (0, 1), is_own=False)) for _ in range(rounds)]

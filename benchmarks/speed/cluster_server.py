@@ -1,6 +1,6 @@
 """A web server that answers a pull as a cluster does: map, status, archives of logs as files; and curl of the same.
 
-`python -m benchmarks.cluster_server FOLDER` serves what `pack` put there and prints its address.
+`python -m benchmarks.speed.cluster_server FOLDER` serves what `pack` put there and prints its address.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from benchmarks.process import REPO
+from benchmarks.speed.process import REPO
 
 WIDTH = 4
 
@@ -86,7 +86,7 @@ def _smap(folder: Path) -> dict[str, object]:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """The address of a server in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.cluster_server", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.speed.cluster_server", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPO)
     try:
         yield process.stdout.readline().strip() if process.stdout else ""
