@@ -1,45 +1,65 @@
-"""Asks aiscorr about every incident of a folder and keeps the answers beside them, so that tables can be made again."""
+"""Asks aiscorr about incidents through its public functions, in several processes; or reads what was kept of it.
+
+A report is what `aiscorr report all --format json` prints; of an incident that cannot be read it is the error's words.
+"""
 
 from __future__ import annotations
 
 import json
-import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import cast
 
-from benchmarks.accuracy.score.answer import answers
-from benchmarks.accuracy.score.judge import Opinion, judge
-from benchmarks.accuracy.score.truth import Truth, read_truth
+from aiscorr.model import IngestOptions
+from aiscorr.pipeline import ingest
+from aiscorr.report.build import build_report
+from aiscorr.report.document import to_json
+from aiscorr.store.database import reading
+from benchmarks.accuracy.compare import kept_reports
+from benchmarks.accuracy.score.truth import Json
 
-Json = dict[str, Any]
-_KEPT = "answers.jsonl"
-
-
-def incidents(folder: Path) -> list[Truth]:
-    """The incidents of a folder, by name."""
-    return [read_truth(path.parent) for path in sorted(folder.glob("*/truth.toml"))]
+NOW = datetime(2027, 2, 1, tzinfo=UTC)
 
 
-def opinions(folder: Path, jobs: int, *, anew: bool, kept: Path | None = None) -> list[Opinion]:
-    """What aiscorr says of every incident, judged; `anew` is False to keep the answers of the last time."""
-    truths, file = incidents(folder), kept or folder / _KEPT
-    if anew:
-        file.unlink(missing_ok=True)
-    said = _read(file)
-    open_ones = [truth for truth in truths if truth.name not in said]
-    with file.open("a", encoding="utf-8") as keeper:
-        found = answers([truth.logs() for truth in open_ones], jobs)
-        for number, (truth, failures) in enumerate(zip(open_ones, found, strict=True), 1):
-            said[truth.name] = failures
-            keeper.write(json.dumps({"name": truth.name, "failures": failures}) + "\n")
-            keeper.flush()
-            sys.stderr.write(f"\r{number}/{len(open_ones)}")
-            sys.stderr.flush()
-    return [judge(truth, said[truth.name]) for truth in truths]
+def report_of(paths: Sequence[Path]) -> Json:
+    """The report of all failures in these logs, read into a database of their own."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = str(Path(folder) / "incident.duckdb")
+        ingest([str(path) for path in paths], database, IngestOptions(), now=NOW, threads=1)
+        with reading(database) as connection:
+            return cast(Json, to_json(build_report(connection, "all", NOW)))
 
 
-def _read(file: Path) -> dict[str, list[Json]]:
-    if not file.is_file():
-        return {}
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return {row["name"]: row["failures"] for row in rows}
+def reports(incidents: Sequence[Sequence[Path]], jobs: int) -> Iterator[Json | str]:
+    """The reports of many incidents, in their order, or the words of an error."""
+    if jobs == 1:
+        yield from map(_report_or_error, incidents)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(_report_or_error, incidents)
+
+
+def _report_or_error(paths: Sequence[Path]) -> Json | str:
+    try:
+        return report_of(paths)
+    except Exception as error:  # an incident that cannot be asked about is a result, with whatever it raises
+        return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def kept(file: Path, incidents: Sequence[Path]) -> Iterator[Json | str]:
+    """The reports that `compare ask` kept of these incidents; their paths are those of the incidents again."""
+    reports_by_name = kept_reports(file)
+    for incident in incidents:
+        name = f"{incident.parent.name}/{incident.name}"
+        if name not in reports_by_name:
+            raise ValueError(f"{file}: nothing is kept of {name}; ask again with the same places and --every")
+        report = reports_by_name[name]["report"]
+        if isinstance(report, str):
+            yield report
+        else:
+            text = json.dumps(report, ensure_ascii=False)
+            yield json.loads(text.replace(f'"/{incident.name}/', f'"{incident}/'))

@@ -1,30 +1,29 @@
-"""Fits how sure an answer may be: how often such answers were right, as rows of sql/160_confidence_step.sql.
+"""Fits how sure an answer may be: how often such answers were right, as rows of the view `confidence_step`.
 
-Comes in: judged answers. Goes out: a confidence for each group of answers and step of scores, never falling within a
-group. Who accuses storage is right far more often than who leaves it open, and who acquits it is surer where the cause
-shows by itself (a card, a host, a scheduler, a mismatch, a place) than where only an error of the job's own does, and
-least where that error is about data: what is missing or unreadable may have been so in storage, without a word. Who
-leaves all open is right nearly always, since lines or files are missing then; who names a class and leaves storage open
-is so half of the time. Rules fare better on the incidents they were made on, so these count for a tenth, beside the
-answers of the held-back parts when nobody had seen them: in full where the kinds were those that users report most, for
-a quarter where they had to be such as were not there before.
+Comes in: answers. Goes out: a confidence for each group of answers and step of scores, never falling within a group.
+Who accuses storage is right far more often than who leaves it open, and who acquits it is surer where the cause shows
+by itself (a card, a host, a scheduler, a mismatch) than where only an error of the job's own does, and least where that
+error is about data: what is missing or unreadable may have been so in storage, without a word. Rules fare better on
+incidents that they were made on, so these count for a tenth.
+
+`GROUPS` holds how often answers were right on generated incidents when nobody had seen them. These counts cannot be
+made again: each part of the incidents was new only once, with the rules of its day. `fit` adds answers of now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.accuracy.score.judge import Judged
+from benchmarks.accuracy.score.mistakes import Answer
 
 
 @dataclass(frozen=True)
 class Group:
     """Answers of one verdict on storage, of these classes (none: of every other), by the least scores of its steps.
 
-    Right answers and all answers a step when nobody had seen them: `usual` of the parts of what users report and of
-    AIStore's own clients, from `twenty_first` on, `odd` of the nine before it, which had to be of new kinds. Those that
-    leave storage open were counted by class from `thirty_third` on.
+    Right answers and all answers a step when nobody had seen them: `usual` of incidents such as users report, `odd` of
+    those that had to be of kinds that were not there before.
     """
 
     verdict: str
@@ -59,7 +58,7 @@ PRIOR_COUNT, PRIOR_SHARE = 10, 0.8
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer: its verdict on storage, its class, the score of its first hypothesis, whether it was right."""
+    """An answer: its verdict on storage, its class, the score of its first hypothesis (0 to 1), and is it right?"""
 
     verdict: str
     failure_class: str
@@ -78,7 +77,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A step of scores with what was counted and what confidence follows."""
+    """A step of scores with how many seen answers were counted and what confidence follows."""
 
     group: Group
     score_from: float
@@ -87,49 +86,62 @@ class Fitted:
     confidence: float
 
 
-def counted(judged: Sequence[Judged]) -> list[Answered]:
-    """Every answer with a hypothesis."""
+def answered(answers: Iterable[Answer]) -> list[Answered]:
+    """Every answer with a hypothesis; right is it as a whole, verdict, culprits, class and nodes."""
     return [
-        Answered(one.verdict, one.said["failure_class"], float(one.said["root_causes"][0]["score"]), one.is_allowed)
-        for one in judged
+        Answered(one.verdict, one.said["failure_class"], float(one.said["root_causes"][0]["score"]), one.is_right)
+        for one in answers
         if one.said is not None and one.said["root_causes"]
     ]
 
 
-def fitted(answers: Sequence[Answered], group: Group) -> list[Fitted]:
-    """A confidence for each step of the answers of a group."""
-    blocks: list[list[tuple[float, int, int]]] = []
+def seen_counts(answers: Sequence[Answered], group: Group) -> dict[float, tuple[int, int]]:
+    """How many of the answers of a group are right, and how many there are, by the least score of the step."""
     steps = tuple(group.usual)
-    for low, high in zip(steps, (*steps[1:], 2.0), strict=True):
-        found = [one.is_right for one in answers if one.group is group and low <= one.score < high]
-        blocks.append([(low, sum(found), len(found))])
-        while len(blocks) > 1 and _confidence(blocks[-2], group) > _confidence(blocks[-1], group):
+    inside = {
+        low: [one.is_right for one in answers if one.group is group and low <= one.score < high]
+        for low, high in zip(steps, (*steps[1:], 2.0), strict=True)
+    }
+    return {low: (sum(found), len(found)) for low, found in inside.items()}
+
+
+def fitted(seen: dict[float, tuple[int, int]], group: Group) -> list[Fitted]:
+    """A confidence for each step of a group; neighbours that would fall are taken together."""
+    blocks: list[list[float]] = []
+    for step in group.usual:
+        blocks.append([step])
+        while len(blocks) > 1 and _confidence(blocks[-2], seen, group) > _confidence(blocks[-1], seen, group):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     return [
-        Fitted(group, low, right, count, round(_confidence(block, group), 2))
+        Fitted(group, step, *seen[step], round(_confidence(block, seen, group), 2))
         for block in blocks
-        for low, right, count in block
+        for step in block
     ]
 
 
-def _confidence(block: Sequence[tuple[float, int, int]], group: Group) -> float:
+def _confidence(block: Sequence[float], seen: dict[float, tuple[int, int]], group: Group) -> float:
     right, count = (
-        sum(SEEN_WEIGHT * one[1 + k] + group.usual[one[0]][k] + ODD_WEIGHT * group.odd[one[0]][k] for one in block)
+        sum(SEEN_WEIGHT * seen[step][k] + group.usual[step][k] + ODD_WEIGHT * group.odd[step][k] for step in block)
         for k in (0, 1)
     )
     return (right + PRIOR_COUNT * PRIOR_SHARE) / (count + PRIOR_COUNT)
 
 
-def report_of_fit(judged: Sequence[Judged]) -> str:
+def fitted_rows(answers: Iterable[Answer]) -> str:
     """The rows for the SQL file."""
-    answers = counted(judged)
-    return "\n".join(f"        {_row(one)}," for group in GROUPS for one in fitted(answers, group))
+    found = answered(answers)
+    steps = [step for group in GROUPS for step in fitted(seen_counts(found, group), group)]
+    return "\n".join(f"        {_row(step)}," for step in steps)
 
 
-def _row(one: Fitted) -> str:
+def reason(one: Fitted) -> str:
+    """What was counted, as the view says it."""
     (right, count), (odd_right, odd_count) = one.group.usual[one.score_from], one.group.odd[one.score_from]
     seen = f"{one.right} of {one.count} such answers were right" if one.count else "none such was given of late"
     odd = f", and {odd_right} of {odd_count} on odd ones" if odd_count else ""
-    reason = f"{seen}, on incidents nobody had seen {right} of {count}{odd}"
+    return f"{seen}, on incidents nobody had seen {right} of {count}{odd}"
+
+
+def _row(one: Fitted) -> str:
     classes = str(list(one.group.classes)) if one.group.classes else "null"
-    return f"('{one.group.verdict}', {classes}, {one.score_from}, {one.confidence}, '{reason}')"
+    return f"('{one.group.verdict}', {classes}, {one.score_from}, {one.confidence}, '{reason(one)}')"

@@ -1,173 +1,107 @@
-"""Judges what a report says of an incident: every failure that was, found or missed, and every one that was not."""
+"""Judges what a report says of an incident: every failure that was, found or missed, and every one that was not.
+
+Where evidence was taken from a generated incident a narrower answer is right as well: no failure, undetermined, fewer
+ranks or nodes. A false one never is.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from benchmarks.accuracy.score.truth import Expected, Truth
+from benchmarks.accuracy.score.evidence import CitedFiles
+from benchmarks.accuracy.score.mistakes import Answer, Judgement, Mistake, claimed, summed
+from benchmarks.accuracy.score.pairing import false_alarms, paired
+from benchmarks.accuracy.score.soft import judge_soft
+from benchmarks.accuracy.score.truth import Expected, Json, Truth
 
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One failure of the truth and what was said of it; None is not judged."""
-
-    truth: Truth
-    expected: Expected
-    said: Json | None
-
-    @property
-    def is_found(self) -> bool:
-        """A failure of this job is reported."""
-        return self.said is not None
-
-    @property
-    def culprits(self) -> set[int]:
-        """The ranks that are named."""
-        return set(self.said["culprit_ranks"]) if self.said else set()
-
-    @property
-    def is_exact(self) -> bool | None:
-        """The culprits are those of the truth, all and no other."""
-        return (
-            None if self.expected.culprits is None else self.is_found and self.culprits == set(self.expected.culprits)
-        )
-
-    @property
-    def is_no_other(self) -> bool | None:
-        """Nobody innocent is named; nobody at all may be named."""
-        return None if self.expected.culprits is None else self.culprits <= set(self.expected.culprits)
-
-    @property
-    def is_class(self) -> bool:
-        """The class is that of the truth, or one the truth allows."""
-        return self.said is not None and self.said["failure_class"] in self.expected.classes
-
-    @property
-    def is_top3(self) -> bool:
-        """The class of the truth is among the first three hypotheses."""
-        if self.said is None:
-            return False
-        causes = [self.said["failure_class"], *(cause["failure_class"] for cause in self.said["root_causes"][:3])]
-        return any(name in self.expected.classes for name in causes)
-
-    @property
-    def verdict(self) -> str:
-        """What is said of storage; `none` where no failure is reported."""
-        return str(self.said["storage_verdict"]) if self.said else "none"
-
-    @property
-    def is_verdict(self) -> bool | None:
-        """The verdict is that of the truth."""
-        return None if self.expected.verdict is None else self.verdict == self.expected.verdict
-
-    @property
-    def is_nodes(self) -> bool | None:
-        """The AIStore nodes held responsible are those of the truth."""
-        if not self.expected.nodes:
-            return None
-        return self.said is not None and {one["node_id"] for one in self.said["ais_nodes"]} == set(self.expected.nodes)
-
-    @property
-    def is_allowed(self) -> bool:
-        """Right, or narrower where evidence was taken away: nothing that is said is wrong."""
-        may = self.truth.may_be_undetermined
-        if self.said is None:
-            return self.truth.hides_failure
-        culprits = self.is_exact is not False or (may and self.is_no_other is True)
-        verdict = self.is_verdict is not False or (may and self.verdict == "undetermined")
-        named = self.is_class or (may and self.said["failure_class"] == "undetermined")
-        return culprits and verdict and named
-
-    @property
-    def confidence(self) -> float | None:
-        """How sure the report is."""
-        return self.said.get("confidence") if self.said else None
-
-    @property
-    def cause_error_s(self) -> float | None:
-        """Seconds from the first cause to the first sign that is reported (error or hang); negative is too early."""
-        if self.said is None or self.truth.cause_at is None:
-            return None
-        signs = [self.said.get(name) for name in ("first_error_at", "hang_started_at")]
-        moments = [datetime.fromisoformat(sign.replace("Z", "+00:00")) for sign in signs if sign]
-        return (min(moments) - self.truth.cause_at.astimezone(UTC)).total_seconds() if moments else None
+#: Classes in which storage may have had a part.
+_STORAGE_LIKE = frozenset({"storage_io", "data_loading_stall", "network"})
 
 
-@dataclass(frozen=True)
-class Opinion:
-    """All that is said of one incident."""
+def judge(report: Json, truth: Truth) -> Judgement:
+    """What is right and wrong in the JSON of a report; its paths may be relative to the incident or to its parent."""
+    failures = report.get("failures", [])
+    files = CitedFiles((truth.folder, truth.folder.parent, Path.cwd()))
+    if truth.soft is not None and not truth.is_generated:
+        return judge_soft(failures, truth.soft, files)
+    if not truth.expected:
+        return summed(false_alarms(failures, "false alarm"), invented_count=len(failures))
 
-    truth: Truth
-    judged: tuple[Judged, ...]
-    invented: tuple[Json, ...]
-    cited: int
-    cited_real: int
+    def faults(expected: Expected, failure: Json) -> list[Mistake]:
+        if truth.is_generated:
+            return _allowed(truth, expected, stated_faults(expected, failure, files, is_strict=False))
+        found = stated_faults(expected, failure, files)
+        if expected.job_id is not None and str(failure.get("job_id")) != expected.job_id:
+            found.append(Mistake("wrong", f"job {failure.get('job_id')}, want {expected.job_id}"))
+        return found
 
-
-_STATISTICS = re.compile(r'\{"?[\w.-]+"?:')
-_COLOUR = re.compile(r"\x1b\[[\d;]*m")
-
-
-def judge(truth: Truth, failures: Sequence[Json]) -> Opinion:
-    """Pairs the failures of the truth with those reported, the best fitting first."""
-    left, judged = list(failures), []
-    for expected in truth.expected:
-        fitting = [one for one in left if expected.job_id is None or _job(one["job_id"]) == _job(expected.job_id)]
-        if not fitting and len(truth.expected) == 1:
-            fitting = left
-        best = max(fitting, key=lambda one: _score(truth, expected, one), default=None)
-        if best is not None:
-            left.remove(best)
-        judged.append(Judged(truth, expected, best))
-    cited = [place for failure in failures for place in citations(failure)]
-    files: dict[str, list[str]] = {}
-    real = sum(stands(path, line_no, text, files) for path, line_no, text in cited)
-    return Opinion(truth, tuple(judged), tuple(left), len(cited), real)
+    pairs, free = paired(failures, truth.expected, faults)
+    judged, answers = false_alarms(free, "a failure too many"), []
+    for expected, said in pairs:
+        if said is not None:
+            judged.append(claimed(said, faults(expected, said)))
+        else:
+            missed = Mistake("missed", f"job {expected.job_id}: no failure")
+            judged.append(([] if truth.hides_failure else [missed], []))
+        answers.append(Answer(expected, said, tuple(judged[-1][0])))
+    return summed(judged, answers, len(free))
 
 
-def _job(job_id: str | None) -> str:
-    """A SLURM job id without its step."""
-    return str(job_id).removesuffix(".0")
+def stated_faults(expected: Expected, failure: Json, files: CitedFiles, *, is_strict: bool = True) -> list[Mistake]:
+    """The mistakes of one reported failure; strict as to its evidence."""
+    found = _culprits(expected, failure) + _class(expected, failure) + _storage(expected, failure)
+    return found + _nodes(expected, failure) + files.mistakes(failure, is_strict=is_strict)
 
 
-def _score(truth: Truth, expected: Expected, said: Json) -> int:
-    one = Judged(truth, expected, said)
-    return 4 * (one.is_exact is not False) + 2 * (one.is_verdict is not False) + one.is_class
+def _allowed(truth: Truth, expected: Expected, found: list[Mistake]) -> list[Mistake]:
+    """Without what a generated incident does not ask for: what was taken away, a verdict that it does not state."""
+    excused = {"modest", "missed"} if truth.may_be_undetermined else set()
+    if expected.verdict is None:
+        excused.add("blamed")
+    return [one for one in found if one.kind not in excused]
 
 
-def citations(failure: Json) -> list[tuple[str, int, str]]:
-    """Every line that a failure cites as evidence: its file, its number, its text (empty: a line of statistics)."""
-    places = [step for chain in failure["chains"] for step in chain["steps"]]
-    places += [line for cause in failure["root_causes"] for line in (*cause["supports"], *cause["contradicts"])]
-    return [
-        (place["path"], place["line_no"], place.get("text") or "")
-        for place in places
-        if place.get("path") and place.get("line_no")
-    ]
+def _culprits(expected: Expected, failure: Json) -> list[Mistake]:
+    if expected.culprits is None:
+        return []
+    said, wanted = set(failure.get("culprit_ranks", [])), set(expected.culprits)
+    words = f"culprits {sorted(said)}, want {sorted(wanted)}"
+    return [Mistake("modest" if said < wanted else "wrong", words)] if said != wanted else []
 
 
-def stands(path: str, line_no: int, text: str, files: dict[str, list[str]]) -> bool:
-    """The quoted text stands in that line of that file, read again: cut, spaced otherwise, no secrets or colours.
+def _class(expected: Expected, failure: Json) -> list[Mistake]:
+    name = failure.get("failure_class")
+    if name in expected.classes:
+        return []
+    words = f"class {name}, want {sorted(set(expected.classes))}"
+    return [Mistake("modest" if name == "undetermined" else "wrong", words)]
 
-    A report quotes no statistics: where it gives no text, the line must hold a record of them.
-    """
-    if path not in files:
-        try:
-            files[path] = Path(path).read_bytes().decode("utf-8", "replace").split("\n")
-        except OSError:
-            files[path] = []
-    if not 1 <= line_no <= len(files[path]):
-        return False
-    if not text:
-        return _STATISTICS.search(files[path][line_no - 1]) is not None
-    quoted = " ".join(text.split("\n")[0].split("…")[0].split())
-    line = " ".join(_COLOUR.sub("", files[path][line_no - 1]).split())
-    pattern = ".+".join(re.escape(part) for part in quoted.split("<redacted>"))
-    return bool(quoted) and re.search(pattern, line) is not None
+
+def _storage(expected: Expected, failure: Json) -> list[Mistake]:
+    verdict, confidence, found = failure.get("storage_verdict"), failure.get("confidence"), []
+    if expected.verdict is None:
+        if verdict == "guilty" and not _STORAGE_LIKE & set(expected.classes):
+            found.append(Mistake("blamed", f"storage guilty {confidence}"))
+    elif verdict not in expected.verdicts:
+        turned = {("innocent", "guilty"): "blamed", ("guilty", "innocent"): "acquitted"}
+        kind = turned.get((expected.verdict, str(verdict))) or ("modest" if verdict == "undetermined" else "wrong")
+        found.append(Mistake(kind, f"storage {verdict} {confidence}, want {expected.verdict}"))
+    if failure.get("failure_class") == "storage_io" and verdict == "innocent":
+        found.append(Mistake("wrong", f"class storage_io with storage innocent {confidence}"))
+    return found
+
+
+def nodes_of(failure: Json) -> set[str]:
+    """The AIStore nodes that are held responsible."""
+    return {node.get("node_id") for node in failure.get("ais_nodes", [])}
+
+
+def _nodes(expected: Expected, failure: Json) -> list[Mistake]:
+    if expected.nodes is None:
+        return []
+    said, wanted, found = nodes_of(failure), set(expected.nodes), []
+    if wanted - said:
+        found.append(Mistake("missed", f"nodes {sorted(wanted - said)} not named"))
+    if said - wanted:
+        found.append(Mistake("wrong", f"nodes {sorted(said - wanted)} blamed"))
+    return found

@@ -1,13 +1,13 @@
-"""Reads the truth of an incident: what was expected, what may be unknown, what it is made of.
+"""Reads the truth of an incident: the failures that were, or what an excerpt allows, and what may be unknown.
 
-Recorded incidents have no `[accuracy]` table; for them everything is expected to be found.
+`[[expect]]` alone is exact; `[soft]` says what may and may not be said of an excerpt of a real log; `[accuracy]` marks
+a generated incident, part of whose evidence may have been taken away. What a truth does not state is not judged.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,33 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Expected:
-    """One failure as it was; None is not judged."""
+    """One failure as it was; None is not judged. `classes` and `verdicts` hold what is allowed as well."""
 
     job_id: str | None
     classes: tuple[str, ...]
     culprits: tuple[int, ...] | None
     verdict: str | None
+    verdicts: frozenset[str]
     nodes: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Soft:
+    """What an excerpt allows: each failure has to fit every `_any`, and none may break a `_not`; None allows all.
+
+    `report` is `must`, `may` or `never`; `days_max` limits the time from the start of the job to its end.
+    """
+
+    report: str
+    failures_max: int
+    classes_any: frozenset[str] | None
+    classes_not: frozenset[str]
+    verdicts_any: frozenset[str] | None
+    verdicts_not: frozenset[str]
+    culprits_any: tuple[frozenset[int], ...] | None
+    culprits_not: frozenset[int]
+    statement_not: tuple[str, ...]
+    days_max: float | None
 
 
 @dataclass(frozen=True)
@@ -30,54 +50,65 @@ class Truth:
     """An incident as it was."""
 
     folder: Path
-    part: str
     kind: str
-    side: str
-    hardness: str
+    is_generated: bool
     taken: str
     hides_failure: bool
     may_be_undetermined: bool
-    cause_at: datetime | None
     expected: tuple[Expected, ...]
-    made_of: Json = field(default_factory=dict)
-    witnesses: tuple[tuple[str, int, str], ...] = ()
+    soft: Soft | None
 
     @property
     def name(self) -> str:
         """The name of its folder."""
         return self.folder.name
 
-    def logs(self) -> list[Path]:
-        """The folders with logs."""
-        return [part for part in (self.folder / name for name in ("ais", "workers", "logs")) if part.is_dir()]
-
 
 def read_truth(folder: Path) -> Truth:
     """The truth.toml of a folder."""
-    text = tomllib.loads((folder / "truth.toml").read_text("utf-8"))
+    return truth_of(folder, tomllib.loads((folder / "truth.toml").read_text("utf-8")))
+
+
+def truth_of(folder: Path, text: Json) -> Truth:
+    """A truth whose TOML has been read; `folder` is where its logs lie."""
     made = text.get("accuracy", {})
-    first = text.get("first_cause_utc")
     return Truth(
         folder,
-        made.get("part", "recorded"),
         made.get("kind", text.get("failure_words", "recorded")),
-        made.get("side", "recorded"),
-        made.get("hardness", "recorded"),
+        "accuracy" in text,
         made.get("taken", "nothing"),
         made.get("hides_failure", False),
         made.get("may_be_undetermined", False),
-        made.get("cause_utc", first if isinstance(first, datetime) else None),
         tuple(_expected(one) for one in text.get("expect", [])),
-        made,
-        tuple((one["path"], one["line_no"], one["text"]) for one in text.get("witness", [])),
+        _soft(text["soft"]) if "soft" in text else None,
     )
 
 
 def _expected(one: Json) -> Expected:
+    verdict = one.get("storage_verdict")
     return Expected(
-        str(one["job_id"]) if "job_id" in one else None,
+        str(one["job_id"]) if one.get("job_id", "") != "" else None,
         (one["failure_class"], *one.get("also_ok", [])),
         tuple(sorted(one["culprit_ranks"])) if "culprit_ranks" in one else None,
-        one.get("storage_verdict"),
+        verdict,
+        frozenset([verdict, *one.get("also_storage_ok", [])] if verdict else []),
         tuple(sorted(one["ais_nodes"])) if "ais_nodes" in one else None,
+    )
+
+
+def _soft(said: Json) -> Soft:
+    def some(key: str) -> frozenset[str] | None:
+        return frozenset(said[key]) if key in said else None
+
+    return Soft(
+        said.get("report", "must"),
+        said.get("failures_max", 1),
+        some("class_any"),
+        frozenset(said.get("class_not", [])),
+        some("storage_any"),
+        frozenset(said.get("storage_not", [])),
+        tuple(map(frozenset, said["culprit_any"])) if "culprit_any" in said else None,
+        frozenset(said.get("culprit_not", [])),
+        tuple(said.get("statement_not", [])),
+        said.get("days_max"),
     )
