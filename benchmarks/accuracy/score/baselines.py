@@ -107,5 +107,5 @@ BASELINES: dict[str, Callable[[Truth], Blame]] = {
 
 
 def has_dumps(truth: Truth) -> bool:
-    """Flight Recorder dumps are at hand."""
+    """The job left Flight Recorder dumps."""
     return bool(_of_workers(truth, "*trace_rank_*"))

@@ -39,8 +39,8 @@ def measures(scored: Sequence[Scored]) -> dict[str, Share]:
     answers = [(one.truth, answer) for one in scored for answer in one.judgement.answers]
     whole = [answer for truth, answer in answers if not truth.may_be_undetermined]
     lesser = [answer for truth, answer in answers if truth.may_be_undetermined]
-    innocent = [answer for _, answer in answers if answer.expected.verdict == "innocent"]
-    guilty = [answer for _, answer in answers if answer.expected.verdict == "guilty"]
+    innocent = [answer for _, answer in answers if answer.expected.is_innocent]
+    guilty = [answer for _, answer in answers if answer.expected.is_guilty]
     quiet = [one for one in scored if one.truth.soft is None and not one.truth.expected]
     return {
         "incidents without any mistake": share_of(not one.judgement.mistakes for one in scored),
@@ -51,7 +51,7 @@ def measures(scored: Sequence[Scored]) -> dict[str, Share]:
         "class right": share_of(one.said is not None and _has_class(one) for one in whole),
         "storage falsely blamed": share_of(one.verdict == "guilty" for one in innocent),
         "guilty storage called innocent": share_of(one.verdict == "innocent" for one in guilty),
-        "guilty storage missed": share_of(one.verdict != "guilty" for one in whole if one.expected.verdict == "guilty"),
+        "guilty storage missed": share_of(one.verdict != "guilty" for one in whole if one.expected.is_guilty),
         "AIStore nodes exact": share_of(_has_nodes(one) for one in whole if one.verdict == "guilty"),
         "runs without a failure that are given one": share_of(bool(one.judgement.invented_count) for one in quiet),
     }
@@ -82,7 +82,8 @@ def verdict_table(scored: Sequence[Scored]) -> str:
         for was in ("guilty", "innocent"):
             answers = [answer for one in part for answer in one.judgement.answers if answer.expected.verdict == was]
             found = Counter(answer.verdict for answer in answers)
-            rows.append((f"{was}, {name}", *(found[word] for word in VERDICTS)))
+            if found:
+                rows.append((f"{was}, {name}", *(found[word] for word in VERDICTS)))
     return table(("was", *(f"said {word}" for word in VERDICTS)), rows)
 
 
@@ -91,13 +92,14 @@ def tool_table(scored: Sequence[Scored]) -> str:
     whole = [one for one in scored if one.truth.taken == "nothing" and len(one.judgement.answers) == 1]
     rows = [_tool_row("aiscorr", whole, [_own_blame(one) for one in whole])]
     for name, tool in BASELINES.items():
-        part, note = whole, name
-        if name.startswith("torchfrtrace"):
-            part = [one for one in whole if has_dumps(one.truth)]
-            if frtrace_program() is None:
-                part, note = [], f"{name}: not installed, skipped"
-            rows.append(_tool_row("aiscorr, where there are dumps", part, [_own_blame(one) for one in part]))
-        rows.append(_tool_row(note, part, [tool(one.truth) for one in part]))
+        if not name.startswith("torchfrtrace"):
+            rows.append(_tool_row(name, whole, [tool(one.truth) for one in whole]))
+        elif frtrace_program() is None:
+            rows.append((f"{name}: not installed, skipped", *["-"] * 4))
+        else:
+            dumped = [one for one in whole if has_dumps(one.truth)]
+            rows.append(_tool_row(name, dumped, [tool(one.truth) for one in dumped]))
+            rows.append(_tool_row("aiscorr, where there are dumps", dumped, [_own_blame(one) for one in dumped]))
     return table(("tool", "failures", "culprits exact", "storage falsely blamed", "guilty storage missed"), rows)
 
 
@@ -115,8 +117,8 @@ def _tool_row(name: str, scored: Sequence[Scored], blames: Sequence[Blame]) -> t
         for expected, blame in pairs
         if expected.culprits is not None
     ]
-    false = [bool(blame.storage) for expected, blame in pairs if expected.verdict == "innocent"]
-    missed = [not blame.storage for expected, blame in pairs if expected.verdict == "guilty"]
+    false = [bool(blame.storage) for expected, blame in pairs if expected.is_innocent]
+    missed = [not blame.storage for expected, blame in pairs if expected.is_guilty]
     return (
         name,
         len(pairs),

@@ -25,6 +25,16 @@ class Expected:
     verdicts: frozenset[str]
     nodes: tuple[str, ...] | None
 
+    @property
+    def is_guilty(self) -> bool:
+        """Storage is guilty, and no other verdict is allowed."""
+        return self.verdicts == {"guilty"}
+
+    @property
+    def is_innocent(self) -> bool:
+        """Storage is innocent, and may not be called guilty."""
+        return self.verdict == "innocent" and "guilty" not in self.verdicts
+
 
 @dataclass(frozen=True)
 class Soft:
