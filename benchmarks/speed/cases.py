@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from aiscorr.parse.pattern_files import pattern_set
+from aiscorr.parse.spec.pattern_files import pattern_set
 from benchmarks.speed import ripgrep
 from benchmarks.speed.cluster_server import curl_command, pack, serving
 from benchmarks.speed.flight_corpus import write_flight_corpus

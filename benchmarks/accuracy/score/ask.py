@@ -14,8 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import cast
 
+from aiscorr.ingest.pipeline import ingest
 from aiscorr.model import IngestOptions
-from aiscorr.pipeline import ingest
 from aiscorr.report.build import build_report
 from aiscorr.report.document import to_json
 from aiscorr.store.database import reading
