@@ -50,9 +50,12 @@ def _run(given: argparse.Namespace, unpacked: Path) -> int:
     elif given.verb == "freeze":
         print(f"{len(freeze(given.places, given.out, unpacked, given.count))} incidents in {given.out}")
     else:
-        from benchmarks.accuracy.record.store_run import record
+        from benchmarks.accuracy.record.store_run import listing, record
 
-        return record(given.out, given.only, given.jobs, given.python, given.held)
+        if given.list:
+            print(listing(given.only, given.subject))
+        else:
+            return record(given.out, given.only, given.subject, given.jobs, given.python)
     return 0
 
 
@@ -144,10 +147,11 @@ def _places(parser: argparse.ArgumentParser) -> None:
 
 
 def _recording(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True)
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--out", type=Path, help="folder to write below")
+    place.add_argument("--list", action="store_true", help="print the scenarios instead of recording them")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="scenarios; default: all")
-    sets = ("first", "second", "third", "fourth", "fifth", "all")
-    parser.add_argument("--set", choices=sets, default="all", dest="held", help="which scenarios")
+    parser.add_argument("--subject", nargs="+", default=[], metavar="NAME", help="all scenarios of these subjects")
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time")
     parser.add_argument("--python", default=sys.executable, help="a Python with torch and the clients")
 

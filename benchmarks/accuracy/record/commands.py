@@ -24,12 +24,12 @@ class Plan:
 
     def command(self, python: str, endpoint: str) -> list[str]:
         """The command line of the launcher."""
-        given = [one.replace("{store}", endpoint) for one in self.scenario.arguments]
+        script, *given = [self._filled(one, endpoint) for one in self.scenario.job]
         if self.scenario.start is Start.SPAWN:
-            return [python, self.scenario.script, *given]
+            return [python, script, *given]
         if self.scenario.start is Start.TASKS:
-            return [python, "run_tasks.py", *self._tasks(), self.scenario.script, *given]
-        return [python, "-m", "torch.distributed.run", *self._torchrun(), self.scenario.script, *given]
+            return [python, "run_tasks.py", *self._tasks(), script, *given]
+        return [python, "-m", "torch.distributed.run", *self._torchrun(endpoint), script, *given]
 
     def with_own_shared_memory(self, command: list[str]) -> list[str]:
         """The same command, below a small /dev/shm of its own where the scenario wants one."""
@@ -58,16 +58,22 @@ class Plan:
             "OMP_NUM_THREADS": "1",
             "PYTHONUNBUFFERED": "1",
             "GLOO_SOCKET_IFNAME": "lo",
-            "PG_TIMEOUT_S": str(self.scenario.group_timeout_s),
+            "PG_TIMEOUT_S": str(self.scenario.timeout_s),
             "AIS_ENDPOINT": endpoint,
             "NO_PROXY": "127.0.0.1",
+            "LOG_STYLE": self.scenario.style,
         }
         if self.scenario.start is not Start.TORCHRUN:
             own |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(self.port)}
-        per_node = self.scenario.node_environment.get(self.node, {})
-        return {**kept, **own, **self.scenario.environment, **per_node}
+        per_node = self.scenario.node_env.get(self.node, {}).items()
+        return {**kept, **own, **self.scenario.env, **{name: self._filled(value, endpoint) for name, value in per_node}}
 
-    def _torchrun(self) -> list[str]:
+    def _filled(self, text: str, endpoint: str) -> str:
+        """The text with the job's port and the address and port of the object server in place of their names."""
+        text = text.replace("{port}", str(self.port)).replace("{store_port}", endpoint.rpartition(":")[2])
+        return text.replace("{store}", endpoint)
+
+    def _torchrun(self, endpoint: str) -> list[str]:
         scenario, layout = self.scenario, self.scenario.layout
         options = [f"--nnodes={scenario.nodes}", f"--nproc-per-node={scenario.ranks_per_node}"]
         options += [f"--node-rank={self.node}", "--master-addr=127.0.0.1", f"--master-port={self.port}"]
@@ -78,7 +84,7 @@ class Plan:
             options += [f"--log-dir={self.work / f'elastic-{self.node}'}"]
         if layout in (Layout.TEE, Layout.SRUN_TEE):
             options += ["--tee=3"]
-        return [*options, *(one.replace("{port}", str(self.port)) for one in scenario.launcher)]
+        return [*options, *(self._filled(one, endpoint) for one in scenario.launcher)]
 
     def _tasks(self) -> list[str]:
         scenario = self.scenario

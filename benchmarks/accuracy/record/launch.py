@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -16,11 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.accuracy.record import processes
+from benchmarks.accuracy.record.catalog import JOBS
 from benchmarks.accuracy.record.commands import Plan
+from benchmarks.accuracy.record.files import FILES
 from benchmarks.accuracy.record.object_server import ObjectStore
+from benchmarks.accuracy.record.objects import OBJECTS
 from benchmarks.accuracy.record.scenario import Act, Scenario, Start
 
-_JOBS = Path(__file__).with_name("jobs")
+_LIMITS = {"address_space_mib": (resource.RLIMIT_AS, 1 << 20), "open_files": (resource.RLIMIT_NOFILE, 1)}
 _FIRST_PORT = 51080
 
 
@@ -37,24 +41,33 @@ class Run:
     launchers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
     commands: list[str] = field(default_factory=list)
 
-    def signal_rank(self, rank: int, number: int) -> None:
-        """Sends a signal to a rank's main process."""
-        processes.send(self._ranks()[rank], number)
+    def do(self, act: str) -> None:
+        """Does one thing from outside, in the words of `Act`; LookupError as long as what it is about is not there."""
+        verb, _, rest = act.partition(" ")
+        if verb == "stacks":
+            self.take_stacks()
+        elif verb == "records":
+            self.take_flight_records()
+        elif verb == "cut":
+            self.cut_file(rest)
+        elif act == "stop store":
+            self.store.stop()
+        else:
+            kind, _, number = rest.partition(" ")
+            self.send(signal.Signals[verb], kind, int(number))
 
-    def signal_loader(self, rank: int, number: int) -> None:
-        """Sends a signal to a data loading process of a rank."""
-        processes.send(processes.loader_processes(self.mark, self._ranks()[rank])[-1], number)
-
-    def signal_node(self, node: int, number: int) -> None:
-        """Sends a signal to the launcher of a node and to all it started."""
-        head = self.launchers[node].pid
-        below = [pid for pid in self._ranks().values() if processes.parent_of(pid) == head]
-        for pid in (head, *below):
+    def send(self, number: signal.Signals, kind: str, which: int) -> None:
+        """Sends a signal to a rank, to a process it forked, to a launcher, or to a launcher and all it started."""
+        if kind == "rank":
+            found = [self._ranks()[which]]
+        elif kind == "loader":
+            found = [processes.loader_processes(self.mark, self._ranks()[which])[-1]]
+        else:
+            head = self.launchers[which].pid
+            found = [pid for pid in self._ranks().values() if processes.parent_of(pid) == head] if kind == "node" else []
+            found = [head, *found]
+        for pid in found:
             processes.send(pid, number)
-
-    def signal_launcher(self, node: int, number: int) -> None:
-        """Sends a signal to the launcher of a node alone."""
-        self.launchers[node].send_signal(number)
 
     def take_stacks(self) -> None:
         """Stores py-spy's stacks of all ranks, where py-spy may trace."""
@@ -81,14 +94,6 @@ class Run:
             raise LookupError(name)
         os.truncate(path, path.stat().st_size // 2)
 
-    def stop_store(self) -> None:
-        """Takes the object server away."""
-        self.store.stop()
-
-    def start_store(self) -> None:
-        """Brings the object server back."""
-        self.store.start()
-
     def written(self) -> str:
         """All that the job has written so far."""
         files = [path for path in self.logs.rglob("*") if path.is_file() and path.parent.name != "pyspy"]
@@ -114,16 +119,15 @@ class Outcome:
 
 def run(scenario: Scenario, python: str, work: Path, logs: Path) -> Outcome:
     """Runs a scenario to its end, or to its limit."""
-    shutil.copytree(_JOBS, work, dirs_exist_ok=True)
-    for name, text in scenario.files.items():
+    shutil.copytree(JOBS, work, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in files_of(scenario).items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text, "utf-8")
     for name, goal in scenario.links.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).symlink_to(goal)
     logs.mkdir(parents=True, exist_ok=True)
-    objects = scenario.objects() if scenario.objects else {}
-    with ObjectStore(objects, scenario.faults, _FIRST_PORT) as store:
+    with ObjectStore(objects_of(scenario), scenario.faults, _FIRST_PORT) as store:
         job = Run(scenario, python, work, logs, store)
         try:
             return _watch(job)
@@ -133,10 +137,22 @@ def run(scenario: Scenario, python: str, work: Path, logs: Path) -> Outcome:
                 shutil.copytree(work / "fr", logs / "fr")
 
 
+def files_of(scenario: Scenario) -> dict[str, str]:
+    """The text files of a scenario, by their place in the job's folder."""
+    made = (FILES[name](**given) for name, given in scenario.files.items())
+    return {name: text for files in (*made, scenario.texts) for name, text in files.items()}
+
+
+def objects_of(scenario: Scenario) -> dict[str, bytes]:
+    """The objects that the store of a scenario holds at first."""
+    made = (OBJECTS[name](**given) for name, given in scenario.objects.items())
+    return {name: body for objects in made for name, body in objects.items()}
+
+
 def _watch(job: Run) -> Outcome:
     started = time.monotonic()
     port = _free_port()
-    delays = job.scenario.node_delays_s
+    delays = job.scenario.delays_s
     to_come = [node for node in range(job.scenario.nodes) if node not in job.scenario.absent_nodes]
     waiting: list[tuple[Act, float | None]] = [(act, None) for act in job.scenario.acts]
     while to_come or any(one.poll() is None for one in job.launchers.values()):
@@ -167,7 +183,8 @@ def _acts_left(job: Run, waiting: list[tuple[Act, float | None]]) -> list[tuple[
 def _is_done(act: Act, job: Run) -> bool:
     """Does an act; a process that is not there (yet) leaves it to be done."""
     try:
-        act.do(job)
+        for one in act.do:
+            job.do(one)
     except LookupError:
         return False
     return True
@@ -193,13 +210,14 @@ def _start(job: Run, node: int, port: int) -> None:
 
 
 def _limits(scenario: Scenario, node: int) -> Callable[[], None] | None:
-    limits = scenario.node_limits.get(node)
+    limits = scenario.limits.get(node)
     if not limits:
         return None
 
     def set_them() -> None:
-        for kind, value in limits.items():
-            resource.setrlimit(kind, (value, value))
+        for name, value in limits.items():
+            kind, unit = _LIMITS[name]
+            resource.setrlimit(kind, (value * unit, value * unit))
 
     return set_them
 

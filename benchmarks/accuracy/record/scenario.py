@@ -1,14 +1,13 @@
 """What a recording is made of: the job, what hurts it, how its output is stored, and the truth of it.
 
-A scenario file hands out a tuple of these; running them is `launch.py`'s business.
+`catalog.py` reads these from `scenarios/*.toml`; running them is `launch.py`'s business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 CLASSES = frozenset(
     (
@@ -26,6 +25,7 @@ CLASSES = frozenset(
     )
 )
 VERDICTS = frozenset(("guilty", "innocent", "undetermined"))
+FAULTS = frozenset(("hang", "drip", "late", "reset", "close", "cut", "spoil", "status"))
 
 
 class Layout(Enum):
@@ -58,9 +58,6 @@ class Start(Enum):
     SPAWN = "the script itself, with torch.multiprocessing"
 
 
-SETS = ("first", "second", "third", "fourth", "fifth")
-
-
 @dataclass(frozen=True)
 class Truth:
     """What a report must say; None is not judged."""
@@ -84,43 +81,15 @@ class Fault:
     delay_s: float = 3.0
 
 
-class Running(Protocol):
-    """What an act from outside may lay hands on."""
-
-    def signal_rank(self, rank: int, number: int) -> None:
-        """Sends a signal to a rank's main process."""
-
-    def signal_loader(self, rank: int, number: int) -> None:
-        """Sends a signal to a data loading process of a rank."""
-
-    def signal_node(self, node: int, number: int) -> None:
-        """Sends a signal to the launcher of a node and to all it started."""
-
-    def signal_launcher(self, node: int, number: int) -> None:
-        """Sends a signal to the launcher of a node alone."""
-
-    def take_stacks(self) -> None:
-        """Stores py-spy's stacks of all ranks, where py-spy may trace."""
-
-    def take_flight_records(self) -> None:
-        """Lets every rank that can still run write its Flight Recorder dump."""
-
-    def cut_file(self, name: str) -> None:
-        """Leaves the first half of a file the job wrote, where there is one."""
-
-    def stop_store(self) -> None:
-        """Takes the object server away, its open connections too."""
-
-    def start_store(self) -> None:
-        """Brings the object server back at the same ports."""
-
-
 @dataclass(frozen=True)
 class Act:
-    """Something done from outside, `delay_s` after a line of the job has matched."""
+    """Things done from outside, `delay_s` after a line of the job has matched.
+
+    Each is one of: `SIGNAL rank|loader|node|launcher NUMBER`, `stacks`, `records`, `cut FILE`, `stop store`.
+    """
 
     after: str
-    do: Callable[[Running], None]
+    do: tuple[str, ...]
     delay_s: float = 0.0
 
 
@@ -128,34 +97,42 @@ class Act:
 class Scenario:
     """A job, what hurts it, and the truth of it; `truth` is None where nothing fails.
 
-    `is_completed` says that the job comes to its end all the same, which is looked at after the run. `held` names the
-    set a scenario was held back with. `shared_memory_mib` gives a node a /dev/shm of its own, which needs root.
+    `job` is the script and its arguments, `{store}` in it the object server. `style` names a format of `jobs/cluster.py`.
+    `files`, a maker of `files.py` with its arguments each, and `texts` lie in the job's folder, `objects`, a maker of
+    `objects.py`, in the store. `ends_well` says that the job comes to its end all the same, which is looked at after the
+    run. `limits` are of the address space in MiB and of open files. `shared_memory_mib` gives a node a /dev/shm of its
+    own, which needs root.
     """
 
     name: str
+    subject: str
     what: str
-    script: str
-    truth: Truth | None
-    arguments: tuple[str, ...] = ()
+    job: tuple[str, ...]
+    truth: Truth | None = None
+    style: str = "plain"
     layout: Layout = Layout.TEE
+    start: Start = Start.TORCHRUN
     nodes: int = 1
     ranks_per_node: int = 4
-    needs: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    node_environment: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    node_limits: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
+    launcher: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    node_env: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    limits: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    shared_memory_mib: Mapping[int, int] = field(default_factory=dict)
+    delays_s: Mapping[int, float] = field(default_factory=dict)
     absent_nodes: tuple[int, ...] = ()
     wrong_port_nodes: tuple[int, ...] = ()
-    launcher: tuple[str, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
-    objects: Callable[[], Mapping[str, bytes]] | None = None
+    objects: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     acts: tuple[Act, ...] = ()
-    group_timeout_s: int = 25
-    is_completed: bool = False
+    timeout_s: int = 25
     limit_s: float = 150.0
-    start: Start = Start.TORCHRUN
-    held: str = SETS[0]
-    node_delays_s: Mapping[int, float] = field(default_factory=dict)
-    shared_memory_mib: Mapping[int, int] = field(default_factory=dict)
+    ends_well: bool = False
+
+    @property
+    def script(self) -> str:
+        """The script, below `jobs/`."""
+        return self.job[0]

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.accuracy.record.catalog import all_scenarios, needs_of
 from benchmarks.accuracy.record.launch import Outcome, run
 from benchmarks.accuracy.record.neutral import make_neutral
 from benchmarks.accuracy.record.scenario import Scenario, Truth
-from benchmarks.accuracy.record.scenarios import all_scenarios
 
 Prefixes = dict[str, str]
 _PROBE = (
@@ -23,17 +23,17 @@ _PROBE = (
 )
 
 
-def record(out: Path, only: Sequence[str], jobs: int, python: str, held: str = "all") -> int:
-    """Records the scenarios asked for, all of a set by default; returns an exit code."""
-    chosen = _chosen(only, held)
-    needed = sorted({"torch", "numpy", *(need for one in chosen for need in one.needs)})
+def record(out: Path, only: Sequence[str], subjects: Sequence[str], jobs: int, python: str) -> int:
+    """Records the scenarios asked for, all by default; returns an exit code."""
+    chosen = chosen_of(only, subjects)
+    needed = sorted({"torch", "numpy", *(need for one in chosen for need in needs_of(one))})
     prefixes, here = _probe(python, needed)
     if not here["torch"] or not here["numpy"]:
         _say(f"{python} has no torch or no numpy: `{python} -m pip install torch numpy`, or name another with --python")
         return 1
     able = []
     for one in chosen:
-        missing = [need for need in one.needs if not here[need]]
+        missing = [need for need in needs_of(one) if not here[need]]
         if one.shared_memory_mib and not _may_mount():
             _say(f"{one.name}: skipped, a small /dev/shm needs root and unshare")
         elif missing:
@@ -78,7 +78,7 @@ def _record_one(scenario: Scenario, out: Path, python: str, prefixes: Prefixes) 
     commands = [_renamed(command, {python: "python3", **names}) for command in outcome.commands]
     (folder / "README.md").write_text(_readme(scenario, outcome, commands), "utf-8")
     is_wrong = outcome.was_ended or bool(outcome.acts_left)
-    is_wrong |= any(outcome.exit_codes.values()) == (scenario.truth is None or scenario.is_completed)
+    is_wrong |= any(outcome.exit_codes.values()) == (scenario.truth is None or scenario.ends_well)
     _say(
         f"{scenario.name}: {outcome.seconds:.0f} s, exit {list(outcome.exit_codes.values())}"
         + _complaint(outcome, is_wrong)
@@ -93,7 +93,7 @@ def _complaint(outcome: Outcome, is_wrong: bool) -> str:
 
 
 def _readme(scenario: Scenario, outcome: Outcome, commands: Sequence[str]) -> str:
-    set_here = " ".join(f"{name}={value}" for name, value in scenario.environment.items())
+    set_here = " ".join(f"{name}={value}" for name, value in scenario.env.items())
     parts = [
         f"# {scenario.name}",
         "Real run: gloo on the loopback, the object server a stand-in that speaks AIStore's paths; folders, Python and "
@@ -113,12 +113,24 @@ def _renamed(text: str, names: dict[str, str]) -> str:
     return text
 
 
-def _chosen(only: Sequence[str], held: str) -> list[Scenario]:
-    known = {one.name: one for one in all_scenarios(held)}
-    unknown = [name for name in only if name not in known]
-    if unknown:
-        raise SystemExit(f"no such scenario: {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
-    return [known[name] for name in only] if only else list(known.values())
+def chosen_of(only: Sequence[str], subjects: Sequence[str]) -> list[Scenario]:
+    """The scenarios of those names and subjects, all where none is given; SystemExit names one that is unknown."""
+    known = {one.name: one for one in all_scenarios()}
+    named = {one.subject for one in known.values()}
+    for kind, unknown, there in (
+        ("scenario", [name for name in only if name not in known], known),
+        ("subject", [name for name in subjects if name not in named], named),
+    ):
+        if unknown:
+            raise SystemExit(f"no such {kind}: {', '.join(unknown)}; there are: {', '.join(sorted(there))}")
+    found = [known[name] for name in only]
+    found += [one for one in known.values() if one.subject in subjects and one.name not in only]
+    return found if only or subjects else list(known.values())
+
+
+def listing(only: Sequence[str], subjects: Sequence[str]) -> str:
+    """A line a scenario: its subject, its name, what happens."""
+    return "\n".join(f"{one.subject:12} {one.name:48} {one.what}" for one in chosen_of(only, subjects))
 
 
 def _probe(python: str, modules: Sequence[str]) -> tuple[Prefixes, dict[str, bool]]:

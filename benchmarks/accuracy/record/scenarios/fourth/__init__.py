@@ -1,1 +1,0 @@
-"""The scenarios that were held back from the first three sets; one file a subject, as above."""
