@@ -28,7 +28,7 @@ _LATE = {
 
 @cache
 def all_scenarios() -> tuple[Scenario, ...]:
-    """The scenarios, by subject and in the order of its file; ValueError names a scenario with a key that is unknown."""
+    """The scenarios, by subject and in the order of its file; ValueError names a key that is unknown."""
     found = []
     for path in sorted(_SCENARIOS.glob("*.toml")):
         for name, row in tomllib.loads(path.read_text("utf-8")).items():

@@ -88,7 +88,7 @@ def samplers(ranks: int = 4) -> dict[str, str]:
     return {f"runs/large-03/step-3200/sampler_rank{rank}.json": '{"position": 51200}\n' for rank in range(ranks)}
 
 
-def annotations(count: int = 20011) -> dict[str, str]:
+def sorted_frames(count: int = 20011) -> dict[str, str]:
     """Annotations of a clip, more than a pipe holds."""
     lines = (f"frame {number * 7919 % count:06d} box 12 40 88 131\n" for number in range(count))
     return {"clips/long.txt": "".join(lines)}
@@ -99,5 +99,5 @@ FILES: Mapping[str, Callable[..., dict[str, str]]] = {
     "spent": spent,
     "lists": lists,
     "samplers": samplers,
-    "annotations": annotations,
+    "annotations": sorted_frames,
 }

@@ -64,8 +64,8 @@ class Run:
             found = [processes.loader_processes(self.mark, self._ranks()[which])[-1]]
         else:
             head = self.launchers[which].pid
-            found = [pid for pid in self._ranks().values() if processes.parent_of(pid) == head] if kind == "node" else []
-            found = [head, *found]
+            below = [pid for pid in self._ranks().values() if processes.parent_of(pid) == head]
+            found = [head, *below] if kind == "node" else [head]
         for pid in found:
             processes.send(pid, number)
 

@@ -87,7 +87,8 @@ def tables(files: int = 12, count: int = 40, cut: int = -1) -> Mapping[str, byte
         buffer = io.BytesIO()
         parquet.write_table(pa.table(columns), buffer)
         body = buffer.getvalue()
-        made[f"web-text/train-{number:05d}-of-{files:05d}.parquet"] = body[: len(body) * 3 // 4] if number == cut else body
+        name = f"web-text/train-{number:05d}-of-{files:05d}.parquet"
+        made[name] = body[: len(body) * 3 // 4] if number == cut else body
     return made
 
 

@@ -97,11 +97,11 @@ class Act:
 class Scenario:
     """A job, what hurts it, and the truth of it; `truth` is None where nothing fails.
 
-    `job` is the script and its arguments, `{store}` in it the object server. `style` names a format of `jobs/cluster.py`.
-    `files`, a maker of `files.py` with its arguments each, and `texts` lie in the job's folder, `objects`, a maker of
-    `objects.py`, in the store. `ends_well` says that the job comes to its end all the same, which is looked at after the
-    run. `limits` are of the address space in MiB and of open files. `shared_memory_mib` gives a node a /dev/shm of its
-    own, which needs root.
+    `job` is the script and its arguments, `{store}` in it the object server. `style` names a format of
+    `jobs/cluster.py`. `files`, a maker of `files.py` with its arguments each, and `texts` lie in the job's folder,
+    `objects`, a maker of `objects.py`, in the store. `ends_well` says that the job comes to its end all the same, which
+    is looked at after the run. `limits` are of the address space in MiB and of open files. `shared_memory_mib` gives a
+    node a /dev/shm of its own, which needs root.
     """
 
     name: str

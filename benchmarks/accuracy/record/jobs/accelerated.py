@@ -109,7 +109,9 @@ def main() -> None:
         except RuntimeError as error:
             if not args.skip_oom or "allocate memory" not in str(error):
                 raise
-            logger.warning("out of memory at step %d, skipping batch %s", step, list(ids.shape), main_process_only=False)
+            logger.warning(
+                "out of memory at step %d, skipping batch %s", step, list(ids.shape), main_process_only=False
+            )
             optimizer.zero_grad()
             continue
         logger.info("step %d loss %.5f", step, loss, main_process_only=False)

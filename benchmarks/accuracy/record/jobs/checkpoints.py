@@ -1,4 +1,4 @@
-"""Trains from weights that are fetched or resumed, and saves: to a shared folder, to the store, in parts, in background."""
+"""Trains from weights that are fetched or resumed, and saves to a shared folder or, part by part, to the store."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def load_shard(rank: int) -> Any:
 
 def node_weights(rank: int) -> Any:
     """The weights of the bucket of this site, fetched by curl once a node."""
-    from safetensors.torch import load_file  # type: ignore[import-not-found]
+    from safetensors.torch import load_file
 
     path = Path(f"scratch-{rank // int(os.environ['LOCAL_WORLD_SIZE'])}/tower/model.safetensors")
     if os.environ["LOCAL_RANK"] == "0":

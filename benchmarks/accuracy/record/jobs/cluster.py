@@ -19,7 +19,7 @@ FORMATS = {
     "task": "%(asctime)s p{rank} %(levelname)s %(message)s",
     "hydra": "[%(asctime)s][%(name)s][%(levelname)s][rank{rank}] - %(message)s",
     "clip": "%(asctime)s | %(levelname)s | Rank {rank} | %(message)s",
-    "loguru": "%(asctime)s.%(msecs)03d | %(levelname)-8s | %(name)s:%(funcName)s:%(lineno)d - [{rank}/{world}] %(message)s",
+    "loguru": "%(asctime)s | %(levelname)-8s | %(name)s:%(funcName)s:%(lineno)d - [{rank}/{world}] %(message)s",
     "glog": "%(levelname).1s%(asctime)s r{rank} %(filename)s:%(lineno)d] %(message)s",
     "csv": "%(asctime)s,%(process)d,{rank}/{world},%(levelname)s,%(message)s",
     "root": "%(levelname)s:%(name)s:r{rank}:%(message)s",

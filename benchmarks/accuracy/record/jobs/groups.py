@@ -100,7 +100,7 @@ class Decoders:
         dist.monitored_barrier(timeout=timedelta(seconds=12), wait_all_ranks=True)
 
 
-KINDS = {"experts": Experts, "pairs": Pairs, "stages": Stages, "decoders": Decoders}
+KINDS: dict[str, Any] = {"experts": Experts, "pairs": Pairs, "stages": Stages, "decoders": Decoders}
 
 
 def main() -> None:

@@ -158,7 +158,7 @@ def main() -> None:
     prepare(args, rank)
     f1 = None
     if args.model == "parts":
-        import torchmetrics  # type: ignore[import-not-found]
+        import torchmetrics
 
         f1 = torchmetrics.F1Score(task="multiclass", num_classes=2, average="macro")
     loop = Loop(model_of(args), args.steps)

@@ -1,4 +1,4 @@
-"""Ways to read an object, one a client: each takes the address of the store and gives a function from a key to bytes."""
+"""Ways to read an object, one a client: each takes the address of the store and gives a function from key to bytes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def by_httpx(url: str, args: argparse.Namespace) -> Read:
 
 def by_aiohttp(url: str, args: argparse.Namespace) -> Read:
     """Reads with aiohttp; a read that fails is warned of and tried again."""
-    import aiohttp  # type: ignore[import-not-found]
+    import aiohttp
 
     async def fetch(key: str) -> bytes:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:

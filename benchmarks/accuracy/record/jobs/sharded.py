@@ -1,4 +1,4 @@
-"""Trains with FSDP: layers may be dropped at random, whole weights exported, distributed checkpoints written and read."""
+"""Trains with FSDP; layers may be dropped, whole weights exported, distributed checkpoints written and read."""
 
 from __future__ import annotations
 

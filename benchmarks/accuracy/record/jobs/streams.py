@@ -14,7 +14,7 @@ import torch
 from datasets.distributed import split_dataset_by_node
 from loop import Loop
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
-from tqdm import tqdm  # type: ignore[import-untyped]
+from tqdm import tqdm
 
 
 def bag(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""Data parallel training by hand, without DDP: gradients, losses, counts and reports are shared by plain collectives."""
+"""Data parallel training by hand, without DDP: gradients, losses and counts are shared by plain collectives."""
 
 from __future__ import annotations
 
@@ -158,7 +158,9 @@ def side_work(args: argparse.Namespace, rank: int, step: int, steps: int, weight
         state["tokens"] += int(cluster.by_rank(args.tokens, rank) or 36)
         if state["tokens"] >= args.report_tokens:
             state["tokens"] = 0
-            log.info("step %d mean %.4f", step, average(weight.mean()).item())
+            means = [torch.zeros(1) for _ in range(dist.get_world_size())]
+            dist.all_gather(means, weight.mean()[None])
+            log.info("step %d mean %.4f", step, torch.stack(means).mean())
 
 
 def is_over(args: argparse.Namespace, rank: int, step: int, patience: Patience) -> bool:

@@ -110,7 +110,8 @@ class Documents(nn.Module):
     def forward(self, document: Any) -> Any:
         """The loss."""
         letters, topic = document
-        q, k, v = (one.view(len(letters), self.heads, -1).transpose(0, 1) for one in self.qkv(self.embed(letters)).chunk(3, -1))
+        parts = self.qkv(self.embed(letters)).chunk(3, -1)
+        q, k, v = (one.view(len(letters), self.heads, -1).transpose(0, 1) for one in parts)
         scores = q @ k.transpose(1, 2) / math.sqrt(self.width / self.heads)
         mixed = (scores.softmax(-1) @ v).transpose(0, 1).reshape(len(letters), self.width)
         return functional.cross_entropy(self.topic(mixed.mean(0))[None], topic)

@@ -1,4 +1,4 @@
-"""Trains a small classifier on arrays in an object store, read through a client of choice, in the rank or in loaders."""
+"""Trains a small classifier on arrays in an object store, read by a client of choice, in the rank or in loaders."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     rank, world = cluster.join()
     names = names_of(args, rank, world)
-    log.info("%d objects of %s, store %s", len(names), args.bucket, os.environ.get("STORE_URL", os.environ["AIS_ENDPOINT"]))
+    log.info("%d objects of %s", len(names), args.bucket)
     loop = Loop(torch.nn.Linear(32, 10), len(names) + args.more_steps, find_unused_parameters=args.find_unused)
     loader = DataLoader(
         Parts(args, names),
