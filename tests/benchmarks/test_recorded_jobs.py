@@ -1,64 +1,84 @@
-"""The recorder of real jobs: its scenarios are sane, its object server misbehaves as told, its truths can be read back.
+"""The recorder of real jobs: its scenarios are sane, its object server misbehaves, what it stores can be judged.
 
-Nothing here runs a job: that needs PyTorch, which the project does not depend on.
+Nothing here needs PyTorch, which the project does not depend on.
 """
 
 from __future__ import annotations
 
+import ast
 import http.client
 import io
-import json
-import os
+import re
+import signal
 import subprocess
 import sys
 import tarfile
+import tomllib
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from benchmarks.accuracy.__main__ import main
+from benchmarks.accuracy.record import store_run
+from benchmarks.accuracy.record.catalog import JOBS, all_scenarios, needs_of, read_scenario
 from benchmarks.accuracy.record.commands import Plan
+from benchmarks.accuracy.record.files import FILES, rows
+from benchmarks.accuracy.record.launch import Outcome, files_of, objects_of, run
 from benchmarks.accuracy.record.neutral import make_neutral
 from benchmarks.accuracy.record.object_server import ObjectStore
-from benchmarks.accuracy.record.payloads import array, tar_shards
-from benchmarks.accuracy.record.scenario import CLASSES, SETS, VERDICTS, Fault, Layout, Scenario, Start
-from benchmarks.accuracy.record.scenarios import all_scenarios
-from benchmarks.accuracy.record.store_run import record, truth_text
-from benchmarks.accuracy.record.texts import books, boxes, instructions, masks, recommender
-from benchmarks.accuracy.score.truth import read_truth
+from benchmarks.accuracy.record.objects import OBJECTS, array, packed_rows, parts, shards
+from benchmarks.accuracy.record.scenario import (
+    CLASSES,
+    FAULTS,
+    VERDICTS,
+    Act,
+    Fault,
+    Layout,
+    Scenario,
+    Start,
+    Truth,
+)
 
 SCENARIOS = all_scenarios()
-JOBS = Path(__file__).parents[2] / "benchmarks" / "accuracy" / "record" / "jobs"
+ACT = re.compile(r"(SIG[A-Z0-9]+) (rank|loader|node|launcher) (\d)|stacks|records|stop store|cut [\w./-]+")
 BODY = array(1)
-OBJECTS = {f"b/{name}": BODY for name in ("good", "reset", "close", "cut", "refused", "twice", "spoiled")}
-FAULTS = (
+NAMES = ("good", "reset", "close", "cut", "refused", "twice", "spoiled", "silent", "drop")
+HURT = (
     Fault("/reset$", "reset"),
     Fault("/close$", "close"),
     Fault("/cut$", "cut"),
     Fault("/refused$", "status", status=429, message="slow down", headers={"Retry-After": "3"}),
     Fault("^/v1/.*/twice$", "status", first=2, status=503),
-    Fault("^/v1/.*/spoiled$", "spoil"),
     Fault("^/v1/.*/twice$", "late", delay_s=0.05),
+    Fault("^/v1/.*/spoiled$", "spoil"),
+    Fault("^/v1/.*/silent$", "hang"),
+    Fault("^/v1/.*/drop$", "drip"),
     Fault("^put:/s3/closed/", "status", status=403, message="Access Denied."),
 )
+TASK = """import os, signal, sys, time
+print("task", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], os.environ["AIS_ENDPOINT"], flush=True)
+time.sleep(30 if os.environ["RANK"] == "1" else 1)
+"""
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[ObjectStore]:
     """A store on the loopback."""
-    with ObjectStore(OBJECTS, FAULTS) as running:
+    with ObjectStore({f"b/{name}": BODY for name in NAMES}, HURT) as running:
         yield running
 
 
-def read(store: ObjectStore, name: str) -> bytes:
+def read(store: ObjectStore, name: str, timeout: float = 5) -> bytes:
     """The object, through the proxy's redirect."""
-    with urllib.request.urlopen(f"{store.endpoint}/v1/objects/b/{name}", timeout=5) as response:
+    with urllib.request.urlopen(f"{store.endpoint}/v1/objects/b/{name}", timeout=timeout) as response:
         return bytes(response.read())
 
 
-def status(store: ObjectStore, name: str) -> tuple[int, str, Mapping[str, str]]:
+def refusal(store: ObjectStore, name: str) -> tuple[int, str, Mapping[str, str]]:
     """The status, body and head of a refused read."""
     with pytest.raises(urllib.error.HTTPError) as caught:
         read(store, name)
@@ -66,62 +86,152 @@ def status(store: ObjectStore, name: str) -> tuple[int, str, Mapping[str, str]]:
         return refused.code, refused.read().decode(), dict(refused.headers)
 
 
-def test_names_are_unique_and_scripts_exist() -> None:
-    """Every scenario has a name and an account of its own and a script that is there."""
+def options_of(script: str) -> dict[str, tuple[str, ...]]:
+    """The options of a script and of its neighbours that it imports, with their choices where these are listed."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(ast.parse((JOBS / script).read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (JOBS / f"{node.module}.py").exists():
+            found |= options_of(f"{node.module}.py")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            name, given = ast.literal_eval(node.args[0]), {one.arg: one.value for one in node.keywords}
+            listed = given.get("choices")
+            found[name] = tuple(ast.literal_eval(listed)) if isinstance(listed, ast.Tuple) else ()
+            if isinstance(action := given.get("action"), ast.Attribute) and action.attr == "BooleanOptionalAction":
+                found[name.replace("--", "--no-")] = ()
+    return found
+
+
+def test_names_and_accounts_are_unique() -> None:
+    """Every scenario has a name and an account of its own, and no subject is a drawer for one or two."""
     for values in ([one.name for one in SCENARIOS], [one.what for one in SCENARIOS]):
-        assert len(set(values)) == len(values) >= 30
-    assert {one.script for one in SCENARIOS} <= {path.name for path in JOBS.glob("*.py")}
+        assert len(set(values)) == len(values) >= 200
+    assert min(Counter(one.subject for one in SCENARIOS).values()) >= 5
 
 
-def test_sets_share_no_scenario() -> None:
-    """Each scenario belongs to one set, and no set is small."""
-    by_set = {held: all_scenarios(held) for held in SETS}
-    assert all({one.held for one in found} == {held} and len(found) >= 28 for held, found in by_set.items())
-    assert {one.name for found in by_set.values() for one in found} == {one.name for one in SCENARIOS}
+def test_scripts_exist_and_know_their_options() -> None:
+    """Every scenario names a script that is there, with options that it has (but one); every script has a scenario."""
+    for one in SCENARIOS:
+        known = options_of(one.script)
+        for given, value in zip(one.job[1:], (*one.job[2:], ""), strict=False):
+            if given.startswith("--"):
+                assert (given in known) == (given != "--data-dir"), (one.name, given)
+                assert value in (known.get(given) or (value,)), (one.name, given, value)
+    imported = {f"{name}.py" for name in ("cluster", "loop", "readers", "tasks", "run_tasks")}
+    assert {one.script for one in SCENARIOS} | imported == {path.name for path in JOBS.glob("*.py")}
 
 
-@pytest.mark.parametrize("one", SCENARIOS, ids=lambda one: one.name)
-def test_truths_speak_the_words_of_the_contract(one: Scenario, tmp_path: Path) -> None:
-    """A truth names known classes, ranks that exist and a known verdict, and is read back as it was written."""
-    (tmp_path / "truth.toml").write_text(truth_text(one), "utf-8")
-    found = read_truth(tmp_path)
-    assert found.kind == one.name and not found.may_be_undetermined
-    if one.truth is None:
-        assert found.expected == ()
-        return
-    (expected,) = found.expected
-    assert expected.classes == (one.truth.failure_class, *one.truth.also_ok)
-    assert set(expected.classes) <= CLASSES and len(set(expected.classes)) == len(expected.classes)
-    assert expected.culprits == one.truth.culprit_ranks
-    assert all(rank < one.nodes * one.ranks_per_node for rank in expected.culprits or ())
-    assert expected.verdict == one.truth.storage_verdict and expected.verdict in (None, *VERDICTS)
+def test_scenarios_are_well_formed() -> None:
+    """Faults, acts, formats of the log, nodes and what lies beside a job exist, and only then can it be recorded."""
+    styles = set(re.findall(r'^    "(\w+)": "', (JOBS / "cluster.py").read_text("utf-8"), re.MULTILINE)) | {"json"}
+    for one in SCENARIOS:
+        assert one.style in styles and set(one.files) <= set(FILES) and set(one.objects) <= set(OBJECTS), one.name
+        assert (one.start is Start.TASKS) or one.layout not in (Layout.TASKS, Layout.LABELS), one.name
+        named = (*one.node_env, *one.limits, *one.shared_memory_mib, *one.delays_s, *one.absent_nodes)
+        assert {*named, *one.wrong_port_nodes} <= set(range(one.nodes)), one.name
+        for fault in one.faults:
+            assert fault.kind in FAULTS and re.compile(fault.path), one.name
+        for act in one.acts:
+            assert re.compile(act.after)
+            for found in map(ACT.fullmatch, act.do):
+                assert found is not None, (one.name, act.do)
+                bound = one.nodes if found[2] in ("node", "launcher") else one.nodes * one.ranks_per_node
+                assert found[1] is None or (found[1] in signal.Signals.__members__ and int(found[3]) < bound), one.name
+
+
+def test_truths_speak_the_words_of_the_contract() -> None:
+    """A truth names known classes, ranks that exist and a known verdict, in the keys that a scorer reads."""
+    for one in SCENARIOS:
+        written = tomllib.loads(store_run.truth_text(one))
+        assert written["failure_words"] == one.name and written["what"] == one.what
+        if one.truth is None:
+            assert "expect" not in written
+            continue
+        (expected,) = written["expect"]
+        assert set(expected) <= {"culprit_ranks", "failure_class", "also_ok", "storage_verdict"}
+        classes = [expected["failure_class"], *expected["also_ok"]]
+        assert set(classes) <= CLASSES and len(set(classes)) == len(classes), one.name
+        assert expected.get("culprit_ranks", []) == list(one.truth.culprit_ranks or ()), one.name
+        assert set(expected.get("culprit_ranks", [])) <= set(range(one.nodes * one.ranks_per_node)), one.name
+        assert expected.get("storage_verdict") in (None, *VERDICTS), one.name
 
 
 def test_no_script_tells_its_scenario() -> None:
-    """A script, which a traceback quotes, does not hold the name of a scenario."""
-    texts = [path.read_text("utf-8") for path in JOBS.glob("*.py")]
-    assert not [one.name for one in SCENARIOS if any(one.name in text for text in texts)]
+    """A script, which a traceback quotes, holds no name of a scenario and no word of how it is judged."""
+    texts = {path.name: path.read_text("utf-8") for path in JOBS.glob("*.py")}
+    assert not [one.name for one in SCENARIOS if any(one.name in text for text in texts.values())]
+    told = re.compile(r"culprit|scenario|verdict|innocent|guilty|inject", re.IGNORECASE)
+    assert not [name for name, text in texts.items() if told.search(text)]
+
+
+def test_keys_that_are_unknown_are_named() -> None:
+    """A table with a key that means nothing is refused with its place and the keys there are."""
+    with pytest.raises(ValueError, match=r"stuck.toml, \[odd\]: unknown key lauout; there are .*layout"):
+        read_scenario("odd", "stuck", {"what": "Odd.", "job": "pretrain.py", "launch": {"lauout": "tee"}})
+
+
+def test_modules_follow_from_script_and_client() -> None:
+    """A job needs what its script imports, and what its client is made of."""
+    found = {one.name: needs_of(one) for one in SCENARIOS}
+    assert found["rank_is_stopped"] == ()
+    assert found["boto_body_is_cut"] == ("boto3",)
+    assert found["sdk_read_times_out"] == ("aistore", "tenacity")
+    assert {"lightning", "webdataset"} <= set(found["healthy_lightning"])
+
+
+def test_files_and_objects_are_odd_only_where_asked() -> None:
+    """A row, a list, an array or a shard differs from the rest at the place it was asked for, and nowhere else."""
+    given = {"odd": {"1:4": {"lang": "?"}}, "without": {"0:2": "title"}, "counts": (9, 9)}
+    plain, other = rows("title", (9, 9)), rows("title", **given)  # type: ignore[arg-type]
+    odd = [
+        (name, at)
+        for name in plain
+        for at, (one, two) in enumerate(zip(plain[name].splitlines(), other[name].splitlines(), strict=True))
+        if one != two
+    ]
+    assert odd == [("rows/0.jsonl", 2), ("rows/1.jsonl", 4)] and "title" not in other["rows/0.jsonl"].splitlines()[2]
+    whole, hurt = parts(), parts(spoiled=("0/6",))
+    assert [name for name in whole if whole[name] != hurt[name]] == ["speech-v3/train/0/part-00006.npy"]
+    cut = packed_rows(cut="1/2")
+    assert [name for name, body in packed_rows().items() if cut[name] != body] == ["instruct/rank1/part-002.jsonl.gz"]
+    whole_tar, cut_tar = shards(2, cut=(1,)).values()
+    with tarfile.open(fileobj=io.BytesIO(whole_tar), mode="r|") as tar:
+        assert len(list(tar)) == 6
+    with pytest.raises(tarfile.ReadError), tarfile.open(fileobj=io.BytesIO(cut_tar), mode="r|") as tar:
+        for member in tar:
+            data = tar.extractfile(member)
+            assert data is not None
+            data.read()
+
+
+def test_every_scenario_finds_what_it_reads() -> None:
+    """The makers of files and objects take the arguments that scenarios give them."""
+    for one in {repr((each.files, each.objects)): each for each in SCENARIOS}.values():
+        assert all(files_of(one)) and all(objects_of(one)), one.name
 
 
 def test_objects_are_found_behind_a_redirect(store: ObjectStore) -> None:
     """The proxy sends a client to a target, which has the object or says in AIStore's words that it has not."""
     assert read(store, "good") == BODY
-    code, text, _ = status(store, "nowhere")
+    code, text, _ = refusal(store, "nowhere")
     assert code == 404 and "ais://b/nowhere does not exist" in text
 
 
 def test_faults_are_those_that_were_asked_for(store: ObjectStore) -> None:
-    """Resets, closed connections, cut and spoiled bodies and refusals look to a client like the real ones."""
+    """Each kind of fault looks to a client like the real one, and hurts as many reads as it was told."""
     with pytest.raises((ConnectionResetError, urllib.error.URLError)):
         read(store, "reset")
     with pytest.raises(http.client.RemoteDisconnected):
         read(store, "close")
     with pytest.raises(http.client.IncompleteRead):
         read(store, "cut")
+    for name in ("silent", "drop"):
+        with pytest.raises(TimeoutError):
+            read(store, name, timeout=0.3)
     assert len(read(store, "spoiled")) == len(BODY) and read(store, "spoiled") != BODY
-    code, text, head = status(store, "refused")
+    code, text, head = refusal(store, "refused")
     assert code == 429 and "slow down" in text and head["Retry-After"] == "3"
-    assert [status(store, "twice")[0] for _ in range(2)] == [503, 503] and read(store, "twice") == BODY
+    assert [refusal(store, "twice")[0] for _ in range(2)] == [503, 503] and read(store, "twice") == BODY
+    assert {fault.kind for fault in HURT} == FAULTS
 
 
 def test_parts_of_objects_can_be_read(store: ObjectStore) -> None:
@@ -135,43 +245,6 @@ def test_parts_of_objects_can_be_read(store: ObjectStore) -> None:
         urllib.request.urlopen(urllib.request.Request(url, headers={"Range": f"bytes={len(BODY)}-"}), timeout=5)
     caught.value.close()
     assert caught.value.code == 416
-
-
-def test_launchers_are_named_by_how_ranks_start(tmp_path: Path) -> None:
-    """torchrun, plain tasks and spawned processes have a command and an environment of their own."""
-
-    def plan(start: Start, layout: Layout, launcher: tuple[str, ...] = ()) -> Plan:
-        one = Scenario("n", "w", "s.py", None, ("{store}",), layout, 2, 2, launcher=launcher, start=start)
-        return Plan(one, 1, 4711, tmp_path / "work", tmp_path / "logs")
-
-    elastic = plan(Start.TORCHRUN, Layout.STREAM, ("--rdzv-endpoint=127.0.0.1:{port}",))
-    assert "--rdzv-endpoint=127.0.0.1:4711" in elastic.command("py", "http://x") and elastic.node == 1
-    assert "MASTER_PORT" not in elastic.environment("http://x")
-    tasks = plan(Start.TASKS, Layout.LABELS)
-    assert tasks.command("py", "http://x")[1:5] == ["run_tasks.py", "--first=2", "--count=2", "--world=4"]
-    assert tasks.environment("http://x")["MASTER_PORT"] == "4711"
-    assert {path.name for path in tasks.streams()} == {"slurm-482913.out"}
-    assert plan(Start.SPAWN, Layout.STREAM).command("py", "http://x") == ["py", "s.py", "http://x"]
-
-
-def test_tasks_get_their_ranks_and_labels(tmp_path: Path) -> None:
-    """The launcher of plain tasks numbers them, labels their lines and ends with the worst of their codes."""
-    script = tmp_path / "task.py"
-    script.write_text(
-        "import os, sys\nprint(os.environ['WORLD_SIZE'])\nsys.exit(int(os.environ['RANK']) - 2)\n", "utf-8"
-    )
-    command = [
-        sys.executable,
-        str(JOBS / "run_tasks.py"),
-        "--first=2",
-        "--count=2",
-        "--world=4",
-        "--label",
-        str(script),
-    ]
-    environment = {name: value for name, value in os.environ.items() if name != "WORLD_SIZE"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert sorted(done.stdout.splitlines()) == ["2: 4", "3: 4"] and done.returncode == 1
 
 
 def test_uploads_are_kept_or_denied(store: ObjectStore) -> None:
@@ -190,7 +263,7 @@ def test_uploads_are_kept_or_denied(store: ObjectStore) -> None:
 
 def test_a_store_that_goes_refuses_and_may_come_back() -> None:
     """A stopped store refuses connections; started again it listens where it did."""
-    store = ObjectStore(OBJECTS)
+    store = ObjectStore({"b/good": BODY})
     store.start()
     where = store.endpoint
     store.stop()
@@ -201,37 +274,91 @@ def test_a_store_that_goes_refuses_and_may_come_back() -> None:
     store.stop()
 
 
-def test_cut_shards_are_no_whole_archives() -> None:
-    """A shard that was cut cannot be read to its end, the others can."""
-    made = tar_shards(2, cut=(1,))()
-    whole, cut = (made[f"imagenet/train/shard-{number:06d}.tar"] for number in (0, 1))
-    with tarfile.open(fileobj=io.BytesIO(whole), mode="r|") as tar:
-        assert len(list(tar)) == 6
-    with pytest.raises(tarfile.ReadError), tarfile.open(fileobj=io.BytesIO(cut), mode="r|") as tar:
-        for member in tar:
-            data = tar.extractfile(member)
-            assert data is not None
-            data.read()
+def test_launchers_are_named_by_how_ranks_start(tmp_path: Path) -> None:
+    """torchrun, plain tasks and spawned processes have a command and an environment of their own."""
+
+    def plan(start: Start, layout: Layout, launcher: tuple[str, ...] = ()) -> Plan:
+        job, env = ("s.py", "{store}"), {1: {"PLACE": "{store_port}"}}
+        one = Scenario("n", "s", "w", job, None, "clip", layout, start, 2, 2, launcher, node_env=env)
+        return Plan(one, 1, 4711, tmp_path / "work", tmp_path / "logs")
+
+    elastic = plan(Start.TORCHRUN, Layout.STREAM, ("--rdzv-endpoint=127.0.0.1:{port}",))
+    assert "--rdzv-endpoint=127.0.0.1:4711" in elastic.command("py", "http://x:8")
+    assert "MASTER_PORT" not in elastic.environment("http://x:8")
+    tasks = plan(Start.TASKS, Layout.LABELS)
+    assert tasks.command("py", "http://x:8")[1:5] == ["run_tasks.py", "--first=2", "--count=2", "--world=4"]
+    given = tasks.environment("http://x:8")
+    assert (given["MASTER_PORT"], given["LOG_STYLE"], given["PLACE"]) == ("4711", "clip", "8")
+    assert {path.name for path in tasks.streams()} == {"slurm-482913.out"}
+    assert plan(Start.SPAWN, Layout.STREAM).command("py", "http://x:8") == ["py", "s.py", "http://x:8"]
 
 
-def test_texts_are_odd_only_where_asked() -> None:
-    """A text, an annotation or a sample differs from the rest at the place it was asked for, and nowhere else."""
-    plain, odd = books(2), books(2, {1: (500, "\n\n")})
-    assert plain["data/books/part0.txt"] == odd["data/books/part0.txt"]
-    pairs = zip(plain["data/books/part1.txt"], odd["data/books/part1.txt"], strict=True)
-    assert [at for at, (one, other) in enumerate(pairs) if one != other] == [500, 501]
-    for made, like in (
-        (boxes(9, {4: {"width": 1}}), boxes(9)),
-        (instructions(9, {4: {"prompt": "?"}}), instructions(9)),
-    ):
-        (text,), (usual,) = made.values(), like.values()
-        rows = [
-            (json.loads(one), json.loads(other)) for one, other in zip(*map(str.splitlines, (text, usual)), strict=True)
-        ]
-        assert [at for at, (one, other) in enumerate(rows) if one != other] == [4]
-    assert [rank for rank, text in enumerate(masks(3, odd=(1, 4)).values()) if "255" in text] == [1]
-    found = recommender({0: 3, 1: 0})
-    assert found["heldout/users.0.txt"].count("\n") == 3 and not found["heldout/users.1.txt"]
+def test_tasks_get_their_ranks_and_labels(tmp_path: Path) -> None:
+    """The launcher of plain tasks numbers them, labels their lines and ends with the worst of their codes."""
+    script = tmp_path / "task.py"
+    script.write_text("import os, sys\nprint(os.environ['RANK'])\nsys.exit(int(os.environ['RANK']) - 2)\n", "utf-8")
+    command = [
+        sys.executable,
+        str(JOBS / "run_tasks.py"),
+        "--first=2",
+        "--count=2",
+        "--world=4",
+        "--label",
+        str(script),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert sorted(done.stdout.splitlines()) == ["2: 2", "3: 3"] and done.returncode == 1
+
+
+def job_of_tasks(acts: tuple[Act, ...], limit_s: float = 30) -> Scenario:
+    """A job of two tasks, of which one waits for half a minute."""
+    job = ("run_tasks.py", "--first=0", "--count=2", "--world=2", "task.py")
+    truth = Truth("infrastructure", (1,))
+    return Scenario(
+        "n", "s", "Rank 1 is ended.", job, truth, layout=Layout.STREAM, start=Start.SPAWN, ranks_per_node=2,
+        texts={"task.py": TASK, "deep/note.txt": "words"}, links={"gone": "/dev/full"}, acts=acts, limit_s=limit_s,
+    )  # fmt: skip
+
+
+def test_acts_follow_the_lines_of_a_job(tmp_path: Path) -> None:
+    """A rank is signalled once its line has come, a file is cut, and the launcher's exit code tells."""
+    acts = (Act("task 1 of 2", ("cut deep/note.txt", "SIGTERM rank 1")), Act("never", ("stacks",)))
+    outcome = run(job_of_tasks(acts), sys.executable, tmp_path / "job", tmp_path / "logs")
+    assert outcome.exit_codes == {0: 15} and not outcome.was_ended and outcome.acts_left == 1
+    assert (tmp_path / "job" / "deep" / "note.txt").read_text("utf-8") == "wo"
+    assert (tmp_path / "job" / "gone").readlink() == Path("/dev/full")
+    assert "task 0 of 2 http://127.0.0.1:" in (tmp_path / "logs" / "train.out").read_text("utf-8")
+
+
+def test_a_job_is_ended_at_its_limit(tmp_path: Path) -> None:
+    """A job that does not end is ended with all its processes."""
+    outcome = run(job_of_tasks((), limit_s=1.5), sys.executable, tmp_path / "job", tmp_path / "logs")
+    assert outcome.was_ended and 1 < outcome.seconds < 20
+
+
+def test_a_recording_holds_logs_truth_and_account(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored has neutral names; a run that is not as meant is called so and makes the exit code 1."""
+
+    def done(one: Scenario, python: str, work: Path, logs: Path) -> Outcome:
+        logs.mkdir()
+        (logs / "torchrun.err").write_text(f"at {work}/train.py\n", "utf-8")
+        return Outcome({0: int(one.name == "fails")}, 2.0, False, 0, (f"{python} {work}/train.py",))
+
+    truth = Truth("software", (0,))
+    made = tuple(Scenario(name, "s", f"It {name}.", ("pretrain.py",), truth) for name in ("fails", "passes"))
+    monkeypatch.setattr(store_run, "all_scenarios", lambda: made)
+    monkeypatch.setattr(store_run, "run", done)
+    monkeypatch.setattr(store_run, "_probe", lambda python, modules: ({}, dict.fromkeys(modules, True)))
+    assert store_run.record(tmp_path, ["fails"], [], 1, "py") == 0
+    assert store_run.record(tmp_path, [], ["s"], 2, "py") == 1
+    assert "passes: 2 s, exit [0]; NOT as meant" in capsys.readouterr().err
+    assert (tmp_path / "fails" / "logs" / "torchrun.err").read_text("utf-8") == "at /mnt/asr/train.py\n"
+    assert "    python3 /mnt/asr/train.py" in (tmp_path / "fails" / "README.md").read_text("utf-8")
+    assert tomllib.loads((tmp_path / "fails" / "truth.toml").read_text("utf-8"))["expect"][0]["culprit_ranks"] == [0]
+    with pytest.raises(SystemExit, match="no such subject: t; there are: s"):
+        store_run.record(tmp_path, [], ["t"], 1, "py")
 
 
 def test_names_of_the_machine_are_taken_out(tmp_path: Path) -> None:
@@ -249,6 +376,14 @@ def test_a_python_without_torch_is_told_what_to_install(
 ) -> None:
     """Without PyTorch nothing is recorded, and the command that installs it is named."""
     absent = ({}, {"torch": False, "numpy": True})
-    monkeypatch.setattr("benchmarks.accuracy.record.store_run._probe", lambda python, modules: absent)
-    assert record(tmp_path, ["node_is_lost"], 1, "python") == 1
+    monkeypatch.setattr(store_run, "_probe", lambda python, modules: absent)
+    assert store_run.record(tmp_path, ["node_is_lost"], [], 1, "python") == 1
     assert "python -m pip install torch numpy" in capsys.readouterr().err
+
+
+def test_scenarios_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """`record --list` prints a line a scenario with its subject and what happens."""
+    main(["record", "--list", "--subject", "restarts", "--only", "rank_is_stopped"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + sum(one.subject == "restarts" for one in SCENARIOS)
+    assert re.match(r"stuck +rank_is_stopped +Rank 1 is sent SIGSTOP", lines[0])

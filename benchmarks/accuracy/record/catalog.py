@@ -24,6 +24,15 @@ _LATE = {
     "models.py": {"torchmetrics"},
     "streams.py": {"aiohttp"},
 }
+# What a script reads, where its scenario does not say.
+_READS: dict[tuple[str, ...], dict[str, Any]] = {
+    ("train_objects.py",): {"objects": {"parts": {}}},
+    ("lit.py", "--data", "objects"): {"objects": {"parts": {}}},
+    ("tars.py",): {"objects": {"shards": {}}},
+    ("lit.py", "--data", "shards"): {"objects": {"shards": {}}},
+    ("clips.py",): {"files": {"rows": {"of": "clip"}}},
+    ("sharded.py",): {"files": {"rows": {"of": "pair"}}},
+}
 
 
 @cache
@@ -47,6 +56,9 @@ def read_scenario(name: str, subject: str, row: Mapping[str, Any]) -> Scenario:
         read.update(made if key == "world" else {_NAMES.get(key, key): made})
     if read.get("layout") in (Layout.TASKS, Layout.LABELS):
         read.setdefault("start", Start.TASKS)
+    for head, supplies in _READS.items():
+        if read["job"][: len(head)] == head:
+            read = {**supplies, **read}
     return Scenario(name, subject, **read)
 
 
@@ -59,7 +71,8 @@ def needs_of(scenario: Scenario) -> tuple[str, ...]:
     return tuple(sorted(found - set(sys.stdlib_module_names) - {"torch", "numpy"}))
 
 
-def _imports(script: str) -> set[str]:
+@cache
+def _imports(script: str) -> frozenset[str]:
     found: set[str] = set()
     for node in ast.parse((JOBS / script).read_text("utf-8")).body:
         if isinstance(node, ast.Import):
@@ -67,7 +80,7 @@ def _imports(script: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.partition(".")[0])
     own = {name for name in found if (JOBS / f"{name}.py").exists()}
-    return (found - own).union(*(_imports(f"{name}.py") for name in own))
+    return frozenset(found - own).union(*(_imports(f"{name}.py") for name in own))
 
 
 def _by_node(read: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], dict[int, Any]]:

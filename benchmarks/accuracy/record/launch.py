@@ -133,6 +133,8 @@ def run(scenario: Scenario, python: str, work: Path, logs: Path) -> Outcome:
             return _watch(job)
         finally:
             processes.end_all(job.mark)
+            for launcher in job.launchers.values():
+                launcher.wait(10)
             if (work / "fr").is_dir():
                 shutil.copytree(work / "fr", logs / "fr")
 

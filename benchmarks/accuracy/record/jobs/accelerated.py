@@ -39,7 +39,6 @@ class Attention(torch.nn.Module):
         self.query, self.key, self.out = (torch.nn.Linear(16, 16) for _ in range(3))
 
     def forward(self, ids: Any) -> Any:
-        """States of all tokens."""
         rows = self.embed(ids)
         if self.place is not None:
             rows = rows + self.place(torch.arange(ids.shape[1]))
@@ -85,7 +84,6 @@ def evaluate(accelerator: Any, model: Any, lengths: str) -> None:
 
 
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--conversations", type=int, default=160)
     parser.add_argument("--positions", type=int, default=0)

@@ -133,7 +133,6 @@ def snapshot(path: str) -> Any:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--save-every", type=int, default=8)
@@ -160,7 +159,6 @@ def start_model(args: argparse.Namespace, rank: int) -> Any:
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     rank, _ = cluster.join()
     loop = Loop(start_model(args, rank), args.steps)

@@ -115,7 +115,6 @@ class Clips(Dataset):
 
 
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=1)

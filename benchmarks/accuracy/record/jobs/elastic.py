@@ -58,7 +58,6 @@ def go_on(model: torch.nn.Module) -> int:
 
 @record
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--save-every", type=int, default=6)

@@ -104,7 +104,6 @@ KINDS: dict[str, Any] = {"experts": Experts, "pairs": Pairs, "stages": Stages, "
 
 
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--steps", type=int, default=30)

@@ -66,7 +66,6 @@ class Student(BertForSequenceClassification):
 
 
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--odd", type=int, default=-1)
     parser.add_argument("--tracking", default="")

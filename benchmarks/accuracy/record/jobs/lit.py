@@ -91,7 +91,6 @@ class Classifier(lightning.LightningModule):
         return torch.nn.functional.cross_entropy(self.layer(batch["rows"]), batch["target"])
 
     def training_step(self, batch: Any, index: int) -> Any:
-        """The loss of a batch."""
         time.sleep(0.15)
         loss = self.loss(batch)
         self.log("train/loss", loss, prog_bar=True)
@@ -105,11 +104,9 @@ class Classifier(lightning.LightningModule):
             self.log("train/grad_norm", norms.norm(), sync_dist=True)
 
     def validation_step(self, batch: Any, index: int) -> None:
-        """The loss of a batch, added up over the ranks."""
         self.log("val/loss", self.loss(batch), sync_dist=True, prog_bar=True)
 
     def configure_optimizers(self) -> Any:
-        """Adam."""
         return torch.optim.Adam(self.parameters(), lr=1e-3)
 
 
@@ -140,7 +137,6 @@ def loaders(args: argparse.Namespace) -> list[Any]:
 
 
 def main() -> None:
-    """Fits."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", choices=("patches", "objects", "shards"), default="patches")
     parser.add_argument("--epochs", type=int, default=2)

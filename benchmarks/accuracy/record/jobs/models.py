@@ -30,7 +30,6 @@ class Adapted(nn.Module):
         self.adapters = nn.ModuleList(nn.Linear(16, 16) for _ in range(languages))
 
     def forward(self, rows: Any, is_unknown: bool = False) -> Any:
-        """The adapted rows."""
         hidden = self.shared(self.trunk(rows))
         return hidden if is_unknown else sum(adapter(hidden) for adapter in self.adapters)
 
@@ -44,7 +43,6 @@ class ResidualBlock(nn.Module):
         self.inplace = inplace
 
     def forward(self, x: Any) -> Any:
-        """The features of the next block."""
         out = torch.sigmoid(self.norm(self.conv(x)))
         if self.inplace:
             out += x
@@ -62,7 +60,6 @@ class Net(nn.Module):
         self.fc = nn.Linear(8, 10)
 
     def forward(self, x: Any) -> Any:
-        """Scores."""
         return self.fc(self.blocks(self.stem(x)).mean((2, 3)))
 
 
@@ -76,7 +73,6 @@ class Recurrent(nn.Module):
         self.depth, self.save_memory = depth, save_memory
 
     def forward(self, x: Any) -> Any:
-        """Scores."""
         x = self.patch(x)
         for _ in range(self.depth):
             x = checkpoint(self.block, x, use_reentrant=True) if self.save_memory else self.block(x)
@@ -102,7 +98,6 @@ def look_over(scratch: str, need_gib: float) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", choices=("adapters", "images", "recurrent", "parts"), default="images")
     parser.add_argument("--steps", type=int, default=40)
@@ -152,7 +147,6 @@ def loss_of(args: argparse.Namespace, model: Any, rank: int, step: int, f1: Any)
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     rank, _ = cluster.join()
     prepare(args, rank)

@@ -33,7 +33,6 @@ class TokenModel(torch.nn.Module):
         self.head = torch.nn.Linear(width, vocabulary)
 
     def forward(self, tokens: Any) -> Any:
-        """The logits of the next tokens."""
         return self.head(self.embed(tokens))
 
 
@@ -99,7 +98,6 @@ def batch_of(cache: Any, step: int, total: int) -> Any:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser(prog="pretrain.py")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--pause", type=float, default=0.2)
@@ -163,7 +161,6 @@ def train(args: argparse.Namespace, rank: int) -> None:
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     prepare(args)
     rank, _ = cluster.join()

@@ -37,7 +37,6 @@ def start(args: argparse.Namespace, local: int) -> subprocess.Popen[bytes]:
 
 
 def main() -> None:
-    """Starts the tasks; one that fails may take the others along."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)

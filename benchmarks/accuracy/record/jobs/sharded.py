@@ -30,7 +30,6 @@ class Blocks(torch.nn.Module):
         self.chance, self.random = chance, random.Random(seed)
 
     def forward(self, ids: Any) -> Any:
-        """The logits of the next letters."""
         rows = self.embed(ids)
         for block in self.blocks:
             if self.random.random() >= self.chance:
@@ -52,7 +51,6 @@ def ids_of(rows: list[dict[str, Any]], step: int) -> Any:
 
 
 def main() -> None:
-    """Trains."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--layer-drop", type=float, default=0.0)

@@ -194,12 +194,17 @@ def write_events(path: str, text: str) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line; most options are RANK:VALUE and due at step 7."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--kernels", action="store_true")
-    for name in ("sort", "samples", "metrics", "rows", "overwrite", "copy", "shard", "width"):
-        parser.add_argument(f"--{name}", default="")
+    parser.add_argument("--sort", default="")
+    parser.add_argument("--samples", default="")
+    parser.add_argument("--metrics", default="")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--overwrite", default="")
+    parser.add_argument("--copy", default="")
+    parser.add_argument("--shard", default="")
+    parser.add_argument("--width", default="")
     parser.add_argument("--copy-rate", type=int, default=20_000_000)
     parser.add_argument("--lists", type=int, default=0)
     parser.add_argument("--list-pause", type=float, default=0.2)
@@ -214,25 +219,23 @@ def parse() -> argparse.Namespace:
 
 def due_work(args: argparse.Namespace, rank: int, step: int) -> None:
     """What this rank has to do beside training at step 7."""
-    value = {name: cluster.by_rank(getattr(args, name), rank) for name in ("sort", "samples", "metrics", "rows")}
-    value |= {name: cluster.by_rank(getattr(args, name), rank) for name in ("overwrite", "copy", "shard")}
-    if value["sort"]:
-        sort_annotations(value["sort"])
-    if value["samples"]:
+    if source := cluster.by_rank(args.sort, rank):
+        sort_annotations(source)
+    if width := cluster.by_rank(args.samples, rank):
         writer = SampleWriter()
-        writer.jobs.put((f"samples-{step}.json", torch.randn(int(value["samples"]))))
+        writer.jobs.put((f"samples-{step}.json", torch.randn(int(width))))
         log.info("waiting until samples are written")
         writer.jobs.join()
-    if value["metrics"]:
+    if cluster.by_rank(args.metrics, rank):
         push_metrics(step)
-    if value["rows"]:
-        compare_rows(int(value["rows"]))
-    if value["overwrite"]:
-        log.info("answer was %r", input(f"{value['overwrite']} exists. Overwrite? [y/N] "))
-    if value["copy"]:
-        copy_gently(int(value["copy"]), args.copy_rate)
-    if value["shard"]:
-        load_shard(int(value["shard"]))
+    if count := cluster.by_rank(args.rows, rank):
+        compare_rows(int(count))
+    if folder := cluster.by_rank(args.overwrite, rank):
+        log.info("answer was %r", input(f"{folder} exists. Overwrite? [y/N] "))
+    if megabytes := cluster.by_rank(args.copy, rank):
+        copy_gently(int(megabytes), args.copy_rate)
+    if lines := cluster.by_rank(args.shard, rank):
+        load_shard(int(lines))
 
 
 def prepare(args: argparse.Namespace, rank: int) -> dict[str, Any]:
@@ -283,7 +286,6 @@ def train_step(args: argparse.Namespace, rank: int, step: int, kept: dict[str, A
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     pool = multiprocessing.get_context("fork").Pool(2) if args.pool else None
     rank, _ = cluster.join()

@@ -49,7 +49,6 @@ def work(rank: int, args: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Starts the ranks."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--steps", type=int, default=25)

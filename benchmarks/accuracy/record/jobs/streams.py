@@ -54,7 +54,6 @@ def rows_of(kind: str, rank: int, world: int) -> Any:
 
 
 def main() -> None:
-    """Trains one epoch."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=("lines", "tables", "packed"))
     args = parser.parse_args()

@@ -105,7 +105,6 @@ class Patience:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--own-steps", default="", help="rank:count where a rank has fewer batches")
@@ -220,7 +219,6 @@ def train(args: argparse.Namespace, rank: int) -> None:
 
 
 def main() -> None:
-    """Trains, then all ranks save together."""
     args = parse()
     rank, _ = cluster.join()
     train(args, rank)

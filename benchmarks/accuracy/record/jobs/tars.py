@@ -56,7 +56,6 @@ def samples(args: argparse.Namespace, rank: int, world: int) -> Any:
 
 
 def main() -> None:
-    """Trains one epoch, or so many steps."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--shards", default="shard-{000000..000015}.tar")
     parser.add_argument("--curl", default="-s -S -L -f")

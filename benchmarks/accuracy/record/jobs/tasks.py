@@ -25,11 +25,9 @@ class Chars(nn.Module):
 
     @staticmethod
     def batch(rows: list[Any]) -> Any:
-        """Texts to ids."""
         return torch.tensor([[STOI[c] for c in row["text"][:33].ljust(33, "\n")] for row in rows])
 
     def forward(self, ids: Any) -> Any:
-        """The loss."""
         logits = self.lm_head(torch.tanh(self.wte(ids[:, :-1])))
         return functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), ignore_index=STOI["\n"])
 
@@ -50,11 +48,9 @@ class Titles(nn.Module):
 
     @classmethod
     def batch(cls, rows: list[Any]) -> Any:
-        """Titles to bytes."""
         return torch.tensor([list(cls.clean(page).encode()[:24].ljust(24)) for page in rows])
 
     def forward(self, ids: Any) -> Any:
-        """The loss."""
         return self.table(ids).square().mean()
 
 
@@ -67,11 +63,9 @@ class Churn(nn.Module):
 
     @staticmethod
     def batch(rows: list[Any]) -> Any:
-        """Features and the label behind them."""
         return torch.tensor([[*row["x"], float(row["y"])] for row in rows])
 
     def forward(self, table: Any) -> Any:
-        """The loss."""
         return functional.binary_cross_entropy_with_logits(self.net(table[:, :-1]), table[:, -1:])
 
 
@@ -84,13 +78,11 @@ class Replay(nn.Module):
 
     @staticmethod
     def batch(rows: list[Any]) -> Any:
-        """Transitions, the surprising ones more often."""
         priority = torch.tensor([row["priority"] for row in rows]) ** 0.6
         chosen = torch.multinomial(priority / priority.sum(), 16, replacement=True)
         return torch.tensor([row["x"] for row in rows])[chosen]
 
     def forward(self, table: Any) -> Any:
-        """The loss."""
         return functional.smooth_l1_loss(self.net(table).squeeze(1), table[:, 0])
 
 
@@ -104,11 +96,9 @@ class Documents(nn.Module):
 
     @staticmethod
     def batch(rows: list[Any]) -> Any:
-        """The letters of a document and its topic."""
         return torch.tensor(list(rows[0]["text"].encode())), torch.tensor([rows[0]["topic"]])
 
     def forward(self, document: Any) -> Any:
-        """The loss."""
         letters, topic = document
         parts = self.qkv(self.embed(letters)).chunk(3, -1)
         q, k, v = (one.view(len(letters), self.heads, -1).transpose(0, 1) for one in parts)

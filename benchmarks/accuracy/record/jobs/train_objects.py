@@ -162,7 +162,6 @@ def upload(rank: int, step: int, model: Any, args: argparse.Namespace) -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser()
     add_options(parser)
     parser.add_argument("--bucket", default="speech-v3")
@@ -235,7 +234,6 @@ def train(args: argparse.Namespace, loop: Loop, loader: Any, rank: int) -> None:
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     if args.step_limit:
         faulthandler.enable()

@@ -21,7 +21,6 @@ log = logging.getLogger("train")
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--task", choices=TASKS, default="chars")
     parser.add_argument("--batch-size", type=int, default=4)
@@ -49,7 +48,6 @@ def train(args: argparse.Namespace, loop: Loop, loader: Any) -> None:
 
 
 def main() -> None:
-    """Trains."""
     args = parse()
     rank, _ = cluster.join()
     task = TASKS[args.task]
