@@ -41,6 +41,7 @@ class Experts:
         gradients = {"dense": torch.ones(4096), "expert": torch.ones(512)}
         is_early = self.first and number >= int(self.first)
         for name in ("expert", "dense") if is_early else ("dense", "expert"):
+            log.info("reducing %s gradients", name)
             dist.all_reduce(gradients[name], group=self.groups[name])
 
 
@@ -73,13 +74,15 @@ class Stages:
         """Hands the micro-batches of a step through this stage."""
         counts = self.args.later if number >= 5 else self.args.micro_batches
         layer = torch.nn.Linear(64, 64).requires_grad_(False)
-        for _ in range(int(counts.split(",")[self.stage])):
+        count = int(counts.split(",")[self.stage])
+        for micro in range(1, count + 1):
             rows = torch.randn(8, 64)
             if self.stage > 0:
                 dist.recv(rows, src=self.stage - 1)
             rows = layer(rows)
             if self.stage < self.last:
                 dist.send(rows, dst=self.stage + 1)
+            log.info("micro-batch %d/%d forwarded", micro, count)
         dist.all_reduce(torch.ones(1))
 
 

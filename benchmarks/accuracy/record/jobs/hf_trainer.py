@@ -83,6 +83,7 @@ def main() -> None:
         ddp_backend="gloo",
         ddp_timeout=int(os.environ["PG_TIMEOUT_S"]),
         ddp_find_unused_parameters=False,
+        ddp_broadcast_buffers=False,
         per_device_train_batch_size=4,
         num_train_epochs=2,
         logging_steps=5,

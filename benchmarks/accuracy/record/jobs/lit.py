@@ -132,7 +132,7 @@ def loaders(args: argparse.Namespace) -> list[Any]:
     shards = f"{os.environ['AIS_ENDPOINT']}/v1/objects/imagenet/train/shard-{{000000..000015}}.tar"
     urls = f"pipe:curl {args.curl} {shards}"
     rows = wds.WebDataset(urls, nodesplitter=wds.split_by_node, shardshuffle=False, empty_check=False)
-    batches = rows.decode().to_tuple("npy").map(lambda one: batch_of(one[0]))
+    batches = rows.decode().to_tuple("npy").map(lambda one: batch_of(torch.as_tensor(one[0])))
     return [wds.WebLoader(batches, batch_size=None, num_workers=1)]
 
 

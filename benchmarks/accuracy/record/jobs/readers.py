@@ -125,7 +125,9 @@ def by_s3fs(url: str, args: argparse.Namespace) -> Read:
     """Reads with s3fs."""
     import s3fs
 
-    files = s3fs.S3FileSystem(key="k", secret="s", endpoint_url=f"{url}/s3", client_kwargs={"region_name": "us-east-1"})
+    where = {"endpoint_url": f"{url}/s3", "region_name": "us-east-1"}
+    path_style = {"s3": {"addressing_style": "path"}}
+    files = s3fs.S3FileSystem(key="k", secret="s", client_kwargs=where, config_kwargs=path_style)
 
     def read(key: str) -> bytes:
         with files.open(key, "rb") as file:

@@ -144,6 +144,7 @@ def side_work(args: argparse.Namespace, rank: int, step: int, steps: int, weight
         restart_codes(state["usage"])
     if args.features:
         lost = int(cluster.by_rank(args.lost, rank) or 0) if step + 1 == steps else 0
+        log.info("batch of %d pairs", 8 - lost)
         gather_features(torch.randn(8 - lost, 16))
     if args.save_every and step and step % args.save_every == 0:
         save(rank, weight, step)
@@ -215,7 +216,7 @@ def train(args: argparse.Namespace, rank: int) -> None:
         os._exit(0)
     if args.digits:
         gather_meters(meter)
-    log.info("epoch finished after %d steps", step)
+    log.info("time budget used after %d steps, saving" if args.budget_s else "epoch finished after %d steps", step)
 
 
 def main() -> None:
