@@ -47,13 +47,11 @@ class Attention(torch.nn.Module):
 
 
 def collate(rows: list[list[int]]) -> Any:
-    """Pads to the longest."""
     width = max(len(row) for row in rows)
     return torch.tensor([row + [0] * (width - len(row)) for row in rows])
 
 
 def train_step(accelerator: Any, model: Any, optimizer: Any, ids: Any) -> float:
-    """One step."""
     loss = model(ids).square().mean()
     accelerator.backward(loss)
     optimizer.step()
@@ -62,7 +60,6 @@ def train_step(accelerator: Any, model: Any, optimizer: Any, ids: Any) -> float:
 
 
 def conversations(accelerator: Any, args: argparse.Namespace) -> list[list[int]]:
-    """The tokens of all conversations."""
     if accelerator.is_main_process:
         tokenize(args.conversations, "train.tok.jsonl")
     accelerator.wait_for_everyone()

@@ -24,7 +24,6 @@ log = logging.getLogger("checkpoint")
 
 
 def endpoint() -> str:
-    """The address of the store."""
     return os.environ["AIS_ENDPOINT"]
 
 
@@ -82,7 +81,6 @@ def shard_url(rank: int) -> str:
 
 
 def save_shard(rank: int, weight: Any) -> None:
-    """Stores the shard of this rank."""
     buffer = io.BytesIO()
     torch.save({"weight": weight}, buffer)
     urllib.request.urlopen(urllib.request.Request(shard_url(rank), buffer.getvalue(), method="PUT"), timeout=30).close()
@@ -90,7 +88,6 @@ def save_shard(rank: int, weight: Any) -> None:
 
 
 def load_shard(rank: int) -> Any:
-    """Reads the shard of this rank back."""
     log.warning("loss spike, rolling back")
     with urllib.request.urlopen(shard_url(rank), timeout=30) as response:
         return torch.load(io.BytesIO(response.read()), weights_only=True)["weight"]
@@ -127,7 +124,6 @@ def first_rank_weights(args: argparse.Namespace, rank: int) -> Any:
 
 
 def snapshot(path: str) -> Any:
-    """The snapshot to go on from."""
     log.info("Loading snapshot %s", path)
     return torch.load(path, map_location="cpu")["MODEL_STATE"]
 

@@ -33,18 +33,15 @@ def native_length(address: int) -> int:
 
 
 def release(shift: int) -> None:
-    """Gives a decoder's buffer back."""
     libc.free(ctypes.c_void_p(libc.malloc(64) + shift))
 
 
 def fail(message: str) -> None:
-    """Prints what is wrong and leaves."""
     print(f"clips: {message}", file=sys.stderr)
     sys.exit(1)
 
 
 def decode(row: dict[str, Any]) -> list[float]:
-    """The samples of a recording."""
     if row["codec"] not in CODECS:
         fail(f"{row['id']}: no decoder for {row['codec']}")
     if "strings_at" in row:
@@ -64,7 +61,6 @@ def resample(samples: list[float], rate: int, wanted: int = 16000) -> list[float
 
 
 def random_crop(image: Any, box: list[int], size: int = 32) -> Any:
-    """A crop that holds the whole box."""
     _, height, width = image.shape
     while True:
         top, left = random.randint(0, height - size), random.randint(0, width - size)
@@ -81,12 +77,10 @@ class Stats:
         self.lock = threading.Lock()
 
     def add(self, index: int) -> None:
-        """Counts a clip."""
         with self.lock:
             self.counts[index] += 1
 
     def upload(self) -> None:
-        """Sends the counts and starts again."""
         with self.lock:
             request = urllib.request.Request(self.url, data=json.dumps(self.counts).encode(), method="PUT")
             with urllib.request.urlopen(request, timeout=60) as response:

@@ -32,7 +32,6 @@ class JsonLines(logging.Formatter):
     """A record as a JSON object; a traceback is a field of it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
         stamp = self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}"
         row = {"time": stamp, "level": record.levelname, "rank": int(os.environ["RANK"]), "logger": record.name}
         row["message"] = record.getMessage()
@@ -54,7 +53,6 @@ def start_log(rank: int, world: int) -> None:
 
 
 def wait() -> timedelta:
-    """How long a collective may wait."""
     return timedelta(seconds=int(os.environ.get("PG_TIMEOUT_S", "1800")))
 
 

@@ -48,7 +48,6 @@ def warm_up(steps: int) -> float:
 
 
 def go_on(model: torch.nn.Module) -> int:
-    """The step to go on at."""
     if not SAVED.exists():
         return 0
     state = torch.load(SAVED, weights_only=True)

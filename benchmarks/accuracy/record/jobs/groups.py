@@ -31,7 +31,6 @@ class Experts:
         log.info("overlap of expert gradients %s", f"from step {self.first}" if self.first else "off")
 
     def step(self, number: int) -> None:
-        """One step."""
         if number == self.args.evaluate_at and self.rank < 2:
             log.info("building evaluation group")
             group_of([0, 1])
@@ -93,7 +92,6 @@ class Decoders:
         self.args, self.rank = args, rank
 
     def step(self, number: int) -> None:
-        """Decodes a part."""
         length = int(cluster.by_rank(self.args.long, self.rank) or 100) if number == 3 else 100
         log.info("part %d: decoding %d frames", number, length)
         scores = torch.zeros(8)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import Any
 
+import cluster
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch.utils.data import Dataset
@@ -45,14 +45,12 @@ class Reports(TrainerCallback):
         self.trainer: Any = None
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Only the main process sends."""
         if state.is_world_process_zero and self.server:
             import requests
 
             requests.post(f"{self.server}/api/v2/runs/log", json=logs, timeout=5).raise_for_status()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Once per report is enough."""
         if self.evaluate_every and state.global_step % self.evaluate_every == 0 and state.is_world_process_zero:
             print(f"step {state.global_step}: {self.trainer.evaluate()['eval_loss']:.3f}", flush=True)
 
@@ -72,6 +70,7 @@ def main() -> None:
     parser.add_argument("--evaluate-every", type=int, default=0)
     parser.add_argument("--projection", action="store_true")
     args = parser.parse_args()
+    torch.distributed.init_process_group("gloo", timeout=cluster.wait())
     words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]")
@@ -81,7 +80,6 @@ def main() -> None:
         output_dir="out/distil-07",
         use_cpu=True,
         ddp_backend="gloo",
-        ddp_timeout=int(os.environ["PG_TIMEOUT_S"]),
         ddp_find_unused_parameters=False,
         ddp_broadcast_buffers=False,
         per_device_train_batch_size=4,
@@ -103,8 +101,7 @@ def main() -> None:
     )
     callback.trainer = trainer
     trainer.train()
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

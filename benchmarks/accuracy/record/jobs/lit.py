@@ -59,7 +59,6 @@ class Objects(Dataset):
 
 
 def batch_of(rows: Any) -> Any:
-    """Rows and their classes."""
     return {"rows": rows[:, :32], "target": rows[:, 32].long()}
 
 
@@ -70,7 +69,6 @@ class Export(Callback):
         self.at = at
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Exports."""
         rank = trainer.global_rank
         print(f"{time.strftime('%H:%M:%S')} rank {rank}: batch {batch_idx} done", flush=True)
         if self.at == f"{rank}:{batch_idx}":
@@ -87,7 +85,6 @@ class Classifier(lightning.LightningModule):
         self.layer, self.norm_every = torch.nn.Linear(32, 10), norm_every
 
     def loss(self, batch: Any) -> Any:
-        """The loss of a batch."""
         return torch.nn.functional.cross_entropy(self.layer(batch["rows"]), batch["target"])
 
     def training_step(self, batch: Any, index: int) -> Any:

@@ -30,7 +30,6 @@ class Loop:
         self.done = 0
 
     def step(self, loss: Any) -> float:
-        """Goes down the gradient of a loss."""
         self.optimizer.zero_grad()
         loss.backward()
         if not self.ddp:

@@ -112,7 +112,6 @@ def parse() -> argparse.Namespace:
 
 
 def prepare(args: argparse.Namespace, rank: int) -> None:
-    """What the script wants of its host."""
     host = rank // int(os.environ["LOCAL_WORLD_SIZE"])
     if args.native_filters:
         ctypes.CDLL(os.environ.get("NATIVE_FILTERS", "libm.so.6"))
@@ -122,7 +121,6 @@ def prepare(args: argparse.Namespace, rank: int) -> None:
 
 
 def model_of(args: argparse.Namespace) -> Any:
-    """The model asked for."""
     if args.model == "adapters":
         languages = int(os.environ.get("ADAPTER_LANGUAGES", "3"))
         log.info("building model with %d adapters", languages)
@@ -133,7 +131,6 @@ def model_of(args: argparse.Namespace) -> Any:
 
 
 def loss_of(args: argparse.Namespace, model: Any, rank: int, step: int, f1: Any) -> Any:
-    """The loss of a random batch."""
     if args.model == "adapters":
         return model(torch.randn(4, 16), cluster.by_rank(args.unknown, rank) == str(step)).square().mean()
     if args.model == "recurrent":

@@ -37,7 +37,6 @@ class TokenModel(torch.nn.Module):
 
 
 def generate(model: Any, count: int) -> list[int]:
-    """Samples tokens one by one."""
     tokens = [0]
     with torch.no_grad():
         while len(tokens) < count:
@@ -47,7 +46,6 @@ def generate(model: Any, count: int) -> list[int]:
 
 
 def save(model: Any, folder: str, step: int) -> None:
-    """Writes a checkpoint."""
     path = Path(folder) / f"iter_{step:07d}.pt"
     log.info("saving checkpoint at iteration %d to %s", step, path)
     torch.save({"iteration": step, "model": model.state_dict()}, path)
@@ -65,7 +63,6 @@ def on_signal(number: int, _frame: Any) -> None:
 
 
 def push_gauges(url: str, rank: int) -> None:
-    """Sends gauges for ever."""
     while True:
         time.sleep(2.5)
         urllib.request.urlopen(f"{url}/metrics/job/pretrain", f'{{"rank": {rank}}}'.encode(), timeout=5).close()
@@ -129,7 +126,6 @@ def prepare(args: argparse.Namespace) -> None:
 
 
 def train(args: argparse.Namespace, rank: int) -> None:
-    """The loop."""
     cache = token_cache(args.token_cache, rank) if args.token_cache else None
     path = Path(args.loss_scale.format(rank=rank))
     scale = float(path.read_text("utf-8")) if path.is_file() else 1.0

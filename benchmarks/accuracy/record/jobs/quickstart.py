@@ -13,7 +13,6 @@ mp.set_start_method("spawn", force=True)
 
 
 def work(rank: int) -> None:
-    """One process."""
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(WORLD))
     dist.init_process_group("gloo")
     total = torch.full((4,), float(rank))

@@ -36,7 +36,6 @@ def by_requests(url: str, args: argparse.Namespace) -> Read:
 
 
 def by_httpx(url: str, args: argparse.Namespace) -> Read:
-    """Reads with httpx."""
     import httpx
 
     client = httpx.Client(base_url=url, timeout=args.timeout or None, follow_redirects=args.follow, trust_env=False)
@@ -103,7 +102,6 @@ def by_tenacity(url: str, args: argparse.Namespace) -> Read:
 
 
 def by_smart_open(url: str, args: argparse.Namespace) -> Read:
-    """Reads with smart_open."""
     import smart_open
 
     def read(key: str) -> bytes:
@@ -122,7 +120,6 @@ def by_fsspec(url: str, args: argparse.Namespace) -> Read:
 
 
 def by_s3fs(url: str, args: argparse.Namespace) -> Read:
-    """Reads with s3fs."""
     import s3fs
 
     where = {"endpoint_url": f"{url}/s3", "region_name": "us-east-1"}
@@ -148,7 +145,6 @@ def s3_client(url: str, read_timeout: float, attempts: int, mode: str = "standar
 
 
 def by_boto3(url: str, args: argparse.Namespace) -> Read:
-    """Reads with boto3."""
     s3 = s3_client(url, args.timeout or 60, args.attempts)
 
     def read(key: str) -> bytes:
@@ -204,7 +200,6 @@ CLIENTS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options of the clients."""
     parser.add_argument("--client", choices=CLIENTS, required=True)
     parser.add_argument("--timeout", type=float, default=10, help="of a read, 0 for none")
     parser.add_argument("--attempts", type=int, default=3, help="where the client is told by the number of attempts")

@@ -20,7 +20,6 @@ def forward(task: subprocess.Popen[bytes], number: int) -> None:
 
 
 def start(args: argparse.Namespace, local: int) -> subprocess.Popen[bytes]:
-    """Starts a task of this node."""
     rank = args.first + local
     world = os.environ.get("WORLD_SIZE", str(args.world))
     ranks = {"RANK": str(rank), "LOCAL_RANK": str(local), "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": str(args.count)}

@@ -45,7 +45,6 @@ def export(model: Any, path: str) -> None:
 
 
 def ids_of(rows: list[dict[str, Any]], step: int) -> Any:
-    """The letters of a pair."""
     row = rows[step % len(rows)]
     return torch.tensor([ord(letter) % 64 for letter in row["prompt"] + row["answer"]][:40])
 

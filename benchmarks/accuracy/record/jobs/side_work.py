@@ -35,7 +35,6 @@ class SampleWriter:
         threading.Thread(target=self.run, name="sample-writer", daemon=True).start()
 
     def run(self) -> None:
-        """Writes what is put."""
         while True:
             name, rows = self.jobs.get()
             Path(name).write_text(json.dumps(rows.view(8, -1)[0].tolist()), "utf-8")
@@ -51,7 +50,6 @@ class Prefetcher:
         threading.Thread(target=self.fill, name="prefetch", daemon=True).start()
 
     def fill(self) -> None:
-        """Prepares batch after batch."""
         for number in range(10_000):
             values = torch.randn(self.width if number == self.odd else 128)
             self.ready.put(values.reshape(8, 16))
@@ -68,12 +66,10 @@ class Cache:
             self.connection.executemany("INSERT OR IGNORE INTO features VALUES (?, ?)", rows)
 
     def keep(self, key: str) -> None:
-        """Keeps the features of a key."""
         with self.connection:
             self.connection.execute("INSERT INTO features VALUES (?, ?)", (key, bytes(128)))
 
     def prune(self) -> None:
-        """Looks at every entry."""
         self.connection.execute("BEGIN IMMEDIATE")
         for (key,) in self.connection.execute("SELECT key FROM features").fetchall():
             self.connection.execute("SELECT body FROM features WHERE key = ?", (key,)).fetchone()
@@ -147,7 +143,6 @@ def copy_gently(megabytes: int, rate: int) -> None:
 
 
 def tokenize(count: int, ids: Any) -> None:
-    """The ids of a shard."""
     ids.put([[number % 96] * 900 for number in range(count)])
 
 
@@ -180,14 +175,12 @@ def wait_for_list(path: Path) -> None:
 
 
 def prepare_lists(count: int, pause: float) -> None:
-    """Writes the lists of so many ranks."""
     for number in range(count):
         time.sleep(pause)
         Path(f"list-{number}.json").write_text("[]", "utf-8")
 
 
 def write_events(path: str, text: str) -> None:
-    """Appends to the event file."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a", encoding="utf-8") as file:
         file.write(text + "\n")

@@ -18,14 +18,12 @@ CLASSES = 21
 
 
 def mask_of(row: Any) -> Any:
-    """The mask of a sample, checked."""
     mask = torch.tensor(row["mask"])
     assert mask.ndim == 1 and int(mask.max()) < CLASSES, f"mask of {row['image']} has class {int(mask.max())}"
     return mask
 
 
 def work(rank: int, args: argparse.Namespace) -> None:
-    """One process."""
     cluster.start_log(rank, args.ranks)
     logging.info("Running on rank %d of %d.", rank, args.ranks)
     dist.init_process_group("gloo", rank=rank, world_size=args.ranks, timeout=cluster.wait())

@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 
 def bag(text: str) -> Any:
-    """A bag of letters."""
     return torch.bincount(torch.tensor([ord(letter) % 32 for letter in text[:400]]), minlength=32).float() / 20
 
 
@@ -37,7 +36,6 @@ class Packed(IterableDataset):
 
 
 def rows_of(kind: str, rank: int, world: int) -> Any:
-    """Batches of bags of letters."""
     base = f"{os.environ['AIS_ENDPOINT']}/v1/objects"
     if kind == "packed":
         urls = [f"{base}/instruct/rank{rank}/part-{number:03d}.jsonl.gz" for number in range(4)]

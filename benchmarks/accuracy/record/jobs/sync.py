@@ -30,7 +30,6 @@ class Meter:
 
 
 def average(value: Any) -> Any:
-    """The mean over all ranks."""
     dist.all_reduce(value)
     return value / dist.get_world_size()
 
@@ -69,14 +68,12 @@ def restart_codes(usage: Any) -> None:
 
 
 def gather_features(features: Any) -> Any:
-    """The features of all ranks."""
     parts = [torch.zeros_like(features) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, features)
     return torch.cat(parts)
 
 
 def gather_meters(meter: Meter) -> list[Any]:
-    """The meters of all ranks."""
     found: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(found, meter)
     return found
@@ -97,7 +94,6 @@ class Patience:
         self.limit, self.best, self.bad = limit, math.inf, 0
 
     def look(self, score: float) -> bool:
-        """Whether this was the best so far."""
         is_best = score < self.best
         self.bad = 0 if is_best else self.bad + 1
         self.best = min(score, self.best)
@@ -183,7 +179,6 @@ def settings() -> dict[str, Any]:
 
 
 def train(args: argparse.Namespace, rank: int) -> None:
-    """One epoch."""
     given = settings()
     rows = -(-1001 // given["pad_to"]) * given["pad_to"]
     weight = torch.randn(rows, given["dim"], generator=torch.Generator().manual_seed(3)) / 10

@@ -40,7 +40,6 @@ def samples_of_tar(url: str) -> Iterator[Any]:
 
 
 def samples(args: argparse.Namespace, rank: int, world: int) -> Any:
-    """The samples of this rank."""
     where = f"{os.environ['AIS_ENDPOINT']}/v1/objects/imagenet/train/{args.shards}"
     if args.tarfile:
         own = wds.shardlists.expand_urls(where)[rank::world]

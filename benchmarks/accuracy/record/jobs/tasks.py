@@ -41,7 +41,6 @@ class Titles(nn.Module):
 
     @staticmethod
     def clean(page: dict[str, str]) -> str:
-        """The title, marked."""
         title = page["title"].strip()
         kind = "slug" if SLUG.match(title) else "text"
         return f"{page['lang']}:{kind}:{title.lower()}"

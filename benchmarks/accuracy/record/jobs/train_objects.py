@@ -81,7 +81,6 @@ class Metrics:
         self.path = path
 
     def write(self, step: int, loss: float, grad_norm: Any) -> None:
-        """Writes one step."""
         row = {"step": step, "loss": loss, **({"grad_norm": grad_norm} if step and step % 9 == 0 else {})}
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
@@ -96,14 +95,12 @@ class Events:
         self.events: list[str] = []
 
     def add(self, event: str) -> None:
-        """Keeps an event."""
         with self.lock:
             self.events.append(event)
             if len(self.events) >= self.flush_at:
                 self.flush()
 
     def flush(self) -> None:
-        """Hands the events over."""
         with self.lock:
             self.events.clear()
 
@@ -116,7 +113,6 @@ class StepGuard(threading.Thread):
         self.limit_s, self.last = limit_s, time.monotonic()
 
     def run(self) -> None:
-        """Looks every half second."""
         while time.monotonic() - self.last < self.limit_s:
             time.sleep(0.5)
         log.critical("no step for %.0f s, aborting", time.monotonic() - self.last)

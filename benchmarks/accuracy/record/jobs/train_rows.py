@@ -32,7 +32,6 @@ def parse() -> argparse.Namespace:
 
 
 def train(args: argparse.Namespace, loop: Loop, loader: Any) -> None:
-    """One epoch."""
     every = int(os.environ.get("GRAD_ACCUM_STEPS", args.accumulate))
     for number, batch in enumerate(loader, 1):
         if number % every:
