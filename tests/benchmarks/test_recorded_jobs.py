@@ -176,6 +176,14 @@ def test_modules_follow_from_script_and_client() -> None:
     assert found["boto_body_is_cut"] == ("boto3",)
     assert found["sdk_read_times_out"] == ("aistore", "tenacity")
     assert {"lightning", "webdataset"} <= set(found["healthy_lightning"])
+    own = (
+        {path.stem for path in JOBS.glob("*.py")} | {"torch", "numpy", "rotary_kernels"} | set(sys.stdlib_module_names)
+    )
+    for one in SCENARIOS:
+        nodes = list(ast.walk(ast.parse((JOBS / one.script).read_text("utf-8"))))
+        named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        named |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        assert {name.partition(".")[0] for name in named} - own <= set(found[one.name]), one.name
 
 
 def test_files_and_objects_are_odd_only_where_asked() -> None:

@@ -16,7 +16,14 @@ from benchmarks.accuracy.record.scenario import Act, Fault, Layout, Scenario, St
 
 JOBS = Path(__file__).with_name("jobs")
 _SCENARIOS = Path(__file__).with_name("scenarios")
-_CLIENTS = {"sdk": ("aistore", "tenacity"), "urllib": (), "fsspec": ("fsspec", "aiohttp")}
+# What a client is made of, where it is not the module of its name.
+_CLIENTS = {
+    "sdk": ("aistore", "tenacity"),
+    "urllib": (),
+    "fsspec": ("fsspec", "aiohttp"),
+    "smart_open": ("smart_open", "requests"),
+}
+# What a script imports only when it is told to.
 _LATE = {
     "checkpoints.py": {"boto3", "safetensors"},
     "hf_trainer.py": {"accelerate", "requests"},
@@ -25,7 +32,7 @@ _LATE = {
     "streams.py": {"aiohttp"},
 }
 # What a script reads, where its scenario does not say.
-_READS: dict[tuple[str, ...], dict[str, Any]] = {
+_SUPPLIES: dict[tuple[str, ...], dict[str, Any]] = {
     ("train_objects.py",): {"objects": {"parts": {}}},
     ("lit.py", "--data", "objects"): {"objects": {"parts": {}}},
     ("tars.py",): {"objects": {"shards": {}}},
@@ -56,7 +63,7 @@ def read_scenario(name: str, subject: str, row: Mapping[str, Any]) -> Scenario:
         read.update(made if key == "world" else {_NAMES.get(key, key): made})
     if read.get("layout") in (Layout.TASKS, Layout.LABELS):
         read.setdefault("start", Start.TASKS)
-    for head, supplies in _READS.items():
+    for head, supplies in _SUPPLIES.items():
         if read["job"][: len(head)] == head:
             read = {**supplies, **read}
     return Scenario(name, subject, **read)
