@@ -1,5 +1,6 @@
 """Settings of a command: flag, else environment, else aiscorr.toml, else default.
 
+One exception: for a file that a glob of `[timezones]` matches, that zone goes before --timezone and AISCORR_TIMEZONE.
 Only cli and serve read them; everything below takes plain arguments.
 """
 
