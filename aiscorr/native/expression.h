@@ -1,4 +1,4 @@
-/* Expressions of line formats, as parse/expression_code.py writes them, matched as Python's `re` does. */
+/* Expressions of line formats, as parse/search/expression_code.py writes them, matched as Python's `re` does. */
 #ifndef AISCORR_EXPRESSION_H
 #define AISCORR_EXPRESSION_H
 

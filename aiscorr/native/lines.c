@@ -1,4 +1,4 @@
-/* From candidate places in a block to segments of lines, as parse/scan.py does it.
+/* From candidate places in a block to segments of lines, as parse/search/scan.py does it.
  *
  * Each byte is looked at a fixed number of times, whatever the block holds.
  */

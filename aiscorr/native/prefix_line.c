@@ -1,4 +1,4 @@
-/* Reads what stands in front of a worker line, as parse/prefixes.py does it, where all of it is plain.
+/* Reads what stands in front of a worker line, as parse/worker/prefixes.py does it, where all of it is plain.
  *
  * Plain are times as ISO 8601 writes them, numbers of up to 18 digits, lines of up to 4096 bytes and no process group.
  */

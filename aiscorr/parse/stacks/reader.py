@@ -1,4 +1,4 @@
-"""Stack dumps to rows: what `stack_text` has read of text, and the JSON of py-spy."""
+"""Stack dumps to rows: what `text.py` has read of text, and the JSON of py-spy."""
 
 from __future__ import annotations
 
