@@ -266,10 +266,11 @@ def train_step(args: argparse.Namespace, rank: int, step: int, kept: dict[str, A
         for number in range(30):
             kept["vocabulary"][f"w{step * number}"] = number
     if "cache" in kept:
-        kept["cache"].keep(f"{rank}/{step}")
         if step == 11 and os.environ["LOCAL_RANK"] == "0":
             log.info("pruning the cache")
             kept["cache"].prune()
+        time.sleep(0.1)
+        kept["cache"].keep(f"{rank}/{step}")
     if "schedule" in kept and step % 6 == 5:
         told = [kept["schedule"]]
         dist.broadcast_object_list(told, src=0)
