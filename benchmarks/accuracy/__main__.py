@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="aiscorr-accuracy-") as unpacked:
             return _run(given, Path(unpacked))
+    except BrokenPipeError:  # whoever reads the output has seen enough
+        return 0
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
