@@ -12,23 +12,21 @@ import pytest
 from commands import Command
 from outside import aiscorr, ended, files_end_at, left_behind, started
 from packing import LOG, written
-from scenes import FIXTURES, read_in, rows, truth_of
+from scenes import FIXTURES, Library, rows, truth_of
 from truths import differences, failures_of
 
 from aiscorr.store import load
 from aiscorr.store.database import SCHEMA_VERSION, reading, reading_newest
 
 SCENARIO = FIXTURES / "target_killed_short_batch"
-OLD_FAILURE = FIXTURES / "worker_logs_only" / "workers"
+NEW_FAILURE = SCENARIO / "workers"
 VERDICTS = "select failure_id, storage_verdict, statement from failure order by failure_id"
 
 
 @pytest.fixture
-def analysed(tmp_path: Path) -> Path:
+def analysed(library: Library, tmp_path: Path) -> Path:
     """A database that holds a failure."""
-    db = tmp_path / "x.duckdb"
-    read_in(db, OLD_FAILURE)
-    return db
+    return library.own("worker_logs_only", tmp_path / "x.duckdb")
 
 
 @pytest.mark.parametrize("version", ["0", str(int(SCHEMA_VERSION) + 1)])
@@ -52,12 +50,12 @@ def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_p
     """A disk that ends while views are stored leaves the old database whole; with more space all goes in."""
     before, limit = analysed.read_bytes(), analysed.stat().st_size + beyond
     wanted = rows(analysed, VERDICTS)
-    done = aiscorr(tmp_path, "-q", "--db", analysed, "ingest", SCENARIO, analysed=True, prepare=files_end_at(limit))
+    done = aiscorr(tmp_path, "-q", "--db", analysed, "ingest", NEW_FAILURE, analysed=True, prepare=files_end_at(limit))
     assert (done.code, done.out) == (1, ""), done.err
     assert done.err.startswith("error: the d") and "Traceback" not in done.err and "  try: free " in done.err
     assert analysed.read_bytes() == before and left_behind(tmp_path) == []
     assert rows(analysed, VERDICTS) == wanted
-    assert aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True).code == 0
+    assert aiscorr(tmp_path, "--db", analysed, "ingest", NEW_FAILURE, analysed=True).code == 0
     assert set(wanted) < set(rows(analysed, VERDICTS))
 
 
@@ -73,7 +71,7 @@ def _when_storing(home: Path) -> None:
 def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) -> None:
     """Ctrl-C from storing on ends an ingest within two seconds, drops it whole, and the next one does all of it."""
     before = analysed.read_bytes()
-    process = started(tmp_path, "-q", "--db", analysed, "ingest", SCENARIO, analysed=True)
+    process = started(tmp_path, "-q", "--db", analysed, "ingest", NEW_FAILURE, analysed=True)
     _when_storing(tmp_path)
     time.sleep(after_s)
     process.send_signal(signal.SIGINT)
@@ -84,7 +82,7 @@ def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) 
         assert time.monotonic() - sent < 2
         assert analysed.read_bytes() == before
     assert left_behind(tmp_path) == []
-    assert aiscorr(tmp_path, "--db", analysed, "ingest", SCENARIO, analysed=True).code == 0
+    assert aiscorr(tmp_path, "--db", analysed, "ingest", NEW_FAILURE, analysed=True).code == 0
     assert len(rows(analysed, VERDICTS)) == 2
 
 
@@ -95,7 +93,7 @@ def test_ctrl_c_in_code_that_duckdb_calls(
     """Ctrl-C while DuckDB takes rows out of Python is Ctrl-C, not an error of DuckDB."""
     before = analysed.read_bytes()
     monkeypatch.setattr(load._Streamed, method, lambda *_: signal.raise_signal(signal.SIGINT))
-    done = run("-q", "--db", analysed, "ingest", SCENARIO)
+    done = run("-q", "--db", analysed, "ingest", NEW_FAILURE)
     assert (done.code, done.out, done.err.strip()) == (130, "", "stopped: nothing is half done")
     assert analysed.read_bytes() == before and left_behind(tmp_path) == []
 
@@ -123,20 +121,20 @@ def test_readers_while_ingests_publish(analysed: Path, tmp_path: Path) -> None:
         while not is_over.wait(0.02):
             try:
                 with reading(str(analysed), wait_s=0) as connection:
-                    seen.update(connection.execute("select count(*) from worker_event").fetchall()[0])
+                    seen.update(connection.execute("select count(*) from worker_line").fetchall()[0])
             except Exception as error:  # whatever it is, it is a finding
                 problems.append(repr(error))
 
     def newest() -> int:  # a plain connection would share what the reader has open, which may be the old state
         with reading_newest(str(analysed)) as connection:
-            return int(connection.execute("select count(*) from worker_event").fetchall()[0][0])
+            return int(connection.execute("select count(*) from worker_line").fetchall()[0][0])
 
     reader = threading.Thread(target=read)
     reader.start()
     counts = [newest()]
     for number in range(3):
         log = written(tmp_path / "logs" / f"rank{number}.log", LOG * (number + 1))
-        assert aiscorr(tmp_path, "--db", analysed, "ingest", log, analysed=True).code == 0
+        assert aiscorr(tmp_path, "--db", analysed, "ingest", log).code == 0
         counts.append(newest())
     is_over.set()
     reader.join()

@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from aiscorr.errors import PlanError
-from aiscorr.views.spec import ViewSpec, compute, refresh
+from aiscorr.views import refresh
+from aiscorr.views.spec import ViewSpec, compute
 
 _FAILURES = ("debug_force_commit_failure", "debug_force_commit_revert_failure")
 Failing = Callable[[duckdb.DuckDBPyConnection], object]

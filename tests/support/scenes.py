@@ -104,6 +104,10 @@ class Library:
         """A database with the logs of one scenario."""
         return self._made(name.replace("/", "-"), lambda: parts_of(self.folder(name)))
 
+    def own(self, name: str, db: Path) -> Path:
+        """A copy at `db` of the database of one scenario, for a test that changes it."""
+        return Path(shutil.copy(self.database(name), db))
+
     def everything(self) -> str:
         """A database with the logs of all scenarios of the repository and all recorded incidents at hand."""
         names = [*scenario_names(), *recorded_names()]

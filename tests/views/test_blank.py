@@ -15,8 +15,9 @@ from truths import failures_of
 from aiscorr import cache
 from aiscorr.catalog.columns import view_columns
 from aiscorr.store.database import reading
+from aiscorr.views import blank
 from aiscorr.views.inputs import view_uses
-from aiscorr.views.spec import blank, view_specs
+from aiscorr.views.spec import view_specs
 
 
 @pytest.fixture

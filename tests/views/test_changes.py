@@ -11,10 +11,10 @@ from budgets import drawn
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiscorr.views import changes
 from aiscorr.views.changes import hashes, that_see
 from aiscorr.views.inputs import Use
 from aiscorr.views.row_uses import Condition
-from aiscorr.views.spec import changes
 
 Row = tuple[int | None, str | None, bool | None, int]
 COLUMNS = ("a", "b", "c", "t")

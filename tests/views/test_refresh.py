@@ -18,9 +18,10 @@ from truths import failures_of
 from aiscorr.ingest.pipeline import ingest
 from aiscorr.model import IngestOptions
 from aiscorr.store.database import reading, writing
+from aiscorr.views import refresh
 from aiscorr.views.inputs import view_uses
 from aiscorr.views.refresh import refresh_views
-from aiscorr.views.spec import Source, ViewSpec, compute, refresh, view_specs
+from aiscorr.views.spec import Source, ViewSpec, compute, view_specs
 
 STORED = [spec for spec in view_specs() if spec.is_stored]
 SCENARIOS = ("target_killed_short_batch", "two_jobs", "collective_of_other_size")
