@@ -54,11 +54,17 @@ def objects(run: Command, db: str, sql: str, *options: str) -> list[dict[str, An
     return found
 
 
+#: What an incident without dumps, of one job that started once, has no rows for.
+QUIET = {"changes", "collectives", "hanging", "missing_ranks", "not_finite", "rank_targets", "rejects", "request",
+         "retries", "silence", "slow_batches", "stack_tree", "stacks", "trace_counts", "traces"}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_named_query(name: str, run: Command, db: str) -> None:
-    """Every named query runs on an incident."""
+    """Every named query runs on an incident, and finds rows if it is about such incidents."""
     outcome = run("--db", db, "query", f"@{name}")
-    assert outcome.code == 0 and (not outcome.err or "(0 rows)\n" in outcome.out)
+    is_quiet = "(0 rows)\n" in outcome.out
+    assert outcome.code == 0 and (not outcome.err or is_quiet) and (not is_quiet or name in QUIET)
     assert outcome.out.endswith((" rows)\n", " row)\n"))
 
 
@@ -71,31 +77,6 @@ def test_named_query_on_nothing(name: str, run: Command, empty: str) -> None:
         f"no rows: {said}\n" if (said := named_queries()[name].without_rows) else "",
     )
     assert len(outcome.out.splitlines()) == (1 if name == "files" else 0)
-
-
-def test_most_named_queries_find_something(db: str, run: Command) -> None:
-    """An incident gives rows to the queries that are about incidents."""
-    quiet = {name for name in QUERIES if not run("--db", db, "query", f"@{name}", "--format", "jsonl").out}
-    about_others = {
-        "collectives",
-        "hanging",
-        "stacks",
-        "stack_tree",
-        "traces",
-        "trace_counts",
-    }  # of dumps, which it has none of
-    expected = {
-        "changes",
-        "missing_ranks",
-        "not_finite",
-        "rank_targets",
-        "rejects",
-        "request",
-        "retries",
-        "silence",
-        "slow_batches",
-    }
-    assert quiet <= expected | about_others
 
 
 @pytest.mark.parametrize("name", [name for name, query in named_queries().items() if "failure" in query.parameters])
@@ -375,7 +356,7 @@ def test_slow_batches(run: Command, library: Library) -> None:
 
 def test_lines_of_a_request(run: Command, library: Library) -> None:
     """All lines about a request, of nodes and of workers, stand in order of time, each with its place."""
-    db = library.database("clocks_new_year")
+    db = library.database("target_killed_short_batch")
     wid, xid = rows(db, "select c.wids[1], c.xid from failure_chain as f join get_batch_chain as c using (chain_id)")[0]
     found = objects(run, db, "@request", "-p", f"wid={wid}")
     assert {item["source"] for item in found} == {"ais", "worker"} and {item["tied_by"] for item in found} >= {"name"}

@@ -9,12 +9,14 @@ from typing import Any
 import prompt_toolkit
 import pytest
 from commands import Command
+from packing import written
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
-from scenes import Library, parts_of, read_in
+from scenes import Library, read_in
+from stored_rows import leave_analysis_out
 
 from aiscorr.cli import querying
 from aiscorr.errors import QueryError
@@ -191,9 +193,7 @@ def test_shell_without_a_database(run: Command, keys: PipeInput, monkeypatch: py
     assert out == "" and "error: there is no database yet\n" in err
 
 
-def test_database_is_free_between_statements(
-    run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, library: Library
-) -> None:
+def test_database_is_free_between_statements(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is ingested while the shell is open is seen by its next statement."""
     path = Path("aiscorr.duckdb")
     plain = querying._run_query
@@ -201,13 +201,14 @@ def test_database_is_free_between_statements(
     def slow(*arguments: object) -> None:
         plain(*arguments)  # type: ignore[arg-type]
         if path.stat().st_mtime_ns == before:
-            read_in(path, *parts_of(library.folder("worker_logs_only")))
+            leave_analysis_out(monkeypatch)
+            read_in(path, written(Path("rank0.log")))
 
     Path("note.txt").write_text("no log\n")
     read_in(path, "note.txt")
     before = path.stat().st_mtime_ns
     monkeypatch.setattr(querying, "_run_query", slow)
-    typed = ".format csv\rselect count(*) as n from failure;\rselect count(*) as n from failure;\r"
+    typed = ".format csv\rselect count(*) as n from worker_line;\rselect count(*) as n from worker_line;\r"
     assert opened(run, keys, monkeypatch, typed + LEAVE)[0] == "n\n0\nn\n1\n"
 
 
