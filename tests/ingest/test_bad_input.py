@@ -279,7 +279,7 @@ def test_no_permission(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("limit", "pool"), [(2_000, False), (2_000, True), (60_000, False), (2_000_000, False)])
 def test_a_full_disk(limit: int, pool: bool, tmp_path: Path) -> None:
     """Wherever the disk ends, an ingest says so and leaves the database as it was, and nothing else behind."""
-    db, logs = tmp_path / "x.duckdb", FIXTURES / "target_killed_short_batch"
+    db, logs = tmp_path / "x.duckdb", FIXTURES / "target_killed_short_batch" / "workers"
     with pytest.MonkeyPatch.context() as patch:
         leave_analysis_out(patch)
         read_in(db, written(tmp_path / "rank0.log"))

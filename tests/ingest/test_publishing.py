@@ -13,8 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 from commands import Command
+from outside import aiscorr
 from packing import LOG, written
-from scenes import REPO, column, read_in, rows
+from scenes import column, read_in, rows
 from stored_rows import leave_analysis_out, stored
 
 from aiscorr.errors import DatabaseBusyError
@@ -175,10 +176,8 @@ def test_a_reader_is_not_disturbed(tmp_path: Path, rows_only: None) -> None:
     with reading(str(db)) as connection, open(db, "rb") as handle:
         bytes_seen = handle.read()
         assert connection.execute(sql).fetchall() == [(1,)]
-        code = "import sys; sys.path.insert(0, sys.argv[3]); from scenes import read_in; read_in(*sys.argv[1:3])"
         other = written(tmp_path / "logs" / "rank1.log", LOG + LOG)
-        tests = str(REPO / "tests" / "support")
-        subprocess.run([sys.executable, "-c", code, str(db), str(other), tests], check=True)
+        assert aiscorr(tmp_path, "--db", db, "ingest", other).code == 0
         assert connection.execute(sql).fetchall() == [(1,)]
         assert connection.execute("select count(*) from worker_line").fetchall() == [(1,)]
         handle.seek(0)
