@@ -19,17 +19,17 @@ from waiting import statements_of, wait_for
 
 from aiscorr.store.database import reading_newest
 
-FIRST, SECOND = "target_killed_short_batch", "worker_logs_only"
+FIRST, SECOND = "worker_logs_only", "target_killed_short_batch"
 LONG = "select count(*) from range(100000000000) as a, range(1000000)"
 
 
 @contextmanager
 def asked_all_the_time(served: Site, path: str, said: list[int]) -> Iterator[None]:
-    """Three clients that ask without a pause, so that the database is always open for one of them."""
+    """Three clients that hardly pause, so that the database is nearly always open for one of them."""
     is_over = threading.Event()
 
     def ask() -> None:
-        while not is_over.is_set():
+        while not is_over.wait(0.01):
             said.append(served.get(path).status)
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -45,8 +45,7 @@ def asked_all_the_time(served: Site, path: str, said: list[int]) -> Iterator[Non
 
 def test_what_is_published_is_seen(tmp_path: Path, library: Library) -> None:
     """Whoever asks after an ingest gets what it stored, also while others have the database open all the time."""
-    db = str(tmp_path / "x.duckdb")
-    read_in(db, library.folder(FIRST) / "workers", library.folder(FIRST) / "ais")
+    db = str(library.own(FIRST, tmp_path / "x.duckdb"))
     said: list[int] = []
     with site(db, tmp_path) as served, asked_all_the_time(served, "/api/failures", said):
         assert served.get("/api/failures").json["total"] == 1
@@ -81,7 +80,7 @@ def begun(folder: Path, *arguments: str) -> tuple[subprocess.Popen[str], Site]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder for the service, with all logs of a job."""
-    home = furnish(tmp_path)
+    home = furnish(tmp_path, ais=False)
     arrive(home, 1)
     return home
 
@@ -137,7 +136,7 @@ def test_port_that_is_taken(home: Path) -> None:
 
 def test_nothing_listens_unasked(home: Path) -> None:
     """Without --listen and [serve.http] the service opens no port."""
-    process = started(home, "--config", "aiscorr.toml", "serve", analysed=True)
+    process = started(home, "--config", "aiscorr.toml", "serve")
     wait_for(lambda: list(home.glob("*.runs.jsonl")))
     tables = [Path(f"/proc/{process.pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
     sockets = {link.readlink().name for link in Path(f"/proc/{process.pid}/fd").iterdir() if link.is_symlink()}

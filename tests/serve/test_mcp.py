@@ -74,30 +74,33 @@ def test_tools(library: Library, tmp_path: Path) -> None:
     assert said == ""
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("query", {"sql": "copy failure to '/tmp/x'"}, "COPY is not answered here"),
-        ("query", {"sql": "from read_text('/etc/passwd')"}, "disabled by configuration"),
-        ("query", {"sql": "select 1; select 2"}, "expected one statement, found 2"),
-        ("run_query", {"name": "none"}, "no query is called 'none'"),
-        ("run_query", {"name": "evidence", "parameters": {"x": "1"}}, "the query has no parameter 'x'"),
-        ("get_report", {"failure": "none"}, "no failure is called 'none'"),
-        ("get_report", {"form": "pdf"}, "no report has the form 'pdf'"),
-        ("explain", {"name": "qqqq"}, "qqqq"),
-        ("list_failures", {"since": "soon"}, "'soon' is no duration"),
-    ],
-)
-def test_errors(tool: str, arguments: dict[str, str], said: str, library: Library, tmp_path: Path) -> None:
+REFUSED: list[tuple[str, dict[str, str | dict[str, str]], str]] = [
+    ("query", {"sql": "copy failure to '/tmp/x'"}, "COPY is not answered here"),
+    ("query", {"sql": "from read_text('/etc/passwd')"}, "disabled by configuration"),
+    ("query", {"sql": "select 1; select 2"}, "expected one statement, found 2"),
+    ("run_query", {"name": "none"}, "no query is called 'none'"),
+    ("run_query", {"name": "evidence", "parameters": {"x": "1"}}, "the query has no parameter 'x'"),
+    ("get_report", {"failure": "none"}, "no failure is called 'none'"),
+    ("get_report", {"form": "pdf"}, "no report has the form 'pdf'"),
+    ("explain", {"name": "qqqq"}, "qqqq"),
+    ("list_failures", {"since": "soon"}, "'soon' is no duration"),
+]
+
+
+def test_errors(library: Library, tmp_path: Path) -> None:
     """What goes wrong in a tool is told to the client, with what to try, and the next call works."""
 
-    async def ask(session: ClientSession) -> tuple[bool, str, bool]:
-        refused = await session.call_tool(tool, arguments)
-        fine = await session.call_tool("list_queries", {})
-        return refused.isError, str(refused.content), fine.isError
+    async def ask(session: ClientSession) -> list[tuple[bool, str, bool]]:
+        answers = []
+        for tool, arguments, _ in REFUSED:
+            refused = await session.call_tool(tool, arguments)
+            fine = await session.call_tool("list_queries", {})
+            answers.append((refused.isError, str(refused.content), fine.isError))
+        return answers
 
-    (is_error, text, is_over), _ = talk(library.database(SCENARIO), tmp_path, ask)
-    assert is_error and said in text and "try: " in text and not is_over
+    answers, _ = talk(library.database(SCENARIO), tmp_path, ask)
+    for (tool, arguments, said), (is_error, text, is_over) in zip(REFUSED, answers, strict=True):
+        assert is_error and said in text and "try: " in text and not is_over, (tool, arguments, text)
 
 
 def test_without_the_extra(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from aiscorr.errors import UsageError
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder for the service."""
-    return furnish(tmp_path)
+    return furnish(tmp_path, ais=False)
 
 
 @dataclass
@@ -64,6 +64,7 @@ def add_target(home: Path, text: str) -> None:
 
 def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
     """Each kind of target hears of the failure once, in its own form."""
+    furnish(home)
     (home / "url").write_text(receiver.url)
     (home / "url").chmod(0o600)
     add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')

@@ -20,7 +20,7 @@ from live_cluster import fake_cluster
 from outside import aiscorr, ended, started
 from pytest_httpserver import HTTPServer
 from scenes import column, rows
-from serve_home import CONFIG, JOB, NOW, arrive, furnish, reports, setting, work
+from serve_home import JOB, JOBS_ONLY, NOW, arrive, furnish, reports, setting, work
 from stored_rows import stored
 from werkzeug import Request, Response
 
@@ -35,8 +35,14 @@ from aiscorr.serve.service import is_overdue, last_due, next_due, run_line
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder for the service."""
-    return furnish(tmp_path)
+    """A folder for the service, which follows jobs and no cluster."""
+    return furnish(tmp_path, ais=False)
+
+
+@pytest.fixture
+def ais_logs(home: Path) -> None:
+    """It follows a cluster too, whose logs are there."""
+    furnish(home)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +150,7 @@ def test_job_in_a_path(template: str, path: str, job: str | None) -> None:
     assert job_of(path, [template]) == job
 
 
+@pytest.mark.usefixtures("ais_logs")
 def test_a_report_waits_for_the_missing_log_and_is_made_again(home: Path) -> None:
     """With one of two worker logs the report waits; then it is partial; with the other log it is whole."""
     arrive(home, 1)
@@ -166,6 +173,7 @@ def test_a_report_waits_for_the_missing_log_and_is_made_again(home: Path) -> Non
     assert (home / "reports" / f"{failure}.md").read_text().startswith("#")
 
 
+@pytest.mark.usefixtures("ais_logs")
 def test_a_source_that_fails_stops_no_other(home: Path) -> None:
     """A cluster's folder that is gone is a problem of the run; the job's logs are read and reported."""
     arrive(home, 1)
@@ -191,14 +199,14 @@ def test_a_live_cluster_is_pulled(home: Path, httpserver: HTTPServer) -> None:
     """A cluster with an endpoint is pulled before anything is read; a node that does not answer is a problem."""
     cluster = fake_cluster(httpserver)
     (home / "aiscorr.toml").write_text(
-        CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\ntoken_file = "token"\n'
+        JOBS_ONLY + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n[pull]\ntimeout_s = 2.0\ntoken_file = "token"\n'
     )
     (home / "token").write_text("secret-of-the-test")
     (home / "token").chmod(0o600)
     first = work(home)
     assert first.outcome == "ok" and "goes to" in first.notices[0] and "unencrypted" in run_line(first)
     found = column(home / "aiscorr.duckdb", "select node_id from node")
-    assert set(cluster.nodes) < set(found)
+    assert set(cluster.nodes) == set(found)
     node = cluster.nodes[sorted(cluster.nodes)[0]]
     node.fault = "dead"
     made = work(home)
@@ -216,7 +224,7 @@ def test_a_fault_behind_a_pull_leaves_a_row(
 
     monkeypatch.setattr(nightly, "make_room", fail)
     cluster = fake_cluster(httpserver)
-    (home / "aiscorr.toml").write_text(CONFIG + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n')
+    (home / "aiscorr.toml").write_text(JOBS_ONLY + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n')
     arrive(home, 1)
     made = work(home)
     cluster.is_over.set()
@@ -294,6 +302,7 @@ def test_sigterm_while_a_pull_hangs(hanging: str, home: Path, httpserver: HTTPSe
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ais_logs")
 def test_killed_at_any_moment(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """However often the service is killed, what it has read is there once, and the reports are whole."""
     arrive(home, 1)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from serve_home import CONFIG, JOB, NOW, SCENARIO, work
+from serve_home import JOB, JOBS_ONLY, NOW, SCENARIO, work
 from stored_rows import leave_analysis_out
 
 NIGHTS = 30
@@ -25,7 +25,7 @@ def resident_mib() -> float:
 def test_a_month_of_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty nights, each with a new worker log and a file that has grown: no descriptor, thread or memory is kept."""
     leave_analysis_out(monkeypatch)
-    (tmp_path / "aiscorr.toml").write_text(CONFIG.replace('[[serve.cluster]]\nlogs = ["ais"]\n', ""))
+    (tmp_path / "aiscorr.toml").write_text(JOBS_ONLY)
     text = (SCENARIO / "workers" / f"error-{JOB}-0.out").read_text()
     growing = tmp_path / "logs" / "always" / "error-1-0.out"
     growing.parent.mkdir(parents=True)

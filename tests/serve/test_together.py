@@ -42,7 +42,7 @@ _COUNT = b"select 'files=' || count(*)::varchar from source_file;\r"
 
 def test_readers_beside_the_service(tmp_path: Path) -> None:
     """While runs of the service write, readers of other processes never fail, and see one publication or another."""
-    home = furnish(tmp_path)
+    home = furnish(tmp_path, ais=False)
     first = work(home)
     _, settings = setting(home)
     states = []
@@ -75,7 +75,7 @@ def test_readers_beside_the_service(tmp_path: Path) -> None:
 
 def test_an_open_shell_does_not_stop_the_night(tmp_path: Path) -> None:
     """An interactive shell in which a query has run keeps nothing open: the nightly run goes in, the shell sees it."""
-    home = furnish(tmp_path)
+    home = furnish(tmp_path, ais=False)
     work(home)
     _, settings = setting(home)
     keyboard, screen = pty.openpty()
@@ -86,11 +86,11 @@ def test_an_open_shell_does_not_stop_the_night(tmp_path: Path) -> None:
     try:
         wait_for(keyboard, "aiscorr> ")
         os.write(keyboard, _COUNT)
-        wait_for(keyboard, "files=11")
+        wait_for(keyboard, "files=1")
         arrive(home, 1)
         assert work(home).outcome == "ok"
         os.write(keyboard, _COUNT)
-        wait_for(keyboard, "files=12")
+        wait_for(keyboard, "files=2")
     finally:
         shell.kill()
         shell.wait()

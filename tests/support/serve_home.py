@@ -26,12 +26,14 @@ logs = ["ais"]
 [[serve.jobs]]
 path = "logs/{job_id}/error-*.out"
 """
+JOBS_ONLY = CONFIG.replace('[[serve.cluster]]\nlogs = ["ais"]\n', "")
 
 
-def furnish(home: Path) -> Path:
-    """A folder with a configuration, AIStore logs, and the first of a job's two worker logs."""
-    (home / "aiscorr.toml").write_text(CONFIG)
-    shutil.copytree(SCENARIO / "ais", home / "ais")
+def furnish(home: Path, *, ais: bool = True) -> Path:
+    """A folder with a configuration, AIStore logs unless told otherwise, and the first of a job's two worker logs."""
+    (home / "aiscorr.toml").write_text(CONFIG if ais else JOBS_ONLY)
+    if ais:
+        shutil.copytree(SCENARIO / "ais", home / "ais")
     arrive(home, 0)
     return home
 
