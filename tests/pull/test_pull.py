@@ -18,6 +18,7 @@ from commands import Command, Outcome
 from live_cluster import RECORDED, FakeCluster, fake_cluster, recorded_cluster
 from pytest_httpserver import HTTPServer
 from scenes import REPO, column, rows
+from stored_rows import leave_analysis_out
 from werkzeug.serving import WSGIRequestHandler
 
 LIVE = os.environ.get("AISCORR_TEST_ENDPOINT")
@@ -45,6 +46,12 @@ def cluster(server: HTTPServer) -> Iterator[FakeCluster]:
     made = fake_cluster(server)
     yield made
     made.is_over.set()
+
+
+@pytest.fixture
+def rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is read and stored is looked at."""
+    leave_analysis_out(monkeypatch)
 
 
 @pytest.fixture
@@ -155,7 +162,7 @@ def test_only_the_end_of_a_long_log_is_asked_for(pull: Callable[..., Outcome], c
 
 @pytest.mark.parametrize("length", [1, 400], ids=["shorter", "longer"])
 def test_rotation_in_between(
-    pull: Callable[..., Outcome], run: Command, cluster: FakeCluster, tmp_path: Path, length: int
+    pull: Callable[..., Outcome], run: Command, cluster: FakeCluster, tmp_path: Path, rows_only: None, length: int
 ) -> None:
     """After a rotation the end of the old log and the new one come, also where the new one is longer already."""
     node = cluster.nodes[TARGET]
@@ -234,7 +241,9 @@ def test_what_came_of_a_broken_answer_is_kept(pull: Callable[..., Outcome], clus
     assert is_all_there(cluster)
 
 
-def test_killed_in_mid_pull(pull: Callable[..., Outcome], run: Command, cluster: FakeCluster, tmp_path: Path) -> None:
+def test_killed_in_mid_pull(
+    pull: Callable[..., Outcome], run: Command, cluster: FakeCluster, tmp_path: Path, rows_only: None
+) -> None:
     """After kill -9 in the middle of an archive and of new bytes the next pull has every line, once."""
     for fault_at in (TARGET, OTHER, TARGET):
         cluster.nodes[fault_at].fault = "stalls"
