@@ -61,12 +61,11 @@ def fail_at_conclusions(patch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_duckdb_fails_inside_twice(
-    fail: Callable[[pytest.MonkeyPatch], None], code: int, said: str, tmp_path: Path, run: Command,
+    fail: Callable[[pytest.MonkeyPatch], None], code: int, said: str, library: Library, tmp_path: Path, run: Command,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Where plainer plans fail too, the error says where and what to try, and the database is as it was."""
-    db = tmp_path / "x.duckdb"
-    read_in(db, written(tmp_path / "rank0.log"))
+    db = library.own("worker_logs_only", tmp_path / "x.duckdb")
     before = db.read_bytes()
     with monkeypatch.context() as patch:
         fail(patch)
