@@ -11,15 +11,26 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from serve_home import arrive, furnish, setting, work
+from serve_home import CONFIG, arrive, furnish, setting, work
 
 from aiscorr.errors import UsageError
 
 
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the service has reported a failure."""
+    home = furnish(tmp_path_factory.mktemp("reported"))
+    arrive(home, 1)
+    assert len(work(home).reports) == 1
+    return home
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A folder for the service."""
-    return furnish(tmp_path, ais=False)
+def home(reported: Path) -> Path:
+    """The same, where nobody has been told of it and no target is configured."""
+    (reported / "aiscorr.toml").write_text(CONFIG)
+    (reported / "reports" / "notified.json").unlink(missing_ok=True)
+    return reported
 
 
 @dataclass
@@ -62,9 +73,9 @@ def add_target(home: Path, text: str) -> None:
         file.write(f"\n[[serve.notify]]\n{text}\n")
 
 
-def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
+def test_people_are_told_once(tmp_path: Path, receiver: Receiver) -> None:
     """Each kind of target hears of the failure once, in its own form."""
-    furnish(home)
+    home = furnish(tmp_path)
     (home / "url").write_text(receiver.url)
     (home / "url").chmod(0o600)
     add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')
@@ -84,7 +95,6 @@ def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
 def test_a_changed_verdict_is_told(home: Path, receiver: Receiver) -> None:
     """When more logs take the blame from storage, who was told of it is told that."""
     add_target(home, f'kind = "slack"\nurl = "{receiver.url}"')
-    arrive(home, 1)
     work(home)
     failure = json.loads((home / "reports" / "notified.json").read_text())
     (key,) = failure
@@ -98,7 +108,6 @@ def test_what_cannot_be_delivered_is_tried_again_and_given_up(home: Path, receiv
     """A target that refuses is a problem of the run, without its address; after five tries there is no more."""
     add_target(home, f'kind = "slack"\nurl = "{receiver.url}"')
     receiver.status = 500
-    arrive(home, 1)
     said = [work(home).problems for _ in range(6)]
     assert all(len(problems) == 1 and "HTTP 500" in problems[0] for problems in said[:5]) and said[5] == ()
     assert said[0][0].endswith("tried again at the next run") and said[4][0].endswith("given up after 5 tries")
@@ -108,7 +117,6 @@ def test_what_cannot_be_delivered_is_tried_again_and_given_up(home: Path, receiv
 def test_a_later_try_delivers(home: Path, receiver: Receiver) -> None:
     """A server that was away for a run is told at the next."""
     add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')
-    arrive(home, 1)
     receiver.status = 503
     assert len(work(home).problems) == 1
     receiver.status = 200
@@ -128,8 +136,9 @@ def test_a_later_try_delivers(home: Path, receiver: Receiver) -> None:
         ('kind = "slack"\nurl = "https://x"\nconfidence = 7', "from 0 to 1"),
     ],
 )
-def test_wrong_target(text: str, said: str, home: Path) -> None:
+def test_wrong_target(text: str, said: str, tmp_path: Path) -> None:
     """What is wrong in [[serve.notify]] is said with its place."""
+    home = furnish(tmp_path, ais=False)
     (home / "aiscorr.toml").chmod(0o644)
     add_target(home, text)
     with pytest.raises(UsageError) as error:
