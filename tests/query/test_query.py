@@ -56,7 +56,7 @@ def objects(run: Command, db: str, sql: str, *options: str) -> list[dict[str, An
 
 #: What an incident without dumps, of one job that started once, has no rows for.
 QUIET = {"changes", "collectives", "hanging", "missing_ranks", "not_finite", "rank_targets", "rejects", "request",
-         "retries", "silence", "slow_batches", "stack_tree", "stacks", "trace_counts", "traces"}  # fmt: skip
+         "retries", "silence", "stack_tree", "stacks", "trace_counts", "traces"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUERIES)
