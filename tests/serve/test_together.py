@@ -16,7 +16,7 @@ from serve_home import arrive, furnish, setting, work
 from aiscorr.store.database import reading
 
 READ = """
-import json, os, sys
+import json, os, sys, time
 from datetime import UTC, datetime
 from aiscorr.report.build import build_report
 from aiscorr.report.render import render_json
@@ -33,6 +33,7 @@ while not os.path.exists(stop):
         seen.append([files, jobs, len(report["failures"])])
     except Exception as error:
         errors.append(repr(error))
+    time.sleep(0.05)
 print(json.dumps({"seen": seen, "errors": errors}))
 """
 
