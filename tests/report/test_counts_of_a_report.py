@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 from commands import Command
-from reports import report_of
+from reports import scenario_report
 from scenes import Library, rows
 
 from aiscorr.report.blocks import clock_between
@@ -21,7 +21,7 @@ SCENARIOS = ["target_killed_short_batch", "clocks_new_year", "noisy_storage_then
 def test_a_query_gives_as_many_rows_as_are_announced(name: str, run: Command, library: Library) -> None:
     """Where a report counts what a query would show, the query has so many rows."""
     db = library.database(name)
-    text = " ".join(render_text(report_of(db), width=4000, color=False).split())
+    text = " ".join(render_text(scenario_report(library, name), width=4000, color=False).split())
     told = re.findall(r'all (\d+)(?: events, with those above)?: aiscorr (query "[^"]*")', text)
     assert told
     for count, command in told:
@@ -34,7 +34,11 @@ def test_evidence_has_the_moments_of_the_report(name: str, run: Command, library
     db = library.database(name)
     out = run("--db", db, "query", "@evidence", "--format", "jsonl").out
     found = {(item["path"], item["line_no"], item["why"]): item for item in map(json.loads, out.splitlines())}
-    lines = [line for cause in report_of(db).failures[0].root_causes for line in (*cause.supports, *cause.contradicts)]
+    lines = [
+        line
+        for cause in scenario_report(library, name).failures[0].root_causes
+        for line in (*cause.supports, *cause.contradicts)
+    ]
     assert lines and len(rows(db, "from evidence")) == len(out.splitlines())
     for line in lines:
         moment = clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)

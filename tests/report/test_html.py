@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from commands import Command
 from html_page import Parsed
-from reports import report_of, with_text
+from reports import scenario_report, with_text
 from scenes import Library, scenario_names
 
 from aiscorr.report.blocks import PLACE_MARK
@@ -50,7 +50,7 @@ def texts(value: object) -> list[str]:
 @pytest.mark.parametrize("name", scenario_names()[:6])
 def test_report_is_well_formed_and_whole(name: str, library: Library) -> None:
     """Tags fit together, links lead to sections that are there once, and what the report says is in it."""
-    report = report_of(library.database(name))
+    report = scenario_report(library, name)
     parsed = Parsed(render_html(report))
     assert parsed.wrong == [] and parsed.tags <= TAGS and parsed.attributes <= ATTRIBUTES
     assert sorted(parsed.links) == sorted(f"#{name}" for name in parsed.ids) and len(set(parsed.ids)) == len(parsed.ids)
@@ -61,7 +61,7 @@ def test_report_is_well_formed_and_whole(name: str, library: Library) -> None:
 
 def test_text_of_a_log_is_no_markup(library: Library) -> None:
     """Whatever stands in a log, a name or a path, the page has the same tags as ever and shows it as text."""
-    report = report_of(library.database(SCENARIO))
+    report = scenario_report(library, SCENARIO)
     hostile = report
     for old in ("AZq6Oo53", "AISBatchLoaderError", "4184269", "pool3", "workers/"):
         hostile = with_text(hostile, old, HOSTILE)
@@ -73,7 +73,7 @@ def test_text_of_a_log_is_no_markup(library: Library) -> None:
 
 def test_nothing_is_fetched(library: Library) -> None:
     """A report names no address that a browser would load, and forbids every other."""
-    html = render_html(report_of(library.database(SCENARIO)))
+    html = render_html(scenario_report(library, SCENARIO))
     (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     assert f"content=\"default-src 'none'; style-src 'sha256-{digest}'\"" in html

@@ -8,19 +8,17 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Command
-from reports import REPORT, as_json, golden_text, misfits, report_of, with_text
-from scenes import FIXTURES, NOW, Library, column, parts_of, read_in, rows, scenario_names
+from reports import REPORT, as_json, controls, golden_text, misfits, scenario_report
+from scenes import FIXTURES, NOW, Library, read_in, scenario_names
 from truths import differences, failures_of
 
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Places, cited, clock, clock_between, number, ranges, shorten
 from aiscorr.report.render import render_json, render_markdown, render_text
 from aiscorr.report.sections import sections
 from fixtures.generator.__main__ import main as generate
@@ -28,33 +26,22 @@ from fixtures.generator.__main__ import main as generate
 SCENARIOS = scenario_names()
 STORAGE = "target_killed_short_batch"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-CELL = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 
 @pytest.fixture(params=SCENARIOS)
 def report(request: pytest.FixtureRequest, library: Library) -> doc.Report:
     """The report of every scenario, one after the other."""
-    return report_of(library.database(request.param))
+    return scenario_report(library, request.param)
 
 
 def one(library: Library, name: str = STORAGE) -> doc.Report:
     """The report of one scenario."""
-    return report_of(library.database(name))
+    return scenario_report(library, name)
 
 
 def flat(text: str) -> str:
     """The text on one line."""
     return " ".join(text.split())
-
-
-def controls(text: str) -> set[str]:
-    """The characters of a text that a terminal would obey."""
-    return {letter for letter in text if letter != "\n" and (ord(letter) < 32 or 127 <= ord(letter) < 160)}
-
-
-def test_json_is_the_contract(report: doc.Report) -> None:
-    """The JSON has every key of the contract, each with a value of its kind."""
-    assert misfits(json.loads(render_json(report)), REPORT) == []
 
 
 def test_the_contract_is_looked_at() -> None:
@@ -66,7 +53,7 @@ def test_the_contract_is_looked_at() -> None:
     ]
 
 
-def test_places_are_in_order(report: doc.Report) -> None:
+def check_places(report: doc.Report) -> None:
     """Hypotheses are ranked from 1 by their score, weak ones behind `undetermined`, and the first is the verdict."""
     for failure in as_json(report)["failures"]:
         causes = failure["root_causes"]
@@ -78,7 +65,7 @@ def test_places_are_in_order(report: doc.Report) -> None:
         assert causes[0]["score"] > 0 and 0.5 <= failure["confidence"] <= 1
 
 
-def test_three_forms_say_the_same(report: doc.Report) -> None:
+def check_three_forms(report: doc.Report) -> None:
     """Text, Markdown and JSON name the same verdict, confidence, statement, ranks, nodes and chains."""
     text = flat(render_text(report, width=110, color=False))
     markdown = re.sub(r"\\(.)", r"\1", flat(render_markdown(report)))
@@ -94,7 +81,7 @@ def test_three_forms_say_the_same(report: doc.Report) -> None:
     assert text.count("FAILURE ") == markdown.count("# Failure ") == len(report.failures)
 
 
-def test_every_section_is_there(report: doc.Report) -> None:
+def check_sections(report: doc.Report) -> None:
     """Every section stands in text and Markdown in its order, or has nothing to say."""
     if not report.failures:
         return
@@ -127,7 +114,7 @@ def lines_of(path: str) -> list[str]:
     return Path(path).read_bytes().decode("utf-8").split("\n")
 
 
-def test_every_citation_is_true(report: doc.Report) -> None:
+def check_citations(report: doc.Report) -> None:
     """Every line that is cited stands in its file at that number, word for word."""
     files: dict[str, list[str]] = {}
     for failure in as_json(report)["failures"]:
@@ -141,7 +128,7 @@ def test_every_citation_is_true(report: doc.Report) -> None:
         assert [item["path"] for item in failure["key_files"] if not Path(item["path"]).is_file()] == []
 
 
-def test_citations_name_the_events(report: doc.Report) -> None:
+def check_timeline(report: doc.Report) -> None:
     """A timeline's node or rank is the one whose log it cites, or one that the cited line names."""
     for failure in report.failures:
         for item in failure.timeline:
@@ -150,10 +137,37 @@ def test_citations_name_the_events(report: doc.Report) -> None:
                 assert item.node_id in item.path or item.node_id in line, item
 
 
-def test_no_colours_in_a_pipe(report: doc.Report) -> None:
+def check_no_colours(report: doc.Report) -> None:
     """No form of the report holds control characters when it does not go to a terminal."""
     assert controls(render_text(report, width=110, color=False)) == set()
     assert controls(render_markdown(report)) == controls(render_json(report)) == set()
+
+
+def check_words(report: doc.Report) -> None:
+    """The glossary explains the words of this report, and no others."""
+    for failure in report.failures:
+        text = render_text(replace(report, failures=(failure,)), width=400, color=False)
+        body, _, words = text.partition("\nWords\n")
+        for word in ("watchdog", "Flight Recorder", "shared-dm", "GFN", "Smap", "kalive"):
+            is_said = re.search(rf"(?<![a-z]){word}(?![a-z])", flat(body), re.IGNORECASE) is not None
+            assert (f"\n  {word} " in words) == is_said, word
+        assert "\n  rank " in words
+
+
+def test_json(report: doc.Report) -> None:
+    """The JSON has every key of the contract; hypotheses are in order, and every citation is true."""
+    assert misfits(json.loads(render_json(report)), REPORT) == []
+    check_places(report)
+    check_citations(report)
+    check_timeline(report)
+
+
+def test_forms(report: doc.Report) -> None:
+    """Text and Markdown say what the JSON says, section by section, explain their words and hold no colours."""
+    check_three_forms(report)
+    check_sections(report)
+    check_words(report)
+    check_no_colours(report)
 
 
 def test_colours_on_a_terminal(run: Command, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,96 +197,6 @@ def test_width(width: int, library: Library) -> None:
     squeezed = re.sub(r"\s", "", text)
     assert re.sub(r"\s", "", report.failures[0].statement) in squeezed
     assert all(re.sub(r"\s", "", item.why) in squeezed for item in report.failures[0].recommendations)
-
-
-NASTY = "a|b `c` <script> *d* _e_ [f](g) \\| \\ # \t ``h``"
-
-
-def table_rows(markdown: str) -> list[list[str]]:
-    """The rows of all tables of a Markdown text, cut at the bars that are not escaped."""
-    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
-    return [CELL.split(line)[1:-1] for line in lines]
-
-
-def test_markdown_tables_survive(library: Library) -> None:
-    """Bars, backticks and angle brackets of a log break no table of the Markdown and become no markup."""
-    report = one(library)
-    plain = table_rows(render_markdown(report))
-    word = "shared-dm"
-    assert sum(word in item.text for item in report.failures[0].timeline) > 2
-    odd = render_markdown(with_text(report, word, NASTY))
-    assert [len(row) for row in table_rows(odd)] == [len(row) for row in plain]
-    assert not re.search(r"(?<!\\)<script", odd)
-    assert re.sub(r"\\(.)", r"\1", odd).count("a|b `c` <script>") >= 3
-
-
-def test_markdown_paths_survive(library: Library) -> None:
-    """A path with a bar or a backtick breaks neither its table nor its code span."""
-    report = one(library)
-    plain = table_rows(render_markdown(report))
-    odd = render_markdown(with_text(report, "aistarget.", "a|b`c."))
-    assert [len(row) for row in table_rows(odd)] == [len(row) for row in plain]
-    assert "`` ais/gREiOVxt/a\\|b`c." in odd
-
-
-SECRETS = {
-    "signature": "http://10.0.0.1:51080/v1/objects/b/o?X-Amz-Signature=5ecre7s1g&X-Amz-Expires=60",
-    "bearer": "Authorization: Bearer 5ecre7.t0ken-abc",
-    "user": "https://someone:5ecre7pass@s3.example.com/bucket",
-    "google": "GET https://storage.example.com/o?X-Goog-Credential=5ecre7goog HTTP/1.1",
-}
-
-
-def changed_copy(library: Library, folder: Path, tail: str, *, only: str = "") -> Path:
-    """A copy of an incident in which every line that holds a word has a tail."""
-    copy = Path(shutil.copytree(library.folder(STORAGE), folder))
-    for part in parts_of(copy):
-        for path in part.rglob("*"):
-            if path.is_file():
-                lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-                changed = "".join(f"{line}{tail if only in line else ''}\n" for line in lines)
-                path.write_bytes(changed.encode())
-    return copy
-
-
-@pytest.mark.parametrize("only", ["AISBatchLoaderError", "failed to transmit"])
-def test_secrets_of_a_cited_line(only: str, library: Library, tmp_path: Path) -> None:
-    """Signatures, tokens and passwords in a cited line reach no report, and the line still verifies."""
-    tail = " " + " ".join(SECRETS.values())
-    copy = changed_copy(library, tmp_path / "logs", tail, only=only)
-    db = str(tmp_path / "x.duckdb")
-    read_in(db, *parts_of(copy))
-    report = report_of(db)
-    for form in (render_text(report, width=200, color=False), render_markdown(report), render_json(report)):
-        assert "5ecre7" not in form
-    assert report.failures[0].storage_verdict == "guilty"
-    assert {line.check for line in report.failures[0].root_causes[0].supports} == {"verified"}
-
-
-def test_secrets_stay_out_of_the_database(library: Library, tmp_path: Path) -> None:
-    """Signatures, tokens and passwords of the logs are nowhere in the database."""
-    copy = changed_copy(library, tmp_path / "logs", " " + " ".join(SECRETS.values()))
-    db = str(tmp_path / "x.duckdb")
-    read_in(db, *parts_of(copy))
-    tables = column(db, "select table_name from duckdb_tables() where not internal")
-    held = [name for name in tables if rows(db, f"select 1 from \"{name}\" as t where t::varchar like '%5ecre7%'")]
-    assert held == []
-
-
-def test_control_characters_are_not_obeyed(library: Library, tmp_path: Path, run: Command) -> None:
-    """Escape sequences in logs and file names reach no terminal, and change no conclusion."""
-    tail = " \x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b1A\x08\x7f"
-    copy = changed_copy(library, tmp_path / "lo\x1b[2Jgs", tail)
-    (copy / "no\x1b[31mte").write_text("nothing\n")
-    outcome = run("ingest", copy, "no\x07ne")
-    assert outcome.code == 3 and "x1b[31mte" in outcome.out and controls(outcome.out) == set()
-    for form in ("text", "markdown", "json"):
-        outcome = run("report", "--format", form)
-        assert controls(outcome.out) == set() and "owned" in outcome.out and "guilty" in outcome.out
-    (failure,) = report_of("aiscorr.duckdb").failures
-    assert failure.culprit_ranks == (5,)
-    assert {line.check for line in failure.root_causes[0].supports} == {"verified"}
-    assert controls(run("-v", "verify").out) == controls(run("query", "@timeline").out) == set()
 
 
 def test_commands_of_the_report_work(report: doc.Report, run: Command, request: pytest.FixtureRequest) -> None:
@@ -309,24 +233,16 @@ def test_golden_report(name: str, library: Library, request: pytest.FixtureReque
 
 
 def test_reports_are_no_evidence(tmp_path: Path, library: Library) -> None:
-    """A report that lies beside logs is no log, however many lines of logs it quotes."""
-    db, names = tmp_path / "x.duckdb", SCENARIOS[::3]
-    for name in names:
-        (tmp_path / "forms").mkdir(exist_ok=True)
-        (tmp_path / "forms" / f"{name}.md").write_text(render_markdown(one(library, name)))
-        (tmp_path / "forms" / f"{name}.json").write_text(render_json(one(library, name)))
-    summary = read_in(db, tmp_path / "forms", *(FIXTURES / name / "expected" for name in names))
-    assert summary.kinds == {"unknown": 3 * len(names)} and summary.event_count == 0
-    assert column(db, "select failure_id from failure") == []
-
-
-def test_a_report_beside_the_logs_changes_nothing(tmp_path: Path) -> None:
-    """A scenario's whole folder, its golden report included, is concluded as without it."""
-    folder = shutil.copytree(FIXTURES / STORAGE, tmp_path / "logs")
+    """Reports that lie beside logs are no logs, however many lines they quote: the logs are concluded as alone."""
+    folder, names = shutil.copytree(FIXTURES / STORAGE, tmp_path / "logs"), SCENARIOS[::3]
     assert (folder / "expected" / "report.txt").is_file()
+    for name in names:
+        (folder / f"{name}.md").write_text(render_markdown(one(library, name)))
+        (folder / f"{name}.json").write_text(render_json(one(library, name)))
+        shutil.copy(FIXTURES / name / "expected" / "report.txt", folder / f"{name}.txt")
     db = tmp_path / "x.duckdb"
     summary = read_in(db, folder)
-    assert summary.kinds == {"ais_log": 10, "worker_log": 2, "unknown": 3}
+    assert summary.kinds == {"ais_log": 10, "worker_log": 2, "unknown": 3 + 3 * len(names)}
     truth = [{"job_id": 4184269, "culprit_ranks": [5], "failure_class": "storage_io", "ais_nodes": ["AZq6Oo53"]}]
     assert differences(truth, failures_of(str(db))) == []
 
@@ -350,52 +266,3 @@ def test_no_failure() -> None:
     assert render_text(report, width=110, color=True) == render_markdown(report)
     assert "No failure was found" in render_markdown(report)
     assert json.loads(render_json(report))["failures"] == []
-
-
-def test_words_of_the_report(report: doc.Report) -> None:
-    """The glossary explains the words of this report, and no others."""
-    for failure in report.failures:
-        text = render_text(replace(report, failures=(failure,)), width=400, color=False)
-        body, _, words = text.partition("\nWords\n")
-        for word in ("watchdog", "Flight Recorder", "shared-dm", "GFN", "Smap", "kalive"):
-            is_said = re.search(rf"(?<![a-z]){word}(?![a-z])", flat(body), re.IGNORECASE) is not None
-            assert (f"\n  {word} " in words) == is_said, word
-        assert "\n  rank " in words
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [
-        ((), ""),
-        ((5,), "5"),
-        ((0, 1, 2, 5), "0-2, 5"),
-        ((7, 3, 4), "3-4, 7"),
-        (tuple(range(1024)), "0-1023"),
-        (tuple(range(0, 4096, 8)), "0, 8, … 4088"),
-        ((1, 2, *range(8, 64, 8), 70), "1-2, 8, 16, … 56, 70"),
-        ((0, 8, 16, 24, 32), "0, 8, 16, 24, 32"),
-        (tuple(n * n for n in range(30)), "0-1, " + ", ".join(str(n * n) for n in range(2, 25)) + " and 5 more"),
-    ],
-)
-def test_ranges(numbers: tuple[int, ...], text: str) -> None:
-    """Ranks that follow each other, or are equally far apart, are written as one; of very many the first are shown."""
-    assert ranges(numbers) == text
-
-
-def test_small_words() -> None:
-    """Times, numbers and places are written the same everywhere."""
-    early, late = datetime(2026, 9, 14, 10, 20, 36), datetime(2026, 9, 14, 10, 21, 38, 342999)
-    assert (clock(late), clock(late, is_exact=False), clock(None)) == ("10:21:38.342", "~10:21:38.342", "?")
-    assert clock_between(early, late) == "after 10:20:36" and clock_between(None, late) == ""
-    assert clock_between(late, late) == clock_between(late, None) == "10:21:38.342"
-    assert (number(None), number(1234), number(0.44), number(12.0)) == ("–", "1,234", "0.4", "12")
-    assert shorten("a\n  b " * 100, 10) == "a b a b a…" and shorten("short") == "short"
-    assert cited("text", "") == "text" and cited("text", "a:1") == "text\n@ a:1"
-
-
-def test_paths_are_shortened() -> None:
-    """The folder that all paths share is named once, and a path outside of it stays whole."""
-    places = Places(["/a/b/x/1.log", "/a/b/y.tar!m/2.log", "", "/a/b/x/3.log"])
-    assert (places.root, places.path("/a/b/x/1.log"), places.path("/a/c")) == ("/a/b", "x/1.log", "/a/c")
-    assert places.line("/a/b/x/1.log", 7) == "x/1.log:7" and places.line("/a/b/x", None) == "x"
-    assert places.path(None) == places.line(None, 3) == "" and Places(["/1", "/2"]).root == ""

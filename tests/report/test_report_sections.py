@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from commands import Command
-from reports import report_of
+from reports import scenario_report
 from scenes import FIXTURES, NOW, Library
 
 from aiscorr.report import document as doc
@@ -27,7 +27,7 @@ STORAGE = "target_killed_short_batch"
 @pytest.fixture(name="failure")
 def failure_of_storage(library: Library) -> doc.FailureReport:
     """The report of a failure that storage caused."""
-    return report_of(library.database(STORAGE)).failures[0]
+    return scenario_report(library, STORAGE).failures[0]
 
 
 def with_chain(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from reports import report_of
+from reports import scenario_report
 from rich.text import Text
 from scenes import Library, rows
 
@@ -64,7 +64,7 @@ def test_words_are_whole() -> None:
 @pytest.mark.parametrize("name", ["target_killed_short_batch", "clocks_new_year"])
 def test_places_of_a_narrow_report_are_whole(name: str, library: Library) -> None:
     """On a page narrower than its citations every part of a report, tables and chains alike, shows them whole."""
-    report = report_of(library.database(name))
+    report = scenario_report(library, name)
     text = render_text(report, width=60, color=False).splitlines()
     (failure,) = report.failures
     page = laid_out(failure).sections
@@ -79,7 +79,7 @@ def test_places_of_a_narrow_report_are_whole(name: str, library: Library) -> Non
 @pytest.mark.parametrize("name", ["target_killed_short_batch", "two_jobs", "nobody_finishes", "clocks_new_year"])
 def test_places_of_a_report_are_whole(name: str, library: Library) -> None:
     """Every place that a table of a report cites stands in the text on one line, as wide as a page is."""
-    report = report_of(library.database(name))
+    report = scenario_report(library, name)
     text = render_text(report, width=110, color=False).splitlines()
     for failure in report.failures:
         tables = tables_of(laid_out(failure).sections)
@@ -93,7 +93,7 @@ def test_clocks_cite_a_line(library: Library) -> None:
     """A clock told by a line of another file names that file and line, not the line's words."""
     database = library.database("nobody_finishes")
     told = rows(database, "select count(*) from clock where line_no is null and evidence is not null")
-    (failure,) = report_of(database).failures
+    (failure,) = scenario_report(library, "nobody_finishes").failures
     assert told != [(0,)]
     assert all(line.line_no for line in failure.clocks if line.evidence)
     nowhere = replace(failure, clocks=tuple(replace(line, line_no=None, evidence="words") for line in failure.clocks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from scenes import NOW, Library
@@ -142,6 +143,12 @@ def report_of(db: str, which: str = "all") -> doc.Report:
     return read_again(report)
 
 
+@cache
+def scenario_report(library: Library, name: str) -> doc.Report:
+    """The report of a scenario, made once a process."""
+    return report_of(library.database(name))
+
+
 def as_json(report: doc.Report) -> Json:
     """The report as JSON values."""
     return cast(Json, doc.to_json(report))
@@ -161,5 +168,10 @@ def with_text(value: _T, old: str, new: str) -> _T:
 
 def golden_text(library: Library, name: str) -> str:
     """The text of a scenario's report, the same on every machine and of every version."""
-    report = with_text(report_of(library.database(name)), str(library.folder(name)), f"fixtures/{name}")
+    report = with_text(scenario_report(library, name), str(library.folder(name)), f"fixtures/{name}")
     return render_text(replace(report, aiscorr_version="golden"), width=110, color=False)
+
+
+def controls(text: str) -> set[str]:
+    """The characters of a text that a terminal would obey."""
+    return {letter for letter in text if letter != "\n" and (ord(letter) < 32 or 127 <= ord(letter) < 160)}

@@ -28,16 +28,11 @@ def test_the_latest_is_not_all(run: Command, library: Library) -> None:
 
 def test_ingest_names_what_report_would_not_show(run: Command, library: Library) -> None:
     """After an ingest of an older failure the command to read on names it, and JSON tells the latest."""
-    run("ingest", *parts_of(library.folder("second_attempt_completes")))
+    first = run("ingest", *parts_of(library.folder("second_attempt_completes"))).out
+    assert first.splitlines()[-1] == "read more: aiscorr report", "the latest needs no name"
     older = run("ingest", *parts_of(library.folder("target_killed_short_batch"))).out
     (name,) = rows("aiscorr.duckdb", "select failure_id from failure order by ended_at limit 1")[0]
     assert older.splitlines()[-1] == f"read more: aiscorr report {name}"
     again = json.loads(run("ingest", *parts_of(library.folder("corrupt_sample")), "--format", "json").out)
     latest = run("report", "--no-verify", "--format", "json").out
     assert again["latest_failure_id"] == json.loads(latest)["failures"][0]["failure_id"]
-
-
-def test_ingest_of_the_latest(run: Command, library: Library) -> None:
-    """After an ingest of the latest failure the command to read on needs no name."""
-    told = run("ingest", *parts_of(library.folder("target_killed_short_batch"))).out
-    assert told.splitlines()[-1] == "read more: aiscorr report"

@@ -6,10 +6,9 @@ are those of a scenario in which a target was stopped at 07:13:38 and went on at
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from http_site import site
@@ -73,12 +72,13 @@ def stack(pid: int, calls: Iterable[str], url: str | None = None) -> str:
 
 
 class Job:
-    """The folder of a job of eight ranks that hangs from 07:13:39 to 07:14:39 UTC."""
+    """The folder of a job of eight ranks that hangs from 07:13:39 to 07:14:39 UTC; no two jobs have the same bytes."""
 
-    def __init__(self, folder: Path, silent: Iterable[int] = ()) -> None:
-        self.folder = folder / "workers" / "job"
+    def __init__(self, folder: Path, number: int, silent: Iterable[int] = (6,)) -> None:
+        self.folder, self.pid = folder, number * 1000
         for rank in range(8):
-            text = f"Initializing distributed: GLOBAL_RANK: {rank}, MEMBER: {rank + 1}/8\n"
+            text = f"+ python train.py --job {number}\n"
+            text += f"Initializing distributed: GLOBAL_RANK: {rank}, MEMBER: {rank + 1}/8\n"
             text += "[NeMo I 2026-10-05 07:12:50 train:131 rank:0] Training started\n" if rank == 0 else ""
             text += "" if rank in silent else MISSED.format(rank=rank)
             self.write(f"rank{rank}.log", text)
@@ -92,27 +92,130 @@ class Job:
     def stacks(self, odd: dict[int, tuple[str, ...]], folder: str = "stacks", ranks: Iterable[int] = range(8)) -> None:
         """A file for each rank: all_reduce, or what is given."""
         for rank in ranks:
-            self.write(f"{folder}/n1_rank{rank}_pid{rank + 100}.txt", stack(rank + 100, odd.get(rank, REDUCE)))
+            pid = self.pid + rank
+            self.write(f"{folder}/n1_rank{rank}_pid{pid}.txt", stack(pid, odd.get(rank, REDUCE)))
 
 
-@pytest.fixture
-def judge(tmp_path: Path, library: Library) -> Callable[..., Json]:
-    """Ingests the job, beside AIStore's logs or without, and gives its one failure."""
-
-    def look(job: Job, *, has_storage: bool = True) -> Json:
-        db = str(tmp_path / "stacks.duckdb")
-        if has_storage:
-            shutil.copytree(library.folder("target_stopped_plain_get") / "ais", tmp_path / "ais")
-        read_in(db, job.folder, *([tmp_path / "ais"] if has_storage else []))
-        (failure,) = failures_of(db)
-        return failure
-
-    return look
+def reading_worker(job: Job, url: str = URL) -> None:
+    """Rank 6 waits for two DataLoader workers: one reads from AIStore, one is idle."""
+    job.stacks({6: LOADER})
+    for child, calls in ((206, GET), (207, IDLE)):
+        pid = job.pid + child
+        job.write(f"stacks/n1_rank6_pid{job.pid + 6}_child{pid}.txt", stack(pid, (*WORKER, *calls), url))
 
 
-def said(failure: Json) -> tuple[Any, ...]:
-    """The head of a conclusion."""
-    return failure["culprit_ranks"], failure["failure_class"], failure["storage_verdict"]
+def before_the_fault(job: Job) -> None:
+    """The same stacks a minute earlier, while AIStore was healthy."""
+    reading_worker(job)
+    for path in job.folder.glob("*.log"):
+        path.write_text(path.read_text().replace("07:14:39", "07:13:25").replace("07:12:50", "07:12:12"))
+
+
+def moving(job: Job) -> None:
+    """Two dumps; rank 6 stands elsewhere in the second."""
+    job.stacks({6: (*MODULE, *GET)}, "t10")
+    job.stacks({6: (*MODULE, *FETCH)}, "t40")
+
+
+def one_file(job: Job) -> None:
+    """Stacks of all tasks in one file of `srun -l`, launchers between them."""
+    launcher = stack(50, ("<module> (torchrun:8)", "main (torch/distributed/run.py:936)"))
+    calls = {rank: (*MODULE, *GET) if rank == 6 else REDUCE for rank in range(8)}
+    dumps = [(launcher + stack(job.pid + rank, calls[rank])).splitlines() + [""] * 20 for rank in range(8)]
+    columns = zip(*dumps, strict=False)
+    job.write("stacks/all.txt", "".join(f"{rank}: {line}\n" for row in columns for rank, line in enumerate(row)))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How the stacks of a job are written, the ranks whose log lacks the time-out, and what the report must say."""
+
+    write: Callable[[Job], object]
+    culprits: list[int]
+    failure_class: str = "undetermined"
+    verdict: str = "undetermined"
+    silent: tuple[int, ...] = (6,)
+    kind: str | None = None
+    node: str | None = None
+    blind: str | None = None
+    statement: str = ""
+    cites: tuple[str, ...] = ()
+    contradicted_by: str = ""
+
+
+def standing(calls: tuple[str, ...] | None, ranks: Iterable[int] = range(8)) -> Callable[[Job], None]:
+    """Rank 6 stands in these calls, all others in all_reduce."""
+    return lambda job: job.stacks({6: calls} if calls else {}, ranks=ranks)
+
+
+def elsewhere(calls: tuple[str, ...], kind: str) -> Scene:
+    """A rank that stands at another service or at a lock acquits AIStore, although a target was stopped then."""
+    return Scene(standing(calls), [6], "rank_hang", "innocent", kind=kind)
+
+
+STALL, LATE = "data_loading_stall", "who was late, by the stacks"
+#: Jobs that read from a cluster in which a target was stopped and went on.
+WITH_STORAGE = {
+    "a worker reads from the stopped target": Scene(
+        reading_worker, [6], STALL, "guilty", node="boKt9304", cites=("urlopen (urllib3/connectionpool.py:787)",)
+    ),
+    "a worker reads from another node": Scene(lambda job: reading_worker(job, URL.replace(".15:", ".14:")), [6], STALL),
+    "before the fault": Scene(before_the_fault, [6], STALL, statement="AIStore shows no fault at that moment"),
+    "all alike, all time out": Scene(standing(None), [], blind=LATE, silent=()),
+    "all alike, one is silent": Scene(standing(None), [], blind=LATE),
+    "a rank that had entered by its own watchdog": Scene(standing((*MODULE, *GET)), [], silent=()),
+    "wandb": elsewhere(WANDB, "log_upload"),
+    "lock": elsewhere(LOCK, "lock"),
+    "hub": elsewhere(HUB, "hub_wait"),
+    "a checkpoint is no proof either way": Scene(standing(SAVE), [6], "rank_hang"),
+    "the stack of the culprit is missing": Scene(
+        standing(None, [0, 1, 2, 3, 4, 5, 7]), [6], "rank_hang", blind="the stack of rank 6"
+    ),
+    "slow rather than stuck, as the last of two dumps differs": Scene(
+        moving, [6], STALL, blind="whether rank 6 was stuck or slow", cites=("fetch", "__getitem__")
+    ),
+}
+#: Jobs of which no log of AIStore is there: a read blames nobody.
+WITHOUT_STORAGE = {
+    "what was read is said": Scene(
+        reading_worker,
+        [6],
+        STALL,
+        blind="the storage that the job read from",
+        cites=("request (requests/sessions.py:589)",),
+        contradicted_by="urlopen",
+    ),
+    "one file of all tasks": Scene(one_file, [6], STALL),
+}
+
+
+def read_scenes(base: Path, scenes: dict[str, Scene], *more: Path) -> dict[str, Json]:
+    """Ingests the jobs of all scenes at once and gives the one failure of each."""
+    for number, scene in enumerate(scenes.values(), 1):
+        scene.write(Job(base / "workers" / f"job-{number}", number, scene.silent))
+    db = base / "stacks.duckdb"
+    read_in(db, base / "workers", *more)
+    job_of = dict(rows(db, "select job_id, min(path) from source_file where job_id is not null group by job_id"))
+    folder_of = {
+        job: Path(path).relative_to(base / "workers").parts[0] for job, path in job_of.items() if str(base) in path
+    }
+    found = {folder_of[failure["job_id"]]: failure for failure in failures_of(str(db))}
+    assert len(found) == len(scenes)
+    return {name: found[f"job-{number}"] for number, name in enumerate(scenes, 1)}
+
+
+@pytest.fixture(scope="module")
+def with_storage(tmp_path_factory: pytest.TempPathFactory, library: Library) -> dict[str, Json]:
+    """The failures of the jobs that read from the cluster whose target was stopped."""
+    storage = library.folder("target_stopped_plain_get") / "ais"
+    return read_scenes(tmp_path_factory.mktemp("with_storage"), WITH_STORAGE, storage)
+
+
+@pytest.fixture(scope="module")
+def without_storage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Json]]:
+    """The folder and the failures of the jobs without logs of AIStore."""
+    base = tmp_path_factory.mktemp("without_storage")
+    return base, read_scenes(base, WITHOUT_STORAGE)
 
 
 def cited(failure: Json, kind: str = "supports") -> str:
@@ -120,126 +223,40 @@ def cited(failure: Json, kind: str = "supports") -> str:
     return "\n".join(item["text"] or "" for item in failure["root_causes"][0][kind])
 
 
-def blind(failure: Json) -> set[str]:
-    """What the report says it could not see."""
-    return {item["what"] for item in failure["blind"]}
+def check(scene: Scene, failure: Json) -> None:
+    """The failure says what its scene asks for."""
+    found = (failure["culprit_ranks"], failure["failure_class"], failure["storage_verdict"])
+    assert found == (scene.culprits, scene.failure_class, scene.verdict), failure["statement"]
+    assert scene.kind in (None, failure["failure_kind"])
+    assert scene.node in (None, *(node["node_id"] for node in failure["ais_nodes"]))
+    assert scene.blind in (None, *(item["what"] for item in failure["blind"]))
+    assert scene.statement in failure["statement"]
+    assert not scene.cites or any(call in cited(failure) for call in scene.cites)
+    assert scene.contradicted_by in cited(failure, "contradicts")
 
 
-def reading_worker(job: Job, url: str | None = URL) -> None:
-    """Rank 6 waits for two DataLoader workers: one reads from AIStore, one is idle."""
-    job.stacks({6: LOADER})
-    job.write("stacks/n1_rank6_pid106_child206.txt", stack(206, (*WORKER, *GET), url))
-    job.write("stacks/n1_rank6_pid106_child207.txt", stack(207, (*WORKER, *IDLE)))
+@pytest.mark.parametrize("name", WITH_STORAGE)
+def test_beside_a_stopped_target(name: str, with_storage: dict[str, Json]) -> None:
+    """Stacks lead to the rank, through its DataLoader worker to the node it reads from, or say what they leave open."""
+    check(WITH_STORAGE[name], with_storage[name])
 
 
-def test_a_worker_that_reads_from_a_stopped_target(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """A rank that waits for a DataLoader worker is followed there, and the address among its variables to the node."""
-    job = Job(tmp_path, silent=[6])
-    reading_worker(job)
-    failure = judge(job)
-    assert said(failure) == ([6], "data_loading_stall", "guilty")
-    assert [node["node_id"] for node in failure["ais_nodes"]] == ["boKt9304"]
-    assert "urlopen (urllib3/connectionpool.py:787)" in cited(failure)
-
-
-def test_a_request_to_another_node(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """A target that was stopped meanwhile is not to blame for a request that goes to another one."""
-    job = Job(tmp_path, silent=[6])
-    reading_worker(job, URL.replace(".15:", ".14:"))
-    assert said(judge(job)) == ([6], "data_loading_stall", "undetermined")
-
-
-def test_before_the_fault(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """The same stacks while AIStore was healthy blame nobody, and say that AIStore shows no fault."""
-    job = Job(tmp_path, silent=[6])
-    reading_worker(job)
-    for path in job.folder.glob("*.log"):
-        path.write_text(path.read_text().replace("07:14:39", "07:13:25").replace("07:12:50", "07:12:12"))
-    failure = judge(job)
-    assert said(failure) == ([6], "data_loading_stall", "undetermined")
-    assert "AIStore shows no fault at that moment" in failure["statement"]
-
-
-def test_without_logs_of_storage(tmp_path: Path, judge: Callable[..., Json]) -> None:
+@pytest.mark.parametrize("name", WITHOUT_STORAGE)
+def test_without_logs_of_storage(name: str, without_storage: tuple[Path, dict[str, Json]]) -> None:
     """Without AIStore's logs a read blames nobody; what was read, and that only stacks tell, is said."""
-    job = Job(tmp_path, silent=[6])
-    reading_worker(job)
-    failure = judge(job, has_storage=False)
-    assert said(failure) == ([6], "data_loading_stall", "undetermined")
-    assert "the storage that the job read from" in blind(failure)
-    assert "request (requests/sessions.py:589)" in cited(failure)
-    assert "urlopen" in cited(failure, "contradicts")
+    check(WITHOUT_STORAGE[name], without_storage[1][name])
 
 
-@pytest.mark.parametrize("silent", [(), (6,)], ids=["all time out", "one is silent"])
-def test_all_alike(tmp_path: Path, judge: Callable[..., Json], silent: tuple[int, ...]) -> None:
-    """Stacks that are all alike name nobody, not even a rank whose log lacks the time-out, and the report says so."""
-    job = Job(tmp_path, silent=silent)
-    job.stacks({})
-    failure = judge(job)
-    assert said(failure) == ([], "undetermined", "undetermined")
-    assert "who was late, by the stacks" in blind(failure)
-
-
-def test_a_rank_that_had_entered(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """A rank whose own watchdog waited for the collective had entered it, wherever its stack stands."""
-    job = Job(tmp_path)
-    job.stacks({6: (*MODULE, *GET)})
-    assert said(judge(job)) == ([], "undetermined", "undetermined")
-
-
-def test_a_missing_stack(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """The rank whose stack is missing is named as such."""
-    job = Job(tmp_path, silent=[6])
-    job.stacks({}, ranks=[0, 1, 2, 3, 4, 5, 7])
-    failure = judge(job)
-    assert failure["culprit_ranks"] == [6] and "the stack of rank 6" in blind(failure)
-
-
-def test_a_stack_that_moves(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """Of two dumps the last one counts, and a culprit that stood elsewhere before is slow rather than stuck."""
-    job = Job(tmp_path, silent=[6])
-    job.stacks({6: (*MODULE, *GET)}, "t10")
-    job.stacks({6: (*MODULE, *FETCH)}, "t40")
-    failure = judge(job)
-    assert failure["culprit_ranks"] == [6] and "whether rank 6 was stuck or slow" in blind(failure)
-    assert "fetch" in cited(failure) or "__getitem__" in cited(failure)
-
-
-@pytest.mark.parametrize(
-    ("calls", "kind"), [(WANDB, "log_upload"), (LOCK, "lock"), (HUB, "hub_wait")], ids=["wandb", "lock", "hub"]
-)
-def test_something_else(tmp_path: Path, judge: Callable[..., Json], calls: tuple[str, ...], kind: str) -> None:
-    """A rank that stands at another service or at a lock acquits AIStore, although a target was stopped then."""
-    job = Job(tmp_path, silent=[6])
-    job.stacks({6: calls})
-    failure = judge(job)
-    assert (*said(failure), failure["failure_kind"]) == ([6], "rank_hang", "innocent", kind)
-
-
-def test_a_checkpoint(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """A rank that saves a checkpoint is no proof against AIStore, nor for it while a target is stopped."""
-    job = Job(tmp_path, silent=[6])
-    job.stacks({6: SAVE})
-    assert said(judge(job)) == ([6], "rank_hang", "undetermined")
-
-
-def test_one_file_of_all(tmp_path: Path, judge: Callable[..., Json]) -> None:
-    """Stacks of all tasks in one file of `srun -l`, launchers between them, are told apart by the task."""
-    job = Job(tmp_path, silent=[6])
-    launcher = stack(50, ("<module> (torchrun:8)", "main (torch/distributed/run.py:936)"))
-    dumps = [launcher + stack(rank + 100, (*MODULE, *GET) if rank == 6 else REDUCE) for rank in range(8)]
-    columns = zip(*(text.splitlines() + [""] * 20 for text in dumps), strict=False)
-    job.write("stacks/all.txt", "".join(f"{rank}: {line}\n" for row in columns for rank, line in enumerate(row)))
-    failure = judge(job, has_storage=False)
-    assert said(failure) == ([6], "data_loading_stall", "undetermined")
-    found = rows(tmp_path / "stacks.duckdb", "select kind, count(*) from stack_process group by kind order by kind")
+def test_launchers_are_told_from_trainers(without_storage: tuple[Path, dict[str, Json]]) -> None:
+    """In one file of all tasks the launchers' stacks are no stacks of ranks."""
+    where = "where path like '%/all.txt' group by kind order by kind"
+    found = rows(without_storage[0] / "stacks.duckdb", f"select kind, count(*) from stack_process {where}")
     assert found == [("launcher", 8), ("trainer", 8)]
 
 
 def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
     """Stacks of a job that hangs now give no failure; report and first page say who stands apart, and if it moved."""
-    job = Job(tmp_path, silent=range(8))
+    job = Job(tmp_path / "workers" / "job", 1, silent=range(8))
     job.stacks({6: (*MODULE, *GET)})
     db = str(tmp_path / "stacks.duckdb")
     read_in(db, job.folder)
