@@ -214,9 +214,10 @@ def odd_dumps() -> Iterator[Case]:
 def other_calls() -> Iterator[Case]:
     """One group of four ranks in which some call another operation or size."""
     everyone = {"0": Group("default_pg", (0, 1, 2, 3))}
-    for rank, change in ((0, {"name": "broadcast"}), (3, {"size": (5, 4)})):
+    changes: dict[int, dict[str, Any]] = {0: {"name": "broadcast"}, 3: {"size": (5, 4)}}
+    for rank, change in changes.items():
         programs = {one: [Op("0") for _ in range(8)] for one in range(4)}
-        programs[rank][5] = replace(programs[rank][5], **change)  # type: ignore[arg-type]
+        programs[rank][5] = replace(programs[rank][5], **change)
         yield f"other_call_of_{rank}", Job(everyone, programs).run(), plain(), Told((rank,), "collective_mismatch")
     programs = {one: [Op("0", size=(4, 4 + one % 2))] for one in range(4)}
     yield "two_sides_of_one_size", Job(everyone, programs).run(), plain(), Told((), "collective_mismatch")
