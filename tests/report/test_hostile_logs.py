@@ -8,9 +8,10 @@ from pathlib import Path
 
 from commands import Command
 from reports import controls, report_of, scenario_report, with_text
-from scenes import Library, column, parts_of, read_in, rows
+from scenes import Library, parts_of, read_in
 
 from aiscorr.report.render import render_json, render_markdown, render_text
+from aiscorr.store.database import reading
 
 STORAGE = "target_killed_short_batch"
 CELL = re.compile(r"(?<!\\)(?:\\\\)*\|")
@@ -74,10 +75,11 @@ def test_secrets_are_kept_nowhere(library: Library, tmp_path: Path) -> None:
         assert "5ecre7" not in form
     assert report.failures[0].storage_verdict == "guilty"
     assert {line.check for line in report.failures[0].root_causes[0].supports} == {"verified"}
-    tables = column(db, "select table_name from duckdb_tables() where not internal")
-    assert [
-        name for name in tables if rows(db, f"select 1 from \"{name}\" as t where t::varchar like '%5ecre7%'")
-    ] == []
+    with reading(db) as connection:
+        tables = connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
+        searches = {name: f"select 1 from \"{name}\" as t where t::varchar like '%5ecre7%'" for (name,) in tables}
+        held = [name for name, search in searches.items() if connection.execute(search).fetchone()]
+    assert held == []
 
 
 def test_control_characters_are_not_obeyed(library: Library, tmp_path: Path, run: Command) -> None:

@@ -161,9 +161,7 @@ WITH_STORAGE = {
     ),
     "a worker reads from another node": Scene(lambda job: reading_worker(job, URL.replace(".15:", ".14:")), [6], STALL),
     "before the fault": Scene(before_the_fault, [6], STALL, statement="AIStore shows no fault at that moment"),
-    "all alike, all time out": Scene(standing(None), [], blind=LATE, silent=()),
     "all alike, one is silent": Scene(standing(None), [], blind=LATE),
-    "a rank that had entered by its own watchdog": Scene(standing((*MODULE, *GET)), [], silent=()),
     "wandb": elsewhere(WANDB, "log_upload"),
     "lock": elsewhere(LOCK, "lock"),
     "hub": elsewhere(HUB, "hub_wait"),
@@ -174,6 +172,11 @@ WITH_STORAGE = {
     "slow rather than stuck, as the last of two dumps differs": Scene(
         moving, [6], STALL, blind="whether rank 6 was stuck or slow", cites=("fetch", "__getitem__")
     ),
+}
+#: Jobs of which all ranks time out; beside other jobs they would be called a fault of the fabric.
+ALONE = {
+    "all alike, all time out": Scene(standing(None), [], blind=LATE, silent=()),
+    "a rank that had entered by its own watchdog": Scene(standing((*MODULE, *GET)), [], silent=()),
 }
 #: Jobs of which no log of AIStore is there: a read blames nobody.
 WITHOUT_STORAGE = {
@@ -235,6 +238,13 @@ def check(scene: Scene, failure: Json) -> None:
 def test_beside_a_stopped_target(name: str, with_storage: dict[str, Json]) -> None:
     """Stacks lead to the rank, through its DataLoader worker to the node it reads from, or say what they leave open."""
     check(WITH_STORAGE[name], with_storage[name])
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_all_ranks_time_out(name: str, tmp_path: Path, library: Library) -> None:
+    """Where the watchdog of every rank waited for the collective all had entered it, and no stack names a rank."""
+    storage = library.folder("target_stopped_plain_get") / "ais"
+    check(ALONE[name], read_scenes(tmp_path, {name: ALONE[name]}, storage)[name])
 
 
 @pytest.mark.parametrize("name", WITHOUT_STORAGE)
