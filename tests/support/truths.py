@@ -42,8 +42,9 @@ def _wrong(truth: Mapping[str, Any], failure: Json) -> list[str]:
     said: Json = {
         "culprit_ranks": sorted(failure["culprit_ranks"]),
         "ais_nodes": sorted(node["node_id"] for node in failure["ais_nodes"]),
-        "storage_verdict": failure["storage_verdict"],
     }
+    if failure["storage_verdict"] not in truth.get("also_storage_ok", []):
+        said["storage_verdict"] = failure["storage_verdict"]
     name = failure["failure_id"]
     found = [
         f"{name}: {key} is {value!r}, expected {truth[key]!r}"
