@@ -15,11 +15,11 @@ from aiscorr import __version__
 from aiscorr.cli.collecting import collect
 from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
+from aiscorr.cli.mcp import mcp
 from aiscorr.cli.pulling import pull
 from aiscorr.cli.querying import query
 from aiscorr.cli.reporting import demo, explain, report, verify
 from aiscorr.cli.serving import serve
-from aiscorr.cli.tooling import mcp
 from aiscorr.errors import AiscorrError
 
 #: So many objects more than are given back are made before Python looks for circles among them: by default 700, which

@@ -41,8 +41,8 @@ def serve(
     if only_http:
         return _only_http(context, listen)
     from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
-    from aiscorr.serve.nightly import run_once
     from aiscorr.serve.plan import read_plan
+    from aiscorr.serve.run import run_once
     from aiscorr.serve.service import Service, Stop, run_line, status_text
 
     settings = context.settings

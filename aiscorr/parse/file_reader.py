@@ -94,7 +94,7 @@ class FileReader:
 
             read_flight_dump(self._note_worker(summary), whole, self._sink)
         elif found.kind in ("stack_dump", "worker_log"):
-            from aiscorr.parse.dumps import read_dump
+            from aiscorr.parse.small_sources import read_dump
 
             self._note_worker(summary)
             read_dump(summary, whole, self._sink, found.reason)

@@ -26,7 +26,7 @@ from aiscorr.model import ByteStream, SourceRef, Unreadable
 from aiscorr.sources.bounded import Expanded, ExpandsTooFarError, SourceFile, Tick, UpTo, once_reader
 from aiscorr.sources.gunzip import GZIP_MAGIC, BlockStream, GzipError, unzipped
 from aiscorr.sources.names import file_on_disk, printable, words
-from aiscorr.sources.tape import TapeState, members
+from aiscorr.sources.tar_members import TapeState, members
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZIP = b"PK\x03\x04"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,8 @@ def ask(aiscorr: str, places: Sequence[Path], kept: Path, every: int = 1, jobs: 
     `aiscorr` is the program. `exit` has the exit codes of ingest and of report; where either is of a failure, `report`
     is what was printed to stderr. Returns how many incidents were asked about.
     """
-    with tempfile.TemporaryDirectory(prefix="aiscorr-compare-") as folder, kept.open("w", encoding="utf-8") as out:
-        found = incidents(places, Path(folder) / "unpacked", every)
+    with _unpacking() as unpacked, kept.open("w", encoding="utf-8") as out:
+        found = incidents(places, unpacked, every)
         names = [f"{incident.parent.name}/{incident.name}" for incident in found]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)}: given twice, or two incidents of one name")
@@ -42,6 +44,18 @@ def ask(aiscorr: str, places: Sequence[Path], kept: Path, every: int = 1, jobs: 
                 sys.stderr.write(f"\r{number}/{len(found)}")
                 sys.stderr.flush()
     return len(found)
+
+
+@contextmanager
+def _unpacking() -> Iterator[Path]:
+    """Where archives are unpacked: the same place for all versions, as an answer may hang on paths."""
+    folder = Path(tempfile.gettempdir()) / "aiscorr-compare-places"
+    if folder.exists():
+        raise ValueError(f"{folder}: another comparison is under way, or one was killed; remove the folder then")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _answer(aiscorr: str, incident: Path) -> tuple[list[int], Json | str]:

@@ -162,8 +162,8 @@ def read(database: str, stop: str, number: str) -> Result:
 def night(home: str, moment: datetime = NOW) -> Result:
     """One nightly run of the service in a folder."""
     from aiscorr.config import load_settings
-    from aiscorr.serve.nightly import run_once
     from aiscorr.serve.plan import read_plan
+    from aiscorr.serve.run import run_once
 
     config = f"{home}/aiscorr.toml"
     settings = load_settings(db=None, config=config, environment={}, folder=home)

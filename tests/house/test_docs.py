@@ -20,7 +20,7 @@ from aiscorr.parse.spec import formats, pattern_files
 from aiscorr.query.named import named_queries
 from aiscorr.report.sections import sections
 from aiscorr.serve import plan
-from aiscorr.serve.tools import Tools
+from aiscorr.serve.mcp import Tools
 from aiscorr.serve.web import app
 from aiscorr.serve.web import settings as http
 from aiscorr.views.spec import view_specs

@@ -139,7 +139,7 @@ LIBRARIES = {
     "starlette": ("serve/web",),
     "uvicorn": ("serve/web",),
     "anyio": ("serve/web",),
-    "mcp": ("serve/tools.py",),
+    "mcp": ("serve/mcp.py",),
     "apscheduler": ("serve/service.py",),
     "aistore": ("pull",),
     "hyperscan": ("parse/search",),

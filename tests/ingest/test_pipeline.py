@@ -276,10 +276,7 @@ def test_the_memory_limit_reaches_the_database(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_conclusion_changes_when_the_other_side_arrives(tmp_path: Path, run: Command) -> None:
-    """When AIStore's logs come after the workers', the failure keeps its id and the report tells what was believed.
-
-    Confidence, fault and chain that come with them are told, by the ingest too, whatever the verdict.
-    """
+    """Where AIStore's logs come later, the failure keeps its id, and report and ingest say what was believed before."""
     done = run("ingest", SCENARIO / "workers")
     assert done.code == 0
     before = rows("aiscorr.duckdb", "select failure_id, storage_verdict from failure")

@@ -24,7 +24,7 @@ from aiscorr.report.render import render_json
 from aiscorr.schema.retention import ROW_REMOVAL
 from aiscorr.schema.tables import FILE_TABLES
 from aiscorr.serve.ledger import last_runs, ledger_path
-from aiscorr.serve.nightly import run_once
+from aiscorr.serve.run import run_once
 from aiscorr.store import working_copy
 from aiscorr.store.database import reading, writing
 

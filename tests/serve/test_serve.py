@@ -28,8 +28,8 @@ from aiscorr.errors import UsageError
 from aiscorr.parse.path_hints import job_of
 from aiscorr.serve import nightly
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
-from aiscorr.serve.nightly import run_once
 from aiscorr.serve.plan import duration, read_plan
+from aiscorr.serve.run import run_once
 from aiscorr.serve.service import is_overdue, last_due, next_due, run_line
 
 

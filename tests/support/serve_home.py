@@ -10,8 +10,8 @@ from scenes import FIXTURES
 
 from aiscorr.config import Settings, load_settings
 from aiscorr.serve.ledger import ServiceRun
-from aiscorr.serve.nightly import run_once
 from aiscorr.serve.plan import ServePlan, read_plan
+from aiscorr.serve.run import run_once
 
 SCENARIO = FIXTURES / "target_killed_short_batch"
 JOB = "4184269"

@@ -270,10 +270,7 @@ def test_views_of_another_version(
 
 
 def test_patterns_and_times_of_files_that_change(tmp_path: Path, computed: list[str]) -> None:
-    """Patterns that are not those stored are stored; where only the time of a file is new its views are computed.
-
-    Nothing that is read from a failure is computed for a file's time.
-    """
+    """New patterns are stored, and where a file has only another time its views alone are computed."""
     log, db = written(tmp_path / "rank0.log"), tmp_path / "x.duckdb"
     read_in(db, log)
     with writing(str(db)) as copy:

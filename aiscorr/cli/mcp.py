@@ -17,8 +17,8 @@ def mcp(context: Context) -> int:
 
     What a query may use is told by [serve.http] in aiscorr.toml, as for the HTTP server.
     """
+    from aiscorr.serve.mcp import serve_tools
     from aiscorr.serve.reader import Reader
-    from aiscorr.serve.tools import serve_tools
     from aiscorr.serve.web.settings import query_limits
 
     settings = context.settings
