@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from aiscorr.parse.spec.pattern_words import FAILURE_CLASSES
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.record import store_run
 from benchmarks.accuracy.record.catalog import JOBS, all_scenarios, needs_of, read_scenario
@@ -27,7 +28,6 @@ from benchmarks.accuracy.record.launch import Outcome, files_of, objects_of, run
 from benchmarks.accuracy.record.neutral import make_neutral
 from benchmarks.accuracy.record.objects import OBJECTS, packed_rows, parts, shards
 from benchmarks.accuracy.record.scenario import (
-    CLASSES,
     FAULTS,
     VERDICTS,
     Act,
@@ -108,7 +108,7 @@ def test_truths_speak_the_words_of_the_contract() -> None:
         (expected,) = written["expect"]
         assert set(expected) <= {"culprit_ranks", "failure_class", "also_ok", "storage_verdict"}
         classes = [expected["failure_class"], *expected["also_ok"]]
-        assert set(classes) <= CLASSES and len(set(classes)) == len(classes), one.name
+        assert set(classes) <= set(FAILURE_CLASSES) and len(set(classes)) == len(classes), one.name
         assert expected.get("culprit_ranks", []) == list(one.truth.culprit_ranks or ()), one.name
         assert set(expected.get("culprit_ranks", [])) <= set(range(one.nodes * one.ranks_per_node)), one.name
         assert expected.get("storage_verdict") in (None, *VERDICTS), one.name

@@ -9,21 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-CLASSES = frozenset(
-    (
-        "storage_io",
-        "data_loading_stall",
-        "data",
-        "network",
-        "gpu",
-        "gpu_fabric",
-        "collective_mismatch",
-        "rank_hang",
-        "software",
-        "infrastructure",
-        "undetermined",
-    )
-)
 VERDICTS = frozenset(("guilty", "innocent", "undetermined"))
 FAULTS = frozenset(("hang", "drip", "late", "reset", "close", "cut", "spoil", "status"))
 
