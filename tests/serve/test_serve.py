@@ -26,7 +26,7 @@ from werkzeug import Request, Response
 
 from aiscorr.errors import UsageError
 from aiscorr.parse.path_hints import job_of
-from aiscorr.serve import nightly
+from aiscorr.serve import run as one_run
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
 from aiscorr.serve.plan import duration, read_plan
 from aiscorr.serve.run import run_once
@@ -190,7 +190,7 @@ def test_a_fault_of_our_own_leaves_a_row(home: Path, monkeypatch: pytest.MonkeyP
     def fail(*_: object, **__: object) -> list[str]:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(nightly, "write_reports", fail)
+    monkeypatch.setattr(one_run, "write_reports", fail)
     made = work(home)
     assert made.outcome == "partial" and made.problems[-1].endswith("reports: ZeroDivisionError: by zero")
 
@@ -222,7 +222,7 @@ def test_a_fault_behind_a_pull_leaves_a_row(
     def fail(*_: object) -> tuple[int, int]:
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(nightly, "make_room", fail)
+    monkeypatch.setattr(one_run, "make_room", fail)
     cluster = fake_cluster(httpserver)
     (home / "aiscorr.toml").write_text(JOBS_ONLY + f'[[serve.cluster]]\nendpoint = "{cluster.url}"\n')
     arrive(home, 1)
