@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -173,14 +174,14 @@ class FileReader:
     def _first_day(self, summary: FileSummary) -> int:
         modified = summary.ref.modified_ns or self._now_ns
         hints = ais_hints(summary.ref.path)
-        if hints.date is None:
-            summary.date_method = "mtime"
-            return modified // DAY_NS * DAY_NS
-        year, month, day, *_ = hints.date
-        summary.date_method = "file_name"
-        if hints.has_year:
-            return day_ns(year, month, day)
-        return self._years(modified).resolve(month, day)
+        if hints.date is not None:
+            year, month, day, *_ = hints.date
+            with contextlib.suppress(ValueError):  # a name that looks like a date and is none
+                first = day_ns(year, month, day) if hints.has_year else self._years(modified).resolve(month, day)
+                summary.date_method = "file_name"
+                return first
+        summary.date_method = "mtime"
+        return modified // DAY_NS * DAY_NS
 
     def _years(self, modified_ns: int) -> YearContext:
         if self._options.year is not None:

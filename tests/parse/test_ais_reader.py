@@ -57,6 +57,21 @@ def test_a_restart_begins_another_run() -> None:
     ]
 
 
+@pytest.mark.parametrize("date", ["2026/00/20 23:02:57", "2026/11/31 23:02:57"])
+def test_a_damaged_header_costs_its_line(date: str) -> None:
+    """A header with a date that does not exist is rejected and begins no run; the lines around it are read."""
+    text = AIS_HEADER + lines(1) + AIS_HEADER.replace("2026/11/20 23:02:57", date) + lines(2)
+    found = read_text(text)
+    assert [told(row)[:2] for row in events(found)] == [(1, 1), (2, 1), (4, 1)]
+    assert rejects(found) == [(3, "a header with a date that does not exist")]
+
+
+def test_a_name_with_a_date_that_does_not_exist() -> None:
+    """A log named after a day that does not exist is dated as one whose name has none."""
+    found = read_text(lines(1), "aistarget.ais-target-3.INFO.1342-231705.1", options=IngestOptions(kind="ais_log"))
+    assert found.summary.date_method == "mtime" and len(events(found)) == 1
+
+
 def test_a_rotation_goes_on_with_the_run() -> None:
     """`Rotated at` and the title after it belong to the run that was; the title tells node and version."""
     title = (

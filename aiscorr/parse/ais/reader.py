@@ -154,10 +154,14 @@ class AisFile:
             self._emit_plain(segment, line, "ais_go_panic", line[skip:])
 
     def _take_header(self, segment: Segment, line: bytes, header: re.Match[bytes]) -> None:
+        printed_ns = rec.header_ns(header)
+        if printed_ns is None:
+            self._reject(segment, "a header with a date that does not exist: no run begins here")
+            return
         is_start = header.group(1) == b"Started up"
         if is_start:
             self.state.process_no += 1
-        moment = self._clock.take_header(segment, line, rec.header_ns(header))
+        moment = self._clock.take_header(segment, line, printed_ns)
         self.state.facts["host"] = header.group(8).decode("utf-8", "replace").rstrip(",")
         name = "ais_process_started" if is_start else "ais_log_rotated"
         self._emit_plain(segment, line, name, header.group(0), moment)

@@ -157,10 +157,13 @@ def records_of(line: bytes) -> tuple[list[AisRecord], int | None]:
     return found, wrapped_ns
 
 
-def header_ns(match: re.Match[bytes]) -> int:
-    """The local time of a `Started up at` or `Rotated at` line, in nanoseconds."""
+def header_ns(match: re.Match[bytes]) -> int | None:
+    """The local time of a `Started up at` or `Rotated at` line, in nanoseconds; None: its date does not exist."""
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[1:7])
-    return day_ns(year, month, day) + clock_ns(hour, minute, second, None)
+    try:
+        return day_ns(year, month, day) + clock_ns(hour, minute, second, None)
+    except ValueError:
+        return None
 
 
 def marker_of(message: bytes) -> tuple[int, str] | None:
