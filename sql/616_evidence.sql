@@ -1,10 +1,10 @@
 -- A line that supports or contradicts a hypothesis.
 -- grain: one row a failure, hypothesis and line
--- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, stack_frame, fr_place, ingested_file, step_slowdown, step_time
+-- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, counter_sample, stack_frame, fr_place, ingested_file, step_slowdown, step_time
 -- public: yes
 -- stored: yes
 -- empty without: root_cause
--- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics has no stored text. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
+-- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
 create or replace view evidence as
 with cited as (
     select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause
@@ -37,6 +37,13 @@ progress as (
     from step_time
     group by file_id, line_no
 ),
+printed as (
+    select s.file_id, s.line_no, '{' || string_agg(c.name || ':' || c.value, ',' order by c.name) || case when s.is_complete then '}' else '…' end as text
+    from stats_reading as s
+    join counter_sample as c on c.file_id = s.file_id and c.line_no = s.line_no
+    where exists (select 1 from line as l where l.file_id = s.file_id and l.line_no = s.line_no)
+    group by s.file_id, s.line_no, s.is_complete
+),
 frame as (
     select file_id, line_no, any_value(rank) as rank, any_value(text) as text
     from stack_frame
@@ -52,7 +59,7 @@ select
     r.locator,
     make_timestamp_ns(coalesce(a.utc_ns, w.utc_ns, s.utc_ns, r.utc_ns, g.utc_ns)) as event_at,
     make_timestamp_ns(coalesce(a.utc_ns, w.latest_ns, s.utc_ns, r.utc_ns, g.utc_ns)) as latest_at,
-    coalesce(a.text, w.text, t.text, k.text, r.text, g.text) as text,
+    coalesce(a.text, w.text, t.text, k.text, r.text, g.text, p.text, case when s.file_id is not null then '{…}' end) as text,
     a.node_id,
     coalesce(w.rank, t.rank, k.rank, r.rank, g.rank) as rank,
     l.file_id
@@ -64,4 +71,5 @@ left join tail as t on t.file_id = l.file_id and t.line_no = l.line_no
 left join frame as k on k.file_id = l.file_id and k.line_no = l.line_no
 left join progress as g on g.file_id = l.file_id and g.line_no = l.line_no
 left join stats_reading as s on s.file_id = l.file_id and s.line_no = l.line_no
+left join printed as p on p.file_id = l.file_id and p.line_no = l.line_no
 left join fr_place as r on r.file_id = l.file_id and r.place_no = l.line_no

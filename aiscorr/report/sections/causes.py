@@ -62,6 +62,7 @@ def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
 
 def _row(side: str, line: CitedLine, places: Places, above: set[tuple[str | None, int | None]]) -> tuple[str, str, str]:
     moment = clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)
-    words = "" if (line.path, line.line_no) in above else shorten(line.text or "(statistics)", _TEXT)
+    said = "(statistics)" if line.text is None or line.text.startswith("{") else line.text
+    words = "" if (line.path, line.line_no) in above else shorten(said, _TEXT)
     text = f"{line.why}: {' '.join(part for part in (moment, words) if part)}".removesuffix(": ")
     return side, line.check or "not read", cited(text, places.line(line.path, line.line_no, line.locator))
