@@ -12,6 +12,8 @@ from typing import NamedTuple
 from aiscorr import native
 from aiscorr.parse.stamps import SECOND_NS, clock_ns, day_ns, iso_ns, zone_seconds
 
+#: `kubectl logs --prefix` writes it before every line, and the collector's time behind it.
+_POD = re.compile(rb"\[pod/[\w.-]+/[\w.-]+\] ")
 _WRAPPER = re.compile(
     rb"(?:\s*\| )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d:?\d\d)"
     rb"(?: std(?:out|err) [FP])?(?: \| |[ \t]+)"
@@ -97,14 +99,16 @@ def plain_record(line: bytes) -> AisRecord | None:
 
 
 def wrapper_time(line: bytes) -> tuple[int | None, int]:
-    """UTC of a collector's RFC 3339 prefix and its length; (None, 0) where there is none."""
-    match = _WRAPPER.match(line)
+    """UTC of a collector's RFC 3339 prefix, and the length of all that collectors put in front; (None, 0): nothing."""
+    pod = _POD.match(line)
+    start = pod.end() if pod else 0
+    match = _WRAPPER.match(line, start)
     if match is None:
-        return None, 0
+        return None, start
     try:
         moment = iso_ns(match.group(1).decode()) - zone_seconds(match.group(2).decode()) * SECOND_NS
     except ValueError:
-        return None, 0
+        return None, start
     return moment, match.end()
 
 
