@@ -6,6 +6,7 @@ secrets taken out, cut to the stored length.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -19,12 +20,13 @@ from aiscorr.report import document as doc
 from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
 
 _MIN_TELLING = 12
+_STATISTICS = re.compile(r"\{(?:…\}|[a-z][\w.-]*:-?\d)")
 _Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 
 
 @dataclass(frozen=True)
 class Citation:
-    """A line to read again, or a record of a dump; `text` is None where it was not stored (statistics)."""
+    """A line to read again, or a record of a dump; `text` of statistics is put together from the stored counters."""
 
     path: str
     line_no: int
@@ -35,6 +37,11 @@ class Citation:
     def key(self) -> tuple[str, int | str]:
         """Path, and line number or locator."""
         return self.path, self.line_no or self.locator or 0
+
+
+def is_statistics(text: str) -> bool:
+    """Whether a cited text is a statistics line of AIStore (`{err.get.n:2,get.n:7}`); JSON of a worker is not."""
+    return _STATISTICS.match(text) is not None
 
 
 def citations(report: doc.Report) -> list[Citation]:
@@ -164,9 +171,14 @@ def _found_elsewhere(path: str, missed: list[Citation]) -> list[Citation]:
 
 
 def _is_same(stored: str | None, raw: bytes) -> bool:
-    """Whether a raw line is the stored one. A line whose text was not stored only has to be statistics."""
-    if stored is None:
-        return b"{" in raw
+    """Whether a raw line is the stored one; of a statistics line, whether it has every counter that is cited."""
+    if stored is None or is_statistics(stored):
+        return b"{" in raw and _counters(stored or "") <= _counters(raw.decode("utf-8", "replace"))
     wanted = redact(strip_ansi(stored)).strip()  # what is taken out grows with the versions
     text = redact(strip_ansi(raw.decode("utf-8", "replace"))).strip()
     return text.startswith(wanted) or wanted in text
+
+
+def _counters(text: str) -> set[str]:
+    """The pairs of a statistics line, cut or not: `I 10:03:00.000000 {get.n:1,put.n:2}` → {"get.n:1", "put.n:2"}."""
+    return {pair for pair in text.rpartition("{")[2].rstrip("}…\r\n ").split(",") if pair}

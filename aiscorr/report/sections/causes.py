@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, cited, clock_between, shorten
+from aiscorr.report.citation import is_statistics
 from aiscorr.report.document import CitedLine, FailureReport
 from aiscorr.report.sections.chain import cited_lines, shown_steps
 from aiscorr.report.sections.timeline import shown_events
@@ -62,7 +63,7 @@ def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
 
 def _row(side: str, line: CitedLine, places: Places, above: set[tuple[str | None, int | None]]) -> tuple[str, str, str]:
     moment = clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)
-    said = "(statistics)" if line.text is None or line.text.startswith("{") else line.text
+    said = "(statistics)" if line.text is None or is_statistics(line.text) else line.text
     words = "" if (line.path, line.line_no) in above else shorten(said, _TEXT)
     text = f"{line.why}: {' '.join(part for part in (moment, words) if part)}".removesuffix(": ")
     return side, line.check or "not read", cited(text, places.line(line.path, line.line_no, line.locator))
