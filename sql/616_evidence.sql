@@ -38,7 +38,10 @@ progress as (
     group by file_id, line_no
 ),
 printed as (
-    select s.file_id, s.line_no, '{' || string_agg(c.name || ':' || c.value, ',' order by c.name) || case when s.is_complete then '}' else '…' end as text
+    select
+        s.file_id,
+        s.line_no,
+        '{' || string_agg(c.name || ':' || c.value, ',' order by c.name) || case when s.is_complete then '}' else '…' end as text
     from stats_reading as s
     join counter_sample as c on c.file_id = s.file_id and c.line_no = s.line_no
     where exists (select 1 from line as l where l.file_id = s.file_id and l.line_no = s.line_no)

@@ -230,9 +230,8 @@ def _scan_in_pool(
     should_stop: Callable[[], bool],
     report: Report,
 ) -> Iterator[ScanResult]:
-    from aiscorr.ingest import (
-        pool as scan_pool,  # which takes a while to load, and reading in one process needs none of it
-    )
+    # which takes a while to load, and reading in one process needs none of it
+    from aiscorr.ingest import pool
 
     done: set[int] = set()
     arguments = [
@@ -241,13 +240,13 @@ def _scan_in_pool(
     ]
     lost: list[list[ScanItem]] = []
     try:
-        for number, result in scan_pool.run(_pool_task, arguments, options.job_count, should_stop, report):
+        for number, result in pool.run(_pool_task, arguments, options.job_count, should_stop, report):
             done.add(number)
             if result is not None:
                 yield result
             else:
                 lost.append(tasks[number])
-    except scan_pool.PoolError:
+    except pool.PoolError:
         yield from scan(
             [item for task in tasks for item in task], folder, replace(options, job_count=1),
             now_ns=now_ns, should_stop=should_stop, report=report,
@@ -267,7 +266,7 @@ def _scan_lost(
     report: Report,
 ) -> Iterator[ScanResult]:
     """Reads again, in a process of their own each, files whose process died; halves them until the culprit is alone."""
-    from aiscorr.ingest import pool as scan_pool
+    from aiscorr.ingest import pool
 
     number = 0
     while lost:
@@ -277,7 +276,7 @@ def _scan_lost(
             return
         number += 1
         given = (task, folder, f"{os.getpid()}-again-{number}", options, now_ns, (_LOST_IDS + number, _LOST_STEP))
-        for _, result in scan_pool.run(_pool_task, [given], 1, should_stop, report):
+        for _, result in pool.run(_pool_task, [given], 1, should_stop, report):
             if result is not None:
                 yield result
             elif len(task) > 1:
@@ -290,6 +289,6 @@ def _scan_lost(
 def _pool_task(
     items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int, more_ids: tuple[int, int]
 ) -> ScanResult:
-    from aiscorr.ingest import pool as scan_pool
+    from aiscorr.ingest import pool
 
-    return scan_task(items, folder, label, options, now_ns, scan_pool.is_stop_asked, scan_pool.report, more_ids)
+    return scan_task(items, folder, label, options, now_ns, pool.is_stop_asked, pool.report, more_ids)

@@ -126,7 +126,8 @@ class AisFile:
             self._take_unprefixed(segment, line)
             return
         self._close_pending()
-        if len(records) > 1 or records[0].start - rec.wrapper_time(line)[1] > 40:
+        start = records[0].start
+        if len(records) > 1 or (start > 40 and start - rec.wrapper_time(line)[1] > 40):
             self._reject(segment, "a cut record with the next one glued to it: both were read")
         for record in records:
             self._close_pending()
