@@ -72,6 +72,17 @@ def test_a_name_with_a_date_that_does_not_exist() -> None:
     assert found.summary.date_method == "mtime" and len(events(found)) == 1
 
 
+@pytest.mark.parametrize("collector", ["", "2026-11-20T23:02:58.123456789Z "])
+def test_a_pod_in_front_of_each_line(collector: str) -> None:
+    """Behind a pod's name, however long, with a collector's time or without, a log is read as without it."""
+    text = AIS_HEADER + lines(1, 2) + "I 23:04:00.000001 {err.get.n:1,get.n:7}\n"
+    prefix = f"[pod/ais-target-12-of-the-training-cluster/ais-node] {collector}"
+    found, plain = read_text("".join(prefix + line for line in text.splitlines(keepends=True))), read_text(text)
+    assert [told(row) for row in events(found)] == [told(row) for row in events(plain)] and len(events(plain)) == 3
+    assert [(row["name"], row["value"]) for row in found.counter_sample] == [("err.get.n", 1), ("get.n", 7)]
+    assert rejects(found) == []
+
+
 def test_a_rotation_goes_on_with_the_run() -> None:
     """`Rotated at` and the title after it belong to the run that was; the title tells node and version."""
     title = (
