@@ -12,8 +12,8 @@ import pytest
 from commands import Command
 from outside import aiscorr, ended, files_end_at, left_behind, started
 from packing import LOG, written
-from scenes import FIXTURES, Library, rows, truth_of
-from truths import differences, failures_of
+from scenes import FIXTURES, Library, rows
+from truths import failures_of, mistakes
 
 from aiscorr.store import load
 from aiscorr.store.database import SCHEMA_VERSION, reading, reading_newest
@@ -108,7 +108,7 @@ def test_two_ingests_with_analysis_at_once(tmp_path: Path) -> None:
     assert sorted(codes.values()) in ([0, 0], [0, 4]), "the second waits for the first for five seconds"
     for part, code in codes.items():
         assert code == 0 or aiscorr(tmp_path, "--db", "x.duckdb", "ingest", SCENARIO / part, analysed=True).code == 0
-    assert differences(truth_of(SCENARIO)["expect"], failures_of(str(tmp_path / "x.duckdb"))) == []
+    assert mistakes(SCENARIO, failures_of(str(tmp_path / "x.duckdb"))) == []
     assert left_behind(tmp_path) == []
 
 

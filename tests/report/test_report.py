@@ -16,7 +16,7 @@ import pytest
 from commands import Command
 from reports import REPORT, as_json, controls, golden_text, misfits, scenario_report
 from scenes import FIXTURES, NOW, Library, read_in, scenario_names
-from truths import differences, failures_of
+from truths import failures_of, mistakes
 
 from aiscorr.report import document as doc
 from aiscorr.report.render import render_json, render_markdown, render_text
@@ -244,7 +244,7 @@ def test_reports_are_no_evidence(tmp_path: Path, library: Library) -> None:
     summary = read_in(db, folder)
     assert summary.kinds == {"ais_log": 10, "worker_log": 2, "unknown": 3 + 3 * len(names)}
     truth = [{"job_id": 4184269, "culprit_ranks": [5], "failure_class": "storage_io", "ais_nodes": ["AZq6Oo53"]}]
-    assert differences(truth, failures_of(str(db))) == []
+    assert mistakes(folder, failures_of(str(db)), {"expect": truth}) == []
 
 
 def test_generating_anew_keeps_golden_reports(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
-"""Holds a report against the truth of a scenario, in the words of the contract."""
+"""The failures of a database as a report says them, held against the truth of an incident."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 from aiscorr.report.build import build_report
 from aiscorr.report.document import to_json
 from aiscorr.store.database import reading
+from benchmarks.accuracy.score.judge import judge
+from benchmarks.accuracy.score.truth import read_truth, truth_of
 
 Json = dict[str, Any]
 
@@ -20,37 +22,10 @@ def failures_of(db: str, which: str = "all") -> list[Json]:
     return cast("list[Json]", cast(Json, to_json(report))["failures"])
 
 
-def differences(expected: Iterable[Mapping[str, Any]], failures: Iterable[Json]) -> list[str]:
-    """What a report says otherwise than the truth; what the truth does not state is not judged."""
-    left = list(failures)
-    found: list[str] = []
-    for truth in expected:
-        job = truth.get("job_id")
-        fitting = [failure for failure in left if job is None or failure["job_id"] == str(job)]
-        if not fitting:
-            found.append(f"no failure of job {job} is reported")
-            continue
-        best = min(fitting, key=lambda failure: len(_wrong(truth, failure)))
-        left.remove(best)
-        found += _wrong(truth, best)
-    found += [f"{failure['failure_id']} is no failure: {failure['statement']}" for failure in left]
-    return found
+def mistakes(folder: Path, failures: list[Json], truth: Json | None = None) -> list[str]:
+    """What is wrong or missing in the failures said of an incident, judged as the accuracy benchmark does.
 
-
-def _wrong(truth: Mapping[str, Any], failure: Json) -> list[str]:
-    classes = [truth["failure_class"], *truth.get("also_ok", [])]
-    said: Json = {
-        "culprit_ranks": sorted(failure["culprit_ranks"]),
-        "ais_nodes": sorted(node["node_id"] for node in failure["ais_nodes"]),
-    }
-    if failure["storage_verdict"] not in truth.get("also_storage_ok", []):
-        said["storage_verdict"] = failure["storage_verdict"]
-    name = failure["failure_id"]
-    found = [
-        f"{name}: {key} is {value!r}, expected {truth[key]!r}"
-        for key, value in said.items()
-        if key in truth and value != (sorted(truth[key]) if isinstance(value, list) else truth[key])
-    ]
-    if failure["failure_class"] not in classes:
-        found.append(f"{name}: failure_class is {failure['failure_class']!r}, expected one of {classes}")
-    return found
+    `truth` stands in for the folder's own truth.toml.
+    """
+    known = read_truth(folder) if truth is None else truth_of(folder, truth)
+    return [f"{one.kind}: {one.words}" for one in judge({"failures": failures}, known).mistakes]
