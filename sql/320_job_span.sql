@@ -1,6 +1,6 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position
+-- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position, job_world
 -- stored: yes
 -- empty without: worker_file, worker_event, fr_dump
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host (kernel, system) lies beside those of a job for days: a file that tells no rank, step, launcher or training gives the job its time only where no other does.
@@ -41,15 +41,13 @@ event as (
         job_id, attempt,
         min(utc_ns) filter (where stamp_source = 'own' and file_id in (select file_id from file)) as first_ns,
         max(utc_ns) filter (where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file)) as last_ns,
-        max(world_size) as world_size,
-        max(rank) as top_rank,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
         coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'), min(utc_ns) filter (where pattern in ('torchrun_agent_signalled', 'program_signalled'))) as cancel_ns
     from worker_event
     group by job_id, attempt
 ),
 tail as (
-    select f.job_id, f.path_attempt + t.attempt_no as attempt, max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end) as progress_ns, max(t.rank) as top_rank
+    select f.job_id, f.path_attempt + t.attempt_no as attempt, max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end) as progress_ns
     from worker_tail as t
     join worker_file as f on f.file_id = t.file_id
     join clock as k on k.file_id = t.file_id
@@ -63,14 +61,18 @@ select
     case when a.attempt = max(a.attempt) over (partition by a.job_id) then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns)) else coalesce(e.last_ns, max(f.last_ns)) end as log_ended_ns,
     coalesce(log_started_ns, any_value(d.first_ns)) as started_ns,
     coalesce(log_ended_ns, any_value(d.last_ns)) as ended_ns,
-    coalesce(e.world_size, greatest(e.top_rank, t.top_rank, any_value(d.top_rank)) + 1) as world_size,
-    e.world_size is not null as is_world_stated,
+    case
+        when w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0) then w.world_size
+        else greatest(w.world_size, any_value(d.top_rank) + 1)
+    end as world_size,
+    coalesce(w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0), false) as is_world_stated,
     e.success_ns,
     e.cancel_ns,
     t.progress_ns
 from attempt as a
+left join job_world as w on w.job_id = a.job_id and w.attempt = a.attempt
 left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
 left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
 left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
-group by a.job_id, a.attempt, e.first_ns, e.last_ns, e.world_size, e.top_rank, e.success_ns, e.cancel_ns, t.progress_ns, t.top_rank
+group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns, e.cancel_ns, t.progress_ns

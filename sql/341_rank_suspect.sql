@@ -2,12 +2,21 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, broken_call, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold, stack_process
 -- stored: yes
--- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), other_collective (stands in another call), killed, crash, silent (alone without a time-out line, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. Nobody is ahead where most of those behind had failed by themselves. A rank without a line of which a stack shows what it does is silent, not absent.
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), out_of_step (waits, by the counters of one group, in what more ranks have completed than wait in it), other_collective (stands in another call), killed, crash, silent (alone without a time-out line where the number of ranks is stated, so that the logs reach back to the start, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, and no error stands in the logs), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. Nobody is ahead where most of those behind had failed by themselves. A rank without a line of which a stack shows what it does is silent, not absent.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
     from (
-        select job_id, attempt, rank, peer_rank, file_id, line_no, text from failure_signal where signal = 'names_peer' and peer_rank is not null
+        select job_id, attempt, rank, peer_rank, file_id, line_no, text
+        from failure_signal
+        where signal = 'names_peer' and peer_rank is not null
+            and (
+                pattern <> 'c10d_detail_mismatch'
+                or (job_id, attempt) in (
+                    select job_id, attempt from failure_signal where pattern = 'c10d_detail_mismatch'
+                    group by job_id, attempt having count(distinct rank) > 1
+                )
+            )
         union all
         select job_id, attempt, rank, unnest(string_split(replace(coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank, file_id, line_no, text
         from failure_signal
@@ -49,7 +58,7 @@ placed as (
 quiet as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent, coalesce(r.file_id, g.file_id) as file_id,
         coalesce(nullif(count(*) filter (where b.rank is null) over same, 0), count(*) over same) as quiet_count
-    from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0 left join log_straggler as g on g.job_id = r.job_id and g.attempt = r.attempt and g.rank = r.rank left join broken_call as b on b.job_id = r.job_id and b.attempt = r.attempt and b.rank = r.rank
+    from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0 and f.is_world_stated left join log_straggler as g on g.job_id = r.job_id and g.attempt = r.attempt and g.rank = r.rank left join broken_call as b on b.job_id = r.job_id and b.attempt = r.attempt and b.rank = r.rank
     where (r.job_id, r.attempt) not in (select job_id, attempt from failure_signal where signal in ('timeout', 'crash') group by all having bool_and(signal = 'crash' or pattern = 'nccl_watchdog_failure_detected') and bool_or(signal = 'crash' and tier = 'network' and pattern like 'nccl%')) and not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank and b.rank is null) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward')) and not exists (select 1 from held_rank as h where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank) window same as (partition by r.job_id, r.attempt) qualify b.rank is null or count(*) filter (where b.rank is null) over same = 0
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
@@ -61,6 +70,16 @@ union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
 where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed) and behind_count > 0 and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
+union all
+select
+    w.job_id, w.attempt, w.rank, 'out_of_step', 0.85,
+    count(*) filter (where o.last_completed >= w.seq_num), w.file_id, w.line_no, w.text
+from rank_position as w
+join rank_position as o on o.job_id = w.job_id and o.attempt = w.attempt
+where w.is_waiting and w.last_completed < w.seq_num
+group by w.job_id, w.attempt, w.rank, w.file_id, w.line_no, w.text
+having count(*) filter (where o.last_completed >= w.seq_num)
+    > count(*) filter (where o.is_waiting and o.last_completed < w.seq_num)
 union all
 select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect where counts
 union all

@@ -38,7 +38,7 @@ candidate as (
     left join size as z on z.job_id = s.job_id and z.attempt = s.attempt
     where z.rank_count is null or s.named_count * 2 <= z.rank_count or z.rank_count = 1
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 2 from rank_suspect where basis = 'mismatch'
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 2 from rank_suspect where basis in ('mismatch', 'out_of_step')
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 3 from rank_suspect where basis in ('behind', 'ahead', 'order')
     union all

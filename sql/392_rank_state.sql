@@ -31,6 +31,14 @@ spoke as (
     where t.rank is not null
     group by f.job_id, f.path_attempt + t.attempt_no, t.rank
 ),
+ranked as (
+    select job_id, attempt, rank, host, is_absent, last_ns from failed_rank
+    union all by name
+    select job_id, attempt, rank, false as is_absent from culprit as c
+    where not exists (
+        from failed_rank as r where r.job_id = c.job_id and r.attempt = c.attempt and r.rank = c.rank
+    )
+),
 joined as (
     select
         f.failure_id, f.job_id, f.attempt, r.rank, r.host, r.is_absent,
@@ -46,7 +54,7 @@ joined as (
         coalesce(c.file_id, x.file_id, p.file_id, h.file_id, k.file_id) as file_id,
         case when c.file_id is not null then c.line_no when x.file_id is not null then x.line_no when p.file_id is not null then p.line_no when h.file_id is not null then h.line_no else k.line_no end as line_no
     from failure_case as f
-    join failed_rank as r on r.job_id = f.job_id and r.attempt = f.attempt
+    join ranked as r on r.job_id = f.job_id and r.attempt = f.attempt
     left join heard as h on h.job_id = f.job_id and h.attempt = f.attempt and h.rank = r.rank
     left join culprit as c on c.job_id = f.job_id and c.attempt = f.attempt and c.rank = r.rank
     left join rank_crash as x on x.job_id = f.job_id and x.attempt = f.attempt and x.rank = r.rank

@@ -3,7 +3,7 @@
 -- reads: failure_signal
 -- stored: yes
 -- empty without: failure_signal where pattern = 'c10d_detail_mismatch'
--- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its own: the odd rank is named by all others, and names one of them. Nobody is odd where two are named as often.
+-- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its own: the odd rank is named by all others, and names one of them. Nobody is odd where two are named as often, nor where only one rank's comparison is at hand: of a pair either may be the odd one (pair_words).
 create or replace view compared_call as
 with named as (
     select
@@ -48,7 +48,22 @@ select
     arg_max(rank, reporter_count) as rank,
     arg_max(seq_num, reporter_count) as seq_num,
     arg_max(shape, reporter_count) as shape,
-    arg_max(others_shape, reporter_count) as others_shape
+    arg_max(others_shape, reporter_count) as others_shape,
+    null::varchar as pair_words
 from accused
 group by job_id, attempt
-having count(*) = 1 or max(reporter_count) > max(reporter_count, 2)[2]
+having max(reporter_count) >= 2 and (count(*) = 1 or max(reporter_count) > max(reporter_count, 2)[2])
+union all by name
+select
+    a.job_id,
+    a.attempt,
+    any_value(a.seq_num) as seq_num,
+    arg_min(
+        'ranks ' || w.reporter::varchar || ' and ' || a.rank::varchar || ' called different things'
+        || coalesce(' under sequence number ' || a.seq_num::varchar, '') || ': ' || w.others_shape
+        || ' and ' || w.shape, w.reporter
+    ) as pair_words
+from accused as a
+join worded as w on w.job_id = a.job_id and w.attempt = a.attempt and w.rank = a.rank
+group by a.job_id, a.attempt
+having max(a.reporter_count) = 1

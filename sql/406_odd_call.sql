@@ -43,7 +43,7 @@ majority as (
     group by job_id, attempt, witness_place
 ),
 odd as (
-    select job_id, attempt, rank, seq_num, shape, others_shape, 1 as witness_place from compared_call
+    select job_id, attempt, rank, seq_num, shape, others_shape, 1 as witness_place from compared_call where rank is not null
     union all
     select c.job_id, c.attempt, c.rank, c.seq_num, c.shape, m.shape as others_shape, c.witness_place
     from call as c

@@ -19,6 +19,10 @@ told as (
         f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no, t.config_file_id, t.config_line_no,
         coalesce(f.basis = 'named' and f.crash_pattern is null and f.alike_pattern = 'ddp_model_differs', false) as is_odd_one, coalesce(crash_class, case when culprit_count = 0 or is_odd_one then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
+        cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
+            coalesce(exception, alike_exception) || ': ' || coalesce(crash_message, alike_message),
+            '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
+        ) as is_about_transfer,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
@@ -48,6 +52,10 @@ select
         when cause_pattern = 'http_tls_failed' and (regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') or (regexp_matches(coalesce(crash_message, alike_message), 'WRONG_VERSION_NUMBER|wrong version number|UNKNOWN_PROTOCOL') and not has_stepped)) then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
         when cause_pattern = 'http_pool_exhausted' and is_storage_seen and not is_any_slow then 'innocent'
+        when regexp_matches(cause_pattern, '^(disk_full|fs_|checkpoint_save_failed)')
+            and not regexp_matches(coalesce(crash_message, alike_message), '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/|quota')
+            then 'undetermined'
+        when class = 'software' and is_about_transfer and not (is_storage_cleared and fault_count = 0) then 'undetermined'
         when class = 'software' and frame_kind = 'storage' and not regexp_matches(cause_pattern, '(access_denied|credential_invalid|open_file_limit)$|^s3_request_rejected$|misused$') and not is_foreign then 'undetermined'
         else 'innocent'
     end as storage_verdict,

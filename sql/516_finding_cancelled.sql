@@ -1,10 +1,10 @@
 -- Somebody or the scheduler cancelled the job while it went on, or its time was over, and nothing had failed before: it may have crawled.
 -- grain: one row a failure
--- reads: failure_lead, failed_attempt, failure_signal, worker_event, step_time, step_slowdown, own_slowness, storage_crawl, refused_save, node_fault, fault_kind
+-- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time, step_slowdown, own_slowness, storage_crawl, refused_save, node_fault, fault_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, or of one that stood over refused writes, is a time limit no cause of its own. What a job's own lines explain (own_slowness) was not AIStore's, whatever its statistics show. It stays open where a target was in heavy trouble through most of the job and to its end.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. In one output of all ranks nothing is missing: most print no line of their own there, and the error of any would stand in it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, or of one that stood over refused writes, is a time limit no cause of its own. What a job's own lines explain (own_slowness) was not AIStore's, whatever its statistics show. It stays open where a target was in heavy trouble through most of the job and to its end.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
@@ -16,6 +16,11 @@ ended as (
     select job_id, attempt, count(distinct (file_id, coalesce(task_label, ''), coalesce(pid, json_extract_string(capture, '$.old_pid')::bigint))) as living_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from (select *, regexp_extract(text, '^(\d+): ', 1) as task_label from worker_event where pattern = 'torchrun_closing_signal')
     group by job_id, attempt
+),
+apart as (
+    select distinct job_id
+    from worker_file
+    where coalesce(path_rank, path_local_rank, worker_node_no) is not null
 ),
 slowed as (
     select job_id, attempt from step_time where step_s is not null group by job_id, attempt having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
@@ -30,7 +35,7 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled or (w.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) is not true and r.failure_id is null) then 'quiet' when coalesce(f.absent_count, 0) > 0 and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
+    case when not a.is_cancelled or (w.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) is not true and r.failure_id is null) then 'quiet' when coalesce(f.absent_count, 0) > 0 and t.job_id is not null and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
     case when r.failure_id is not null then 'storage_io' when c.is_felt then 'data_loading_stall' when o.told_by = 'device' then 'gpu' else 'infrastructure' end as failure_class,
     case when r.failure_id is not null then 'out_of_space' when c.is_felt then 'cancelled_crawling' else 'cancelled' end as failure_kind,
     case when c.is_felt or r.failure_id is not null then 'guilty' when ((s.failure_id is null and d.job_id is null) or o.failure_id is not null) and c.failure_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
@@ -51,6 +56,7 @@ select
 from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt
+left join apart as t on t.job_id = f.job_id
 left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join own_slowness as o on o.failure_id = f.failure_id

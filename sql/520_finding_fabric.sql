@@ -3,7 +3,7 @@
 -- reads: failure_lead, failure_signal, worker_event, fr_failure, fr_lateness, call_split, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs every rank of the job, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered, also where only a gap between the numbers of the others tells of it. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get; unless NCCL itself saw a port of its network go down when they began to wait (port_reach_s). Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
+-- note: Needs a line that states how many ranks there are and a time-out of each, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get; unless NCCL itself saw a port of its network go down when they began to wait (port_reach_s). Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
 create or replace view finding_fabric as
 select
     f.failure_id,
@@ -12,7 +12,7 @@ select
         when (timeout_count = 0 and d.job_id is null) or culprit_count > 0 then 'quiet'
         when d.outcome = 'all_entered' and absent_count = 0 then 'fired'
         when d.outcome in ('split', 'circle') or c.job_id is not null then 'quiet'
-        when waiting_rank_count < greatest(rank_count, coalesce(world_size, 0)) then 'blind'
+        when not f.is_world_stated or waiting_rank_count < greatest(rank_count, world_size) then 'blind'
         when f.seq_num is null and (t.job_id is null or f.fault_count > 0) and p.failure_id is null then 'blind'
         else 'fired'
     end as state,

@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, odd_word
+-- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, compared_call, odd_word
 -- stored: yes
 -- empty without: failure_lead
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
@@ -33,18 +33,19 @@ select
     case when f.basis in (select basis from suspect_basis where has_parted) or s.job_id is not null or (f.basis is null and (d.outcome in ('split', 'circle') or k.job_id is not null)) then 'fired' else 'quiet' end as state,
     'collective_mismatch' as failure_class,
     coalesce(f.basis, case when s.job_id is null then coalesce(d.outcome, 'split') end, 'stated') as failure_kind,
-    'innocent' as storage_verdict,
+    case when f.basis is null and s.job_id is null and d.job_id is null and k.way = 'number' then 'undetermined' else 'innocent' end as storage_verdict,
     null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
-    case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
-    case when f.basis is null and k.message is not null then k.message when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+    case when s.reporter_count > 1 then 0.92 when f.basis in ('mismatch', 'other_collective', 'out_of_step') then 0.85 when f.basis in ('ahead', 'order') then 0.75 else 0.7 end as score,
+    case when f.basis is null and p.pair_words is not null then p.pair_words when f.basis is null and k.way <> 'size' then k.words || case k.way when 'number' then ': no two of these wait for each other' else '' end when f.basis is null and d.outcome = 'circle' then 'ranks wait for each other in a circle: ' || coalesce(c.words, '?') when f.basis is null and d.outcome = 'split' and o.words is not null then o.words else coalesce('rank ' || f.culprit_rank::varchar, 'a rank') || case f.basis
+        when 'out_of_step' then ' waits in collective ' || coalesce('number ' || f.seq_num::varchar || ', ', '') || 'which the others have completed: it skipped or added a call'
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then coalesce(' ' || w.words, ' stands in another collective than the others')
         when 'other_words' then ' ' || case when s.job_id is not null then 'called something else than the others, and ' else '' end || coalesce(v.words, 'says something else than all others')
         when 'mismatch' then ' ' || coalesce(w.words, 'called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?'))
-        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: ' || coalesce('at sequence number ' || f.seq_num::varchar || ' ', '') || 'they called ' || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
+        else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: ' || coalesce('at sequence number ' || f.seq_num::varchar || ' ', '') || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
     list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'PyTorch compared the calls and says so'},
         {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end, 'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
@@ -57,6 +58,7 @@ left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt and d.outcome in ('split', 'circle')
 left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
 left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
-left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.message is null and k.is_numbered or f.waiting_rank_count >= f.rank_count)
+left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.way = 'size' and k.is_numbered or f.waiting_rank_count >= f.rank_count)
+left join compared_call as p on p.job_id = f.job_id and p.attempt = f.attempt
 left join odd_call as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank
 left join odd_word as v on v.job_id = f.job_id and v.attempt = f.attempt and v.rank = f.culprit_rank
