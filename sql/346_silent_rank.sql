@@ -1,15 +1,27 @@
 -- A rank that kept silent while others reported the time-out: whether its own lines show trouble, and whether its host fell silent as a whole.
 -- grain: one row a silent rank of a failed attempt
--- reads: rank_suspect, rank_host, rank_position, failure_signal, stuck_collective, stack_process, threshold
+-- reads: rank_suspect, rank_host, rank_position, failure_signal, worker_event, stuck_collective, stack_process, threshold
 -- stored: yes
 -- empty without: rank_suspect where basis = 'silent'
--- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on behind the time-out of the others, so that it was not cut off before; all others wait in one call, else the silent may wait in another process group.
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on after the time-out of the others, so that it was not cut off before, or the agents of other hosts tell how their ranks ended and that of this host says nothing, as it fell silent too; all others wait in one call, else the silent may wait in another process group.
 create or replace view silent_rank as
-with whole as (
+with agent as (
+    select distinct job_id, attempt, file_id
+    from worker_event
+    where starts_with(pattern, 'torchrun_') and role = 'consequence'
+),
+whole as (
     select distinct s.job_id, s.attempt, s.file_id
     from failure_signal as s
     join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns >= k.spoke_ns
     where s.stamp_source = 'own'
+    union
+    select h.job_id, h.attempt, h.file_id
+    from rank_host as h
+    join agent as a on a.job_id = h.job_id and a.attempt = h.attempt
+    where not exists (
+        from agent as o where o.job_id = h.job_id and o.attempt = h.attempt and o.file_id = h.file_id
+    )
 ),
 same_call as (
     select job_id, attempt from rank_position where is_waiting
