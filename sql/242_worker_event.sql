@@ -3,11 +3,11 @@
 -- reads: worker_line, worker_file, rank_identity, clock, pattern, ais_event
 -- public: yes
 -- stored: yes
--- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event.
+-- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event. Where the lines of a job name ranks, a number inside a process group is a rank in the default group only.
 create or replace view worker_event as
 with line as (
     select
-        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid,
+        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid, w.process_group,
         f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
         case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
         w.stamp_source in ('own', 'wrapper') as is_stamped,
@@ -28,7 +28,10 @@ placed as (
         w.*, a.start_ns, a.end_ns, d.tie_ns,
         w.local_ns - w.shift_ns as stamp_ns,
         s.local_ns - w.shift_ns as next_ns,
-        coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank, case when t.job_id is null then w.group_rank end) as real_rank
+        coalesce(
+            w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank,
+            case when t.job_id is null or regexp_full_match(w.process_group, '0( ?\(default_pg\))?') then w.group_rank end
+        ) as real_rank
     from line as w
     join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
     asof left join (select file_id, line_no, local_ns from line where is_stamped) as s on s.file_id = w.file_id and s.line_no >= w.line_no

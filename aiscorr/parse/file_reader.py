@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -13,6 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
+from aiscorr.parse.mended import MendedSink, MendedStream, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from aiscorr.parse.worker.reader import WorkerFile, WorkerLogReader
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 9
+PARSER_VERSION = 10
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 
@@ -81,11 +83,16 @@ class FileReader:
         if (found.kind == "unknown" or found.is_tentative) and is_dump_name(ref.path):
             found = Detected("flight_recorder", f"the name of a Flight Recorder dump; content: {found.reason}")
         summary.kind, summary.kind_reason = found.kind, found.reason
-        whole = HeadedStream(head, stream)
+        whole: ByteStream = HeadedStream(head, stream)
+        sink, mended = self._sink, self._mended(head, whole, found)
+        if mended is not None:
+            found, whole = mended
+            sink = MendedSink(sink, whole)
+            summary.kind, summary.kind_reason = found.kind, found.reason
         if found.kind == "ais_log":
             self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
         elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
-            worker = self._open_worker(summary)
+            worker = self._open_worker(summary, sink)
             self._read_blocks(summary, whole, worker, ContentSum())
             if found.is_tentative and not worker.is_recognised:
                 what = "text" if summary.last_ns is None else "text with dates, but"
@@ -98,7 +105,7 @@ class FileReader:
             from aiscorr.parse.small_sources import read_dump
 
             self._note_worker(summary)
-            read_dump(summary, whole, self._sink, found.reason)
+            read_dump(summary, whole, sink, found.reason)
         elif found.kind == "node_status":
             from aiscorr.parse.ais.node_status import read_node_status
 
@@ -108,9 +115,26 @@ class FileReader:
             content = ContentSum()
             content.add(memoryview(head))
             sum_up(summary, content)
+        if isinstance(whole, MendedStream):
+            whole.restore(summary)
         if summary.kind == "unknown":
             summary.state = "unknown"
         return summary
+
+    def _mended(self, head: bytes, whole: ByteStream, found: Detected) -> tuple[Detected, MendedStream] | None:
+        """What a text is whose lines were broken or quoted, and the text as it was; None where none were."""
+        if found.kind not in ("worker_log", "stack_dump", "unknown"):
+            return None
+        if found.kind == "unknown" and not quote_depth(head.split(b"\n")):
+            return None
+        mending = self._worker_reader().broken_lines.look(head)
+        if not mending.is_needed:
+            return None
+        mended_head = take_head(MendedStream(io.BytesIO(head), mending))
+        again = detect(mended_head, forced=self._options.kind, format_folders=self._options.format_folders)
+        if again.kind not in ("worker_log", "stack_dump"):
+            return None
+        return again, MendedStream(whole, mending)
 
     def read_on(self, ref: SourceRef, stream: ByteStream, known: KnownFile, before: bytes) -> FileSummary:
         """Reads a grown file from the place kept last time; `before` are the bytes in front of it."""
@@ -198,13 +222,13 @@ class FileReader:
         summary.is_stream_copy = hints.is_launcher_stream
         return summary
 
-    def _open_worker(self, summary: FileSummary) -> WorkerFile:
+    def _open_worker(self, summary: FileSummary, sink: PartSink) -> WorkerFile:
         from aiscorr.parse.worker.state import WorkerState
 
         self._note_worker(summary)
         years = self._years(summary.ref.modified_ns or self._now_ns)
         state = WorkerState(year_anchor_ns=years.anchor_ns, is_year_given=years.is_given, is_year_bound=years.is_bound)
-        return self._worker_reader().open_file(summary, state, self._zone(summary))
+        return self._worker_reader().open_file(summary, state, self._zone(summary), sink)
 
     def _read_blocks(
         self, summary: FileSummary, stream: ByteStream, reader: AisFile | WorkerFile, content: ContentSum
@@ -216,7 +240,7 @@ class FileReader:
             for block in blocks:
                 if self.should_stop():
                     raise ReadStopped
-                if reader.is_between_records and block.before.byte_count:
+                if reader.is_between_records and block.before.byte_count and not isinstance(stream, MendedStream):
                     place = ResumePlace.of(block.before, reader.state, summary)
                 reader.feed(block)
         except ReadStopped:

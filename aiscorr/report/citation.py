@@ -1,13 +1,14 @@
 """Reads cited lines and records again in the original files: verified, moved (elsewhere in the file) or gone.
 
 A line is compared as it was stored: without colours, without what a progress bar had overwritten,
-secrets taken out, cut to the stored length.
+secrets taken out, cut to the stored length, joined with its rest where a terminal broke it, without marks of a quote.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,6 +21,9 @@ from aiscorr.report import document as doc
 from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
 
 _MIN_TELLING = 12
+#: So many lines may be one that a terminal broke.
+_MOST_PARTS = 12
+_QUOTE = re.compile(r"^(?:> ?)+")
 _STATISTICS = re.compile(r"\{(?:…\}|[a-z][\w.-]*:-?\d)")
 _Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 
@@ -134,10 +138,10 @@ def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int | str],
     missed: list[Citation] = []
     try:
         with buffered(open_member(path)) as stream:
-            for number, raw in enumerate(stream, start=1):
+            for number, (raw, *rest) in enumerate(_with_next(stream), start=1):
                 item = wanted.pop(number, None)
                 if item is not None:
-                    if _is_same(item.text, raw):
+                    if _is_same(item.text, raw) or _is_joined(item.text, [raw, *rest]):
                         result[path, number] = "verified"
                     else:
                         missed.append(item)
@@ -177,6 +181,33 @@ def _is_same(stored: str | None, raw: bytes) -> bool:
     wanted = redact(strip_ansi(stored)).strip()  # what is taken out grows with the versions
     text = redact(strip_ansi(raw.decode("utf-8", "replace"))).strip()
     return text.startswith(wanted) or wanted in text
+
+
+def _with_next(lines: Iterable[bytes]) -> Iterator[tuple[bytes, ...]]:
+    """Each line with those behind it that may be its rest."""
+    window: deque[bytes] = deque(maxlen=_MOST_PARTS)
+    for line in lines:
+        window.append(line)
+        if len(window) == _MOST_PARTS:
+            yield tuple(window)
+    if len(window) == _MOST_PARTS:
+        window.popleft()
+    while window:
+        yield tuple(window)
+        window.popleft()
+
+
+def _is_joined(stored: str | None, lines: Sequence[bytes]) -> bool:
+    """Whether the stored line is the first of these with its rest, blanks at the breaks and marks of a quote aside."""
+    if stored is None or len(stored) < _MIN_TELLING:
+        return False
+    texts = [_QUOTE.sub("", strip_ansi(line.decode("utf-8", "replace"))) for line in lines]
+    wanted, first = _squeezed(stored), _squeezed(texts[0])
+    return bool(first) and 0 <= _squeezed("".join(texts)).find(wanted) < len(first)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(redact(text).split())
 
 
 def _counters(text: str) -> set[str]:

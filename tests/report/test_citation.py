@@ -35,3 +35,12 @@ def test_json_of_a_worker_is_no_statistics(tmp_path: Path) -> None:
     assert not is_statistics(text)
     cited = [Citation(str(tmp_path / "a.log"), number, text) for number in (1, 2)]
     assert list(check(cited).values()) == ["moved", "verified"]
+
+
+@pytest.mark.parametrize(("number", "found"), [(2, "verified"), (1, "gone"), (3, "gone")])
+def test_a_broken_or_quoted_line_is_verified(number: int, found: str, tmp_path: Path) -> None:
+    """A line that a terminal broke, or a post quotes, is compared with its rest, and stands where it begins."""
+    text = "[rank1]: RuntimeError: the sizes of the tensors do not fit each other"
+    (tmp_path / "a.log").write_text("".join(f"> {part}\n" for part in ("starts", text[:30], text[30:55], text[55:])))
+    cited = Citation(str(tmp_path / "a.log"), number, text)
+    assert check([cited]) == {cited.key: found}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aiscorr.parse.search.prefilter import Expression, Prefilter, build_prefilter
 from aiscorr.parse.search.sieve import sieved
 from aiscorr.parse.spec.pattern import Pattern
@@ -36,6 +38,11 @@ class WorkerPatterns:
             if match is not None:
                 return pattern, pattern.values(match)
         return None
+
+    def exact(self, numbers: Iterable[int]) -> list[Pattern]:
+        """Those of these patterns that know what a message means, and need no traceback around it."""
+        found = (self._patterns[number] for number in sorted(set(numbers)))
+        return [pattern for pattern in found if pattern.inside is None and not self.is_generic(pattern.name)]
 
     def is_generic(self, name: Value) -> bool:
         """Whether a pattern knows the form of an exception only."""

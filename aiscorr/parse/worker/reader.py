@@ -15,6 +15,7 @@ from aiscorr.parse.search.scan import LineWalker, Segment
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.parse.values import strip_ansi
+from aiscorr.parse.worker.broken_lines import BrokenLines
 from aiscorr.parse.worker.enclosed_lines import MARK
 from aiscorr.parse.worker.line import Row, line_of
 from aiscorr.parse.worker.look_back import LookBack
@@ -43,10 +44,13 @@ class WorkerLogReader:
         self.prefixes = PrefixReader(format_folders)
         self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.repeated = StepPatterns(self.prefixes, pattern_folders, "repeated")
+        self.broken_lines = BrokenLines(self.patterns, self.prefixes)
 
-    def open_file(self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None) -> WorkerFile:
-        """The reader of one file, at its start or where `state` left it."""
-        return WorkerFile(self, summary, state, zone)
+    def open_file(
+        self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None, sink: PartSink | None = None
+    ) -> WorkerFile:
+        """The reader of one file, at its start or where `state` left it; its rows go to `sink`."""
+        return WorkerFile(self, summary, state, zone, sink or self.sink)
 
     def flush(self) -> None:
         """Nothing is held back here."""
@@ -56,20 +60,24 @@ class WorkerFile:
     """Feeds on the blocks of one file, in order."""
 
     def __init__(
-        self, reader: WorkerLogReader, summary: FileSummary, state: WorkerState, zone: ZoneClock | None
+        self,
+        reader: WorkerLogReader,
+        summary: FileSummary,
+        state: WorkerState,
+        zone: ZoneClock | None,
+        sink: PartSink,
     ) -> None:
         self._reader = reader
+        self._sink = sink
         self._zone = zone
         self._summary = summary
         self.state = state
         self._years = state.years()
         self._walker = LineWalker(reader.patterns.prefilter, line_no=state.line_no)
         self._behind = LookBack(reader.prefixes, state, self._years)
-        self._rows = WorkerRows(reader.sink, summary, state, zone, self._behind)
-        self._blocks = OpenBlocks(reader.patterns, self._rows, ThreadBlocks(reader.sink, summary, state))
-        self._steps = StepLines(
-            reader.steps, reader.repeated, reader.sink, summary, state, self._years, self._rows.stored
-        )
+        self._rows = WorkerRows(sink, summary, state, zone, self._behind)
+        self._blocks = OpenBlocks(reader.patterns, self._rows, ThreadBlocks(sink, summary, state))
+        self._steps = StepLines(reader.steps, reader.repeated, sink, summary, state, self._years, self._rows.stored)
         self._is_told = False
 
     @property
@@ -164,4 +172,4 @@ class WorkerFile:
             self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))
             row["local_ns"] = self._rows.stored(row["local_ns"], row["zone_offset_s"])
             place = {"file_id": self._summary.file_id, "attempt_no": self.state.attempt_no}
-            self._reader.sink.add("worker_tail", {**row, **place})
+            self._sink.add("worker_tail", {**row, **place})

@@ -1,0 +1,182 @@
+"""A text as it was before a terminal broke its lines or a post quoted them, and where each of its lines really stands.
+
+What readers see is the mended text; rows get the numbers and places of the original's lines on their way out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from aiscorr.checksum import ContentSum
+from aiscorr.model import ByteStream, FileSummary
+from aiscorr.parse.batches import PartSink
+from aiscorr.parse.search.chunks import BlockReader
+from aiscorr.parse.values import Value
+from aiscorr.parse.whole import sum_up
+
+_NUMBERS = ("line_no", "block_line_no")
+_QUOTED_SHARE = 0.8
+_MOST_QUOTES = 5
+
+
+@dataclass(frozen=True)
+class Mending:
+    """What was done to a text: how deep it is quoted, at which width a terminal broke it, and which lines besides
+    are the rest of the line above, by their numbers."""
+
+    quote_depth: int = 0
+    width: int | None = None
+    rest_line_nos: frozenset[int] = field(default_factory=frozenset)
+    begins: Callable[[bytes], bool] = bool
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything is to be mended."""
+        return bool(self.quote_depth or self.width or self.rest_line_nos)
+
+    def is_rest(self, line_no: int, line: bytes, above: bytes) -> bool:
+        """Whether a line is the rest of the one above."""
+        if line_no in self.rest_line_nos:
+            return True
+        is_full = self.width is not None and bool(line.strip()) and width_of(above) == self.width
+        return is_full and not self.begins(line)
+
+
+def quote_depth(lines: Sequence[bytes]) -> int:
+    """How many marks of a quotation stand before nearly every line; a prompt of Python is none."""
+    filled = [line for line in lines if line.strip()]
+    depth = 0
+    while depth < _MOST_QUOTES and filled:
+        marked = [line for line in filled if line.startswith(b">") and not line.startswith(b">>>")]
+        if len(marked) < max(1, _QUOTED_SHARE * len(filled)):
+            break
+        depth += 1
+        filled = [rest for line in marked if (rest := unquoted(line, 1)).strip()]
+    return depth
+
+
+def unquoted(line: bytes, depth: int) -> bytes:
+    """A line without so many marks of a quotation."""
+    for _ in range(depth):
+        if not line.startswith(b">"):
+            break
+        line = line[2:] if line[1:2] == b" " else line[1:]
+    return line
+
+
+def width_of(line: bytes) -> int:
+    """How many characters a line has."""
+    line = line.rstrip(b"\r")
+    return len(line) if line.isascii() else len(line.decode("utf-8", "surrogateescape"))
+
+
+class MendedStream:
+    """The mended text of a stream; `content` sums up the original."""
+
+    def __init__(self, stream: ByteStream, mending: Mending, byte_count: int | None = None) -> None:
+        self._stream = stream
+        self._raw = BlockReader(stream, byte_count=byte_count)
+        self._pieces = self._mend(mending)
+        self._rest = b""
+        #: For each line of the mended text: where it begins there, and the original line it begins with.
+        self._starts, self._offsets, self._line_nos = array("q"), array("q"), array("q")
+        self.line_count = 0
+
+    @property
+    def content(self) -> ContentSum:
+        """The sum of the original's bytes so far."""
+        return self._raw.content
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """The next bytes of the mended text."""
+        if not self._rest:
+            self._rest = next(self._pieces, b"")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+    def close(self) -> None:
+        """Closes the stream."""
+        self._stream.close()
+
+    def line_no_of(self, mended: int) -> int:
+        """The number of the original line with which a line of the mended text begins."""
+        return self._line_nos[mended - 1] if 0 < mended <= len(self._line_nos) else mended
+
+    def offset_of(self, mended: int) -> int:
+        """Where the original line begins whose mended one holds this place."""
+        index = bisect_right(self._starts, mended) - 1
+        return self._offsets[index] if index >= 0 else mended
+
+    def restore(self, summary: FileSummary) -> None:
+        """Puts what the original is into the summary, in place of what a reader saw; what it added is kept."""
+        _, mark, added = summary.content_hash.partition(":")
+        sum_up(summary, self.content)
+        summary.content_hash += mark + added
+        summary.line_count = self.line_count
+
+    def _mend(self, mending: Mending) -> Iterator[bytes]:
+        """The mended text, a block of the original at a time; a line's end is given with the line behind it."""
+        place = offset = 0
+        above: bytes | None = None
+        for block in self._raw:
+            lines = bytes(block.data[: block.size]).split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            parts: list[bytes] = []
+            for raw in lines:
+                self.line_count += 1
+                line = unquoted(raw, mending.quote_depth)
+                if above is None:
+                    is_new = True
+                elif mending.is_rest(self.line_count, line, above):
+                    is_new = False
+                else:
+                    is_new = True
+                    parts.append(b"\n")
+                    place += 1
+                if is_new:
+                    self._starts.append(place)
+                    self._offsets.append(offset)
+                    self._line_nos.append(self.line_count)
+                above = line
+                shown = line.removesuffix(b"\r")
+                parts.append(shown)
+                place += len(shown)
+                offset += len(raw) + 1
+            if block.is_cut and self._raw.is_ended_by_newline and parts:
+                above = None  # in the middle of a line longer than a block
+            if parts:
+                yield b"".join(parts)
+        if above is not None and self._raw.is_ended_by_newline:
+            yield b"\n"
+
+
+class MendedSink(PartSink):
+    """Hands rows on to a sink, with the places of the original's lines."""
+
+    def __init__(self, sink: PartSink, stream: MendedStream) -> None:
+        self._sink, self._stream = sink, stream
+
+    def add(self, table_name: str, values: dict[str, Value]) -> None:
+        """One row."""
+        placed = dict(values)
+        for name in _NUMBERS:
+            if isinstance(number := placed.get(name), int):
+                placed[name] = self._stream.line_no_of(number)
+        if isinstance(offset := placed.get("byte_offset"), int):
+            placed["byte_offset"] = self._stream.offset_of(offset)
+        self._sink.add(table_name, placed)
+
+    def add_columns(self, table_name: str, values: dict[str, list[Value]], count: int) -> None:
+        """Rows given by column."""
+        names = [name for name in values if values[name]]
+        for number in range(count):
+            self.add(table_name, {name: values[name][number] for name in names})
+
+    def flush(self) -> None:
+        """Nothing is held back here."""

@@ -1,0 +1,179 @@
+"""Tells from the beginning of a text whether a terminal broke its lines or a post quotes them.
+
+A quoted text has a mark before nearly every line. A terminal breaks every line that is longer than its width, at any
+column: no line is longer, and what stands behind a full one goes on in the middle of a word. Of a text pasted from
+several such, a line and the next are one where only both together are a message that is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from aiscorr.parse.detect import HEAD_BYTES
+from aiscorr.parse.mended import Mending, quote_depth, unquoted, width_of
+from aiscorr.parse.spec.pattern import Pattern
+from aiscorr.parse.stamps import YearContext
+from aiscorr.parse.values import strip_ansi
+from aiscorr.parse.worker.patterns import WorkerPatterns
+from aiscorr.parse.worker.prefixes import PrefixReader
+
+_LEAST_WIDTH, _MOST_WIDTH = 40, 500
+#: A line that may be the first part of a broken one has as many bytes, and each part of a message a few.
+_LEAST_BYTES, _LEAST_PART = 60, 3
+_MOST_PARTS = 4
+_MOST_PAIRS = 1500
+_HARD_SHARE, _SHAPE_SHARE = 0.34, 0.7
+_OPENING, _CLOSING = b"([{", b")]}"
+#: The beginning of a line that has no prefix: what Python, C++, a shell or a table prints.
+_BEGINS = re.compile(rb"    |\t|  File \"|Traceback \(|  what\(\): |terminate called|[|+#=*-]{2}|[|+] ")
+_FRAME_BEGUN = re.compile(rb"\s*(?:\[rank\d+\]: +)?File \"(?!.*, in \S)")
+_FRAME = re.compile(rb"\s*(?:\[rank\d+\]: +)?File \"[^\"]+\", line \d+, in \S+\s*$")
+
+
+class BrokenLines:
+    """Looks at the beginnings of texts, with the patterns and prefixes of worker logs."""
+
+    def __init__(self, patterns: WorkerPatterns, prefixes: PrefixReader) -> None:
+        self._patterns = patterns
+        self._prefixes = prefixes
+
+    def look(self, head: bytes) -> Mending:
+        """What is to be mended of the text that begins so."""
+        lines = head.split(b"\n")
+        if len(head) >= HEAD_BYTES or not lines[-1]:
+            lines.pop()
+        depth = quote_depth(lines)
+        lines = [_plain(unquoted(line, depth)).rstrip(b"\r") for line in lines]
+        rests = self._told_rests(lines)
+        width = self._width(lines, rests)
+        return Mending(depth, width, frozenset(number + 1 for number in rests), self.begins)
+
+    def begins(self, line: bytes) -> bool:
+        """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""
+        line = _plain(line)
+        if _BEGINS.match(line):
+            return True
+        prefix = self._prefixes.read(line[:1024], YearContext(0))
+        return prefix.body_start > 0 or prefix.message_start > 0
+
+    def _told_rests(self, lines: Sequence[bytes]) -> set[int]:
+        """The numbers, from 0, of lines that make a known message only together with the line above."""
+        pairs = [
+            number
+            for number, (above, line) in enumerate(pairwise(lines), 1)
+            if len(above) >= _LEAST_BYTES and self._may_go_on(line)
+        ][:_MOST_PAIRS]
+        rests: set[int] = set()
+        for number, numbers in zip(pairs, self._candidates([(lines[n - 1], lines[n]) for n in pairs]), strict=True):
+            above, place = lines[number - 1], number
+            while place not in rests and (
+                count := self._part_count(above, lines[place : place + _MOST_PARTS], numbers)
+            ):
+                rests.update(range(place, place + count))
+                above += b"".join(lines[place : place + count])
+                place += count
+                numbers = self._candidates([(above, b"".join(lines[place : place + 1]))])[0]
+        return rests
+
+    def _may_go_on(self, line: bytes) -> bool:
+        return bool(line.strip()) and not self.begins(line)
+
+    def _part_count(self, above: bytes, lines: Sequence[bytes], numbers: Sequence[int]) -> int:
+        """How many of these lines are needed for a message that the line above begins; 0 where it begins none."""
+        rest = b""
+        for count, line in enumerate(lines, 1):
+            if not self._may_go_on(line) or not numbers:
+                break
+            rest += line
+            if count > 1:
+                numbers = self._candidates([(above, rest)])[0]
+            if self._is_one(above, rest, numbers) and self._is_one((above + rest)[: -len(line)], line, numbers):
+                return count
+        return 0
+
+    def _candidates(self, pairs: Sequence[tuple[bytes, bytes]]) -> list[list[int]]:
+        """The numbers of the patterns that each pair, as one line, may be."""
+        text = bytearray(b"\n".join(above + line for above, line in pairs))
+        found: list[list[int]] = [[] for _ in pairs]
+        if not pairs:
+            return found
+        ends: list[int] = []
+        place = 0
+        for above, line in pairs:
+            place += len(above) + len(line) + 1
+            ends.append(place)
+        with memoryview(text) as view:
+            hits = self._patterns.prefilter.find(view)
+        index = 0
+        for end, number in sorted(hits):
+            while end > ends[index]:
+                index += 1
+            found[index].append(number)
+        return found
+
+    def _is_one(self, above: bytes, line: bytes, numbers: Sequence[int]) -> bool:
+        """Whether two lines are one: together they are a known message, or more of it, and apart they are not."""
+        if _FRAME_BEGUN.match(above) and _FRAME.match(above + line):
+            return True
+        return any(_is_told_by(pattern, above, line) for pattern in self._patterns.exact(numbers))
+
+    def _width(self, lines: Sequence[bytes], rests: set[int]) -> int | None:
+        """The width of the terminal that broke the lines."""
+        widths = [width_of(line) for line in lines]
+        width = max(widths, default=0)
+        if not _LEAST_WIDTH <= width <= _MOST_WIDTH:
+            return None
+        full = [number for number in range(1, len(lines)) if widths[number - 1] == width]
+        followed = [number for number in full if lines[number].strip() and not self.begins(lines[number])]
+        if 2 * len(followed) < len(full) or not followed:
+            return None
+        if any(number in rests for number in followed):
+            return width
+        hard = sum(_is_word(lines[number - 1][-1:]) and _is_word(lines[number][:1]) for number in followed)
+        begun = {_shape(line) for number, line in enumerate(lines) if number not in followed}
+        shapes = {_shape(lines[number]) for number in followed} - begun
+        is_broken = hard >= max(2, _HARD_SHARE * len(followed)) and len(shapes) >= _SHAPE_SHARE * len(followed)
+        return width if is_broken else None
+
+
+def _is_told_by(pattern: Pattern, above: bytes, line: bytes) -> bool:
+    """Whether a pattern finds its message, or more of what the message tells, only where both lines are one.
+
+    The break must lie where the message leaves no choice, or inside brackets that the first line opens.
+    """
+    cut = len(above)
+    match = pattern.regex.search(above + line)
+    if match is None or not match.start() <= cut - _LEAST_PART or match.end() < cut + _LEAST_PART:
+        return False
+    is_open = len(above.translate(None, _OPENING)) < len(above.translate(None, _CLOSING))
+    parted = None if is_open else pattern.regex.search(above + b"\0" + line)
+    return all(other is None or _is_less(other, match, cut) for other in (pattern.regex.search(above), parted)) and (
+        pattern.regex.search(line) is None
+    )
+
+
+def _is_less(other: re.Match[bytes], match: re.Match[bytes], cut: int) -> bool:
+    """Whether a match tells less than that of the whole: one word fewer, of those that reach behind the break."""
+    told = other.groupdict()
+    return any(
+        value is not None and told[name] is None and match.end(name) > cut and not re.search(rb"\s", value)
+        for name, value in match.groupdict().items()
+    )
+
+
+def _plain(line: bytes) -> bytes:
+    """A line without terminal colours."""
+    if b"\x1b" not in line:
+        return line
+    return strip_ansi(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _shape(line: bytes) -> bytes:
+    """How a line begins, whatever its numbers are."""
+    return re.sub(rb"\d", b"0", line[:6])
+
+
+def _is_word(text: bytes) -> bool:
+    return text.isalnum()

@@ -1,0 +1,143 @@
+"""Texts whose lines a terminal broke or a post quotes are read as they were, and cited where they stand."""
+
+from __future__ import annotations
+
+import pytest
+from lines import Reading, Row, read_text, read_worker, told
+
+from aiscorr.parse.mended import quote_depth
+
+pytestmark = pytest.mark.usefixtures("either_reader")
+
+WATCHDOG = (
+    "[rank{0}]:[E1120 23:05:53.231169699 ProcessGroupNCCL.cpp:757] [Rank {0}] Watchdog caught collective operation"
+    " timeout: WorkNCCL(SeqNum=629, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=60000) ran for 60044"
+    " milliseconds before timing out."
+)
+#: A job's output: progress, a traceback whose frames are long, a watchdog.
+OUTPUT = [
+    "2026-11-20 23:04:53,001 INFO train:79 - epoch 0 step 17 loss 2.5512 learning rate 0.00031 tokens 8812 norm 1.2",
+    "2026-11-20 23:04:54,001 INFO train:79 - epoch 0 step 18 loss 2.5431 learning rate 0.00031 tokens 8634 norm 1.1",
+    WATCHDOG.format(2),
+    "Traceback (most recent call last):",
+    '  File "/home/someone/projects/speech/recipes/librilight/train_with_a_long_name.py", line 412, in run_one_epoch',
+    "    loss = model(batch)",
+    "RuntimeError: the sizes of the tensors of this batch do not fit each other in dimension 1: 812 and 640",
+    WATCHDOG.format(3),
+]
+
+
+def text_of(*lines: str) -> str:
+    """The lines as a text."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def broken(lines: list[str], width: int) -> tuple[str, list[int]]:
+    """The text as a terminal of this width shows it, and the number of the line with which each line begins."""
+    shown: list[str] = []
+    begins: list[int] = []
+    for line in lines:
+        begins.append(len(shown) + 1)
+        shown += [line[place : place + width] for place in range(0, len(line), width)] or [""]
+    return text_of(*shown), begins
+
+
+def values(found: Reading) -> list[tuple[object, ...]]:
+    """What was recognised, wherever it stands."""
+    return told(found, "pattern", "rank", "seq_num", "ran_for_ms", "exception", "user_location", "text")
+
+
+@pytest.mark.parametrize("width", [61, 80, 100, 116, 132, 177])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_that_a_terminal_broke(width: int, ending: str) -> None:
+    """A text broken at a terminal's width tells the same, each event on the line where it begins."""
+    text, begins = broken(OUTPUT, width)
+    whole = read_worker(text_of(*OUTPUT))
+    found = read_worker(text.replace("\n", ending))
+    assert values(found) == values(whole)
+    rows = zip(told(found, "line_no"), told(whole, "line_no"), strict=True)
+    assert [number for (number,), _ in rows] == [begins[number - 1] for (number,) in told(whole, "line_no")]
+    assert found.summary.line_count == text.count("\n")
+    assert found.summary.byte_count == len(text.replace("\n", ending))
+
+
+def test_places_are_those_of_the_text_as_it_is() -> None:
+    """The byte at which an event is said to begin is where its first line begins in the file."""
+    text, _ = broken(OUTPUT, 80)
+    places = [text.index(begin) for begin in ("[rank2]", "[rank3]")]
+    found = [row for row in read_worker(text).worker_line if row["pattern"] == "nccl_watchdog_timeout"]
+    assert [row["byte_offset"] for row in found] == places
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # in the middle of a word that the message needs
+        ([WATCHDOG.format(1)[:140], WATCHDOG.format(1)[140:]], [("nccl_watchdog_timeout", 629)]),
+        ([WATCHDOG.format(1)[:169], WATCHDOG.format(1)[169:]], [("nccl_watchdog_timeout", 629)]),
+        # three parts, of any length
+        (
+            [WATCHDOG.format(1)[:118], WATCHDOG.format(1)[118:160], WATCHDOG.format(1)[160:]],
+            [("nccl_watchdog_timeout", 629)],
+        ),
+        # a line with a prefix of its own is never the rest of another
+        (
+            [WATCHDOG.format(1)[:140], WATCHDOG.format(2)],
+            [("nccl_watchdog_timeout", None), ("nccl_watchdog_timeout", 629)],
+        ),
+    ],
+)
+def test_single_lines_that_were_broken(lines: list[str], expected: list[tuple[object, ...]]) -> None:
+    """Of a pasted text two lines are one where only both together are a known message, or more of it."""
+    assert told(read_worker(text_of(*lines, "done")), "pattern", "seq_num") == expected
+
+
+def test_lines_of_one_length_are_no_broken_ones() -> None:
+    """Lines that all have one length are a program's, not a terminal's; nor is a message below a full line its rest."""
+    steps = [
+        f"step {number:05} of 99999 loss 2.5{number:03} rate 0.00031 tokens 8812 in the batch" for number in range(9)
+    ]
+    boom = "RuntimeError: NCCL communicator was aborted on rank 1 and nothing else is known about it"
+    found = read_worker(
+        text_of(*steps, boom, "Compile with TORCH_USE_CUDA_DSA to enable assertions", WATCHDOG.format(0))
+    )
+    assert told(found, "line_no") == [(10,), (12,)]
+
+
+@pytest.mark.parametrize("mark", ["> ", ">", "> > "])
+def test_a_quoted_text(mark: str) -> None:
+    """A text with the mark of a quotation before each line tells the same, line by line."""
+    quoted = text_of(*(mark + line for line in OUTPUT))
+    whole, found = read_text(text_of(*OUTPUT)), read_text(quoted)
+    assert found.summary.kind == "worker_log"
+    assert values(found) == values(whole)
+    assert told(found, "line_no") == told(whole, "line_no")
+    assert found.summary.byte_count == len(quoted)
+
+
+def test_what_is_no_quotation() -> None:
+    """Megatron's lines with a mark among others, and prompts of Python, are no quotation."""
+    megatron = [
+        "> initializing tensor model parallel with size 2",
+        "using world size: 8",
+        "> building indices",
+        "step 1",
+    ]
+    assert quote_depth([line.encode() for line in megatron]) == 0
+    assert quote_depth([b">>> import torch", b">>> torch.ones(3)"]) == 0
+    assert quote_depth([b"> a", b">", b"> b", b""]) == 1
+
+
+def test_a_quoted_stack_dump() -> None:
+    """A quoted dump of py-spy is one, with the numbers of its lines."""
+    dump = [
+        "Process 4242: python train.py",
+        "Python v3.11.4 (/usr/bin/python3.11)",
+        "",
+        'Thread 4242 (idle): "MainThread"',
+    ]
+    dump += ["    wait (threading.py:320)", "    next_batch (loader.py:88)", "    main (train.py:12)"]
+    found = read_text(text_of(*(f"> {line}" for line in dump)), "/logs/job7/rank0.txt")
+    frames: list[Row] = found.stack_frame
+    assert found.summary.kind == "stack_dump"
+    assert [(row["function"], row["line_no"]) for row in frames] == [("wait", 5), ("next_batch", 6), ("main", 7)]
