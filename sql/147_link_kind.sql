@@ -24,5 +24,6 @@ from (
         ('error_line', 'an error that no rule knows names what the error of the rank names', 11, true),
         ('rank_object', 'an error of the node names an object that bears the number of the rank, at the moment of the rank''s own error', 12, false),
         ('backoff', 'the node refused requests at the pace of one client''s silent repeats, from when the rank stopped', 13, false),
-        ('fault_time', 'the node was in trouble when the rank stopped', 14, false)
+        ('held_batch', 'a batch of the job''s bucket began there before the rank stopped, and was not done when the others gave up', 14, true),
+        ('fault_time', 'the node was in trouble when the rank stopped', 15, false)
 ) as t(link_kind, words, position, is_proof)

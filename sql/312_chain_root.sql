@@ -2,24 +2,37 @@
 -- grain: one row a step
 -- reads: chain_link, node_fault, threshold
 -- stored: yes
--- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient). Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the node that printed the first.
+-- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient), from when it was away for certain. Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the node that printed the first. An abort names its xaction, so a batch of another one, or one that began after it by its age, is none of its victims.
 create or replace view chain_root as
 with outage as (
-    select fault_id, cluster, node_id, started_ns, ended_ns, weight
+    select
+        fault_id, fault_kind, cluster, node_id, ended_ns, weight,
+        case when known_ns - started_ns > t.value * 1e9 then known_ns else started_ns end as started_ns
     from node_fault
-    where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated') and role = 'target'
+    join threshold as t on t.name = 'notice_s'
+    where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'disk_fault')
+        and role = 'target'
 ),
 ambient as (
     select l.file_id, l.line_no, arg_max(o.fault_id, (o.started_ns, o.fault_id)) as fault_id, arg_max(o.node_id, (o.started_ns, o.fault_id)) as node_id
     from chain_link as l
-    join outage as o on o.cluster = l.cluster and o.node_id <> l.node_id and l.utc_ns >= o.started_ns and l.utc_ns <= o.ended_ns + 5000000000
+    join outage as o on o.cluster = l.cluster and (o.node_id <> l.node_id or o.fault_kind = 'disk_fault') and l.utc_ns >= o.started_ns and l.utc_ns <= o.ended_ns + 5000000000
     where l.fault_id is null and l.step in ('soft_errors', 'missing_entry', 'short_batch', 'aborted', 'abort_broadcast', 'entry_timeout', 'sender_late')
     group by l.file_id, l.line_no
+),
+abort as (
+    select cluster, xid, utc_ns
+    from chain_link
+    where starts_with(pattern, 'ais_get_batch_aborted') and xid is not null
 ),
 halted as (
     select l.file_id, l.line_no, max(m.node_id) as node_id, max(m.fault_id) as fault_id, arg_min(s.node_id, (s.started_ns, s.fault_id)) as self_id, arg_min(s.fault_id, (s.started_ns, s.fault_id)) as self_fault
     from chain_link as l
-    join node_fault as s on s.cluster = l.cluster and s.fault_kind = 'batches_aborted' and l.utc_ns >= s.started_ns - 5000000000 and l.utc_ns <= s.ended_ns
+    join node_fault as s on s.cluster = l.cluster and s.fault_kind = 'batches_aborted' and l.utc_ns >= s.started_ns - 5000000000 and l.utc_ns <= s.ended_ns + 20000000000
+        and l.utc_ns - coalesce(l.age_ns, 0) <= s.ended_ns + 1000000000
+        and (l.xid is null or exists (
+            from abort as a where a.cluster = l.cluster and a.xid = l.xid
+                and a.utc_ns between s.started_ns and s.ended_ns + 1000000000))
     join threshold as t on t.name = 'outage_gap_s'
     left join node_fault as m on m.cluster = l.cluster and m.fault_kind = 'maintenance' and m.role = 'target' and m.started_ns <= l.utc_ns
         and l.utc_ns - m.started_ns <= t.value * 1000000000

@@ -1,14 +1,18 @@
 -- A chain or a node's fault that reaches a rank, by request, xaction, address, object, count or time.
 -- grain: one row a failure, rank, chain or fault, and kind of match (the strongest line of each)
--- reads: rank_request, get_batch_chain, get_batch_chain_step
+-- reads: rank_request, get_batch_chain, get_batch_chain_step, xaction_bucket
 -- public: yes
 -- stored: yes
 -- empty without: rank_request
 -- empty without: get_batch_chain, get_batch_chain_step
--- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
+-- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count, unless the error names another bucket than that of the xaction; what else broke at that time is not its batch then. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
 create or replace view chain_rank_match as
 with request as (
-    select * from rank_request
+    select * replace (
+        coalesce(received_count, try_cast(regexp_extract(text, c.words, 1) as integer)) as received_count,
+        coalesce(expected_count, try_cast(regexp_extract(text, c.words, 2) as integer)) as expected_count)
+    from rank_request
+    cross join (select '\b(\d+) of (\d+) (?:objects|entries|items|members|samples|files|records|cuts)\b' as words) as c
     where outcome in ('error', 'short', 'retry', 'missing', 'chained', 'pending') and cluster is not null
         and not (outcome in ('retry', 'short') and coalesce(is_got_over, false))
 ),
@@ -24,7 +28,10 @@ by_count as (
     join get_batch_chain_step as s on s.cluster = r.cluster and s.step in ('short_batch', 'aborted', 'client_gone') and s.wid is not null
         and coalesce(s.received_count, 0) = r.received_count
         and s.utc_ns >= r.from_ns - 3000000000 and s.utc_ns <= r.to_ns + 3000000000
-    where r.received_count is not null and r.expected_count is not null and r.received_count < r.expected_count
+    left join xaction_bucket as b on b.cluster = s.cluster
+        and b.xid = regexp_extract(s.text, 'get-batch\[([\w-]+)\]', 1)
+    where (b.bucket is null or not regexp_matches(r.text, '\b\w+://') or contains(r.text, b.bucket))
+        and r.received_count is not null and r.expected_count is not null and r.received_count < r.expected_count
 ),
 by_node as (
     select r.failure_id, c.chain_id, r.rank, 'endpoint' as match_kind,
@@ -49,7 +56,8 @@ by_time as (
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
     join get_batch_chain as c on c.cluster = r.cluster and c.started_ns <= r.to_ns + 2000000000 and c.ended_ns >= r.from_ns - 5000000000
-    where r.failure_class in ('storage_io', 'data_loading_stall', 'network') or r.outcome in ('short', 'retry')
+    where (r.failure_class in ('storage_io', 'data_loading_stall', 'network') or r.outcome in ('short', 'retry'))
+        and not exists (from by_count as n where n.failure_id = r.failure_id and n.file_id = r.file_id and n.line_no = r.line_no)
 ),
 every as (
     select * from by_wid union all by name select * from by_count union all by name select * from by_node

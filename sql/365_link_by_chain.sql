@@ -1,9 +1,9 @@
--- Ties a culprit to a node of AIStore by a chain that reached one of its requests.
+-- Ties a culprit to a node of AIStore by a chain that reached one of its requests, or by a batch that held it.
 -- grain: one row a failure, culprit rank and match of a chain
--- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, job_cluster, fault_kind, node, threshold
+-- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file, threshold
 -- stored: yes
--- empty without: chain_rank_match
--- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment, and hardly to one that hangs or is cut off where it says so itself, as it keeps what it has. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, or for another target than the one that the error names.
+-- empty without: chain_rank_match, batch_item
+-- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment, and hardly to one that hangs or is cut off where it says so itself, as it keeps what it has. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, or for another target than the one that the error names. A batch prints its age when it ends: one of the job's bucket that began before a rank stopped without a word, and was not done when the others gave up, held that rank (held_batch), by the fault of its target that was on all the while if there is one.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -30,6 +30,26 @@ weighed as (
     where c.started_ns <= f.stall_ns + p.slack_ns
         and (c.ended_ns >= f.stall_ns - p.reach_ns or m.match_kind = 'wid')
         and (not coalesce(r.is_absence, false) or (c.ended_ns >= f.stall_ns - p.slack_ns and (k.takes_away or c.fault_id is null)))
+),
+held as (
+    select
+        f.failure_id, u.witness_rank as rank, b.*, f.stall_ns, f.spoke_ns, p.slack_ns,
+        coalesce(u.activity_file_id, u.basis_file_id) as client_file_id,
+        coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
+    from failure_case as f
+    cross join reach as p
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1
+        and u.crash_pattern is null and coalesce(u.activity, 'unknown') in
+            ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt join batch_item as b
+        on b.cluster = c.cluster and b.ended_ns >= f.spoke_ns - p.slack_ns and b.began_ns between f.stall_ns - p.reach_ns and f.stall_ns + p.slack_ns
+    cross join lateral (
+        select '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])' as words) as w
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+        and (regexp_matches(j.data_source, w.words) or exists (
+            from worker_tail as t join worker_file as i on i.file_id = t.file_id
+            where i.job_id = f.job_id and regexp_matches(t.text, w.words)))
+    where f.hang_start_ns is not null
 )
 select
     failure_id,
@@ -47,3 +67,14 @@ select
     line_no as client_line_no,
     suspect_node_id is not null as is_suspect_known
 from weighed
+union all
+select
+    h.failure_id, h.rank, h.node_id, 'held_batch' as link_kind, null as chain_id, n.fault_id,
+    coalesce(n.fault_kind, 'batch_stuck') as fault_kind,
+    case when h.began_ns >= h.stall_ns - h.slack_ns then 0.85 else 0.75 end as score,
+    (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no, h.client_file_id, h.client_line_no, true
+from held as h
+left join node_fault as n on n.cluster = h.cluster and n.node_id = h.node_id and n.weight >= 0.5
+    and n.started_ns <= h.stall_ns and n.ended_ns >= h.spoke_ns
+qualify row_number() over (
+    partition by h.failure_id, h.rank, h.node_id order by score desc, n.weight desc, h.ended_ns) = 1

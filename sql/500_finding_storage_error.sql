@@ -3,7 +3,7 @@
 -- reads: failure_lead, clearing_line, soft_broken_chain, decoding_loader, cut_host, many_addresses, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). Content that ends early is not cut by a node that hangs, at the same time and no more. An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy, whatever ties the two, where the way to many nodes failed (cut_host, many_addresses). It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; nor a field that a manifest lacks or samples that do not fit together, which came whole, whatever node a rank asked before; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). Content that ends early is not cut by a node that hangs, at the same time and no more. An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy, whatever ties the two, where the way to many nodes failed (cut_host, many_addresses). It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; one that AIStore broke off without a reason that its logs show (an object that is not there looks alike) leaves it open; nor a field that a manifest lacks or samples that do not fit together, which came whole, whatever node a rank asked before; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
 create or replace view finding_storage_error as
 select
     f.failure_id,
@@ -21,15 +21,16 @@ select
     end as state,
     'storage_io' as failure_class,
     coalesce(f.fault_kind, 'chain') as failure_kind,
-    'guilty' as storage_verdict,
-    f.link_node_id as node_id,
+    case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then 'undetermined' else 'guilty' end as storage_verdict,
+    case when f.fault_kind is not null or f.link_kind not in ('chain_count', 'chain_time') then f.link_node_id end as node_id,
     f.culprit_rank as rank,
     f.chain_id,
     round(0.35 + 0.62 * f.link_score, 3) as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern)
         || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
-        || ' because AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
-        || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '') as statement,
+        || case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then ', and why' else ' because' end || ' AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
+        || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
+        || case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then ' is not in the logs at hand' else '' end as statement,
     list_concat(
         [
             {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},

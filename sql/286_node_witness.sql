@@ -43,7 +43,7 @@ strange as (
 ),
 killed as (
     select
-        p.cluster, p.node_id, 'killed' as effect, p.node_id as witness_id, p.last_ns as utc_ns,
+        p.cluster, p.node_id, 'killed' as effect, p.node_id as witness_id, p.alive_ns as utc_ns,
         coalesce(e.file_id, p.file_id) as file_id, coalesce(e.line_no, p.line_no) as line_no, e.text, 'node_process' as pattern
     from node_process as p
     left join ais_event as e on e.cluster = p.cluster and e.node_id = p.node_id and e.utc_ns = p.next_ns and e.pattern = 'ais_process_started'
