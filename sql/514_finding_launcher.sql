@@ -1,10 +1,10 @@
 -- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the scheduler ended it.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, storage_crawl, refused_save, unfinished_staging, pattern
+-- reads: failure_lead, failure_signal, storage_crawl, pattern
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'launcher' or tier = 'launcher'
--- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled). A host that was still fetching its data from AIStore when the others gave up was held up by that, and storage is guilty of it where a disk of one target moved next to nothing all the while.
+-- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled).
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -21,19 +21,16 @@ select
     f.failure_id,
     'launcher' as finding,
     case when l.pattern is not null and f.timeout_count = 0 and f.culprit_rank is null then 'fired' when l.pattern is not null then 'fired' else 'quiet' end as state,
-    case when g.failure_id is not null then 'data_loading_stall' else coalesce(l.failure_class, 'infrastructure') end as failure_class,
-    case when g.failure_id is not null then 'host_staging' else l.pattern end as failure_kind,
-    case when g.node_id is not null and f.is_storage_seen then 'guilty' when g.failure_id is not null and not (f.is_storage_cleared and f.fault_count = 0 and coalesce(f.stray_count, 0) = 0) then 'undetermined' else 'innocent' end as storage_verdict,
-    case when f.is_storage_seen then g.node_id end as node_id,
+    coalesce(l.failure_class, 'infrastructure') as failure_class,
+    l.pattern as failure_kind,
+    'innocent' as storage_verdict,
+    null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when g.node_id is not null then 0.78 when l.pattern = 'slurm_time_limit' and ((c.is_felt and c.is_lasting) or r.failure_id is not null) then 0.4 when l.pattern = 'rendezvous_timeout' and f.basis in ('vanished', 'lost_host') then 0.4 when (f.timeout_count = 0 and f.crash_count = 0) or (l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error') then 0.88 else 0.4 end as score,
-    case when g.failure_id is not null then 'a host was still fetching its data from storage when the others gave up waiting for it (' || trim(substr(g.text, 1, 80)) || ')' || case when f.is_storage_seen then coalesce('; all the while a disk of AIStore node ' || g.node_id || ' was at its limit and moved next to nothing', '') else '' end when l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error' then 'the ranks could not be connected: ' when f.progress_ns is null or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure' then 'the job was not brought up or was ended from outside: ' when f.culprit_rank is not null and f.culprit_count = 1 and f.basis = 'killed' then f.culprit_words || ' was ended from outside: ' else 'the job was ended from outside: ' end || case when g.failure_id is null then coalesce(l.title, l.pattern) else '' end as statement,
-    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}] || case when g.failure_id is not null then [{'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the last word of the host that did not come'}] else [] end
-        || case when g.node_id is not null and f.is_storage_seen then [{'file_id': g.disk_file_id, 'line_no': g.disk_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}] else [] end as supports,
+    case when l.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) then 0.4 when l.pattern = 'rendezvous_timeout' and f.basis in ('vanished', 'lost_host') then 0.4 when (f.timeout_count = 0 and f.crash_count = 0) or (l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error') then 0.88 else 0.4 end as score,
+    case when l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error' then 'the ranks could not be connected: ' when f.progress_ns is null or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure' then 'the job was not brought up or was ended from outside: ' when f.culprit_rank is not null and f.culprit_count = 1 and f.basis = 'killed' then f.culprit_words || ' was ended from outside: ' else 'the job was ended from outside: ' end || coalesce(l.title, l.pattern) as statement,
+    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}] as supports,
     [] as contradicts
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
-left join unfinished_staging as g on g.failure_id = f.failure_id
 left join storage_crawl as c on c.failure_id = f.failure_id
-left join refused_save as r on r.failure_id = f.failure_id

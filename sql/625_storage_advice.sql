@@ -1,6 +1,6 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, awaited_work, failure_comeback, failure_signal, storage_crawl, failure_node, node_fault, fault_kind, failure_kind
+-- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, failure_node, node_fault, fault_kind, failure_kind
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
@@ -48,28 +48,10 @@ from storage_crawl as c join lead as l on l.failure_id = c.failure_id and l.stor
 join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' when 'slow_target' then 'slow_reads' else 'pressure' end
 where c.is_felt
 union all
-select failure_id, 1, recipient, text, words
-from (
-    select l.failure_id, unnest(['storage', 'client']) as recipient, unnest([w.storage_advice, w.client_advice]) as text, w.words
-    from lead as l join awaited_work as w on w.failure_id = l.failure_id
-    where l.storage_verdict = 'guilty' and l.failure_kind in ('storage_wait', 'data_loading', 'worker_wait')
-)
-where text is not null
-union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
-from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind not in ('shards_passed_over', 'cancelled_crawling', 'chain')
+from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind not in ('cancelled_crawling', 'chain')
 union all
 select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l join fault_kind as k on k.fault_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
-union all
-select l.failure_id, 1, 'storage', k.advice, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC'
-from lead as l
-join node_fault as n on n.cluster = l.cluster and n.node_id = l.told_node_id and n.started_ns <= l.stall_ns
-join fault_kind as k on k.fault_kind = n.fault_kind
-where l.failure_kind = 'shards_passed_over'
-qualify row_number() over (partition by l.failure_id order by n.weight desc, n.started_ns, n.fault_kind) = 1
-union all
-select failure_id, 2, 'client', 'Let the loader try again, or fail, instead of passing over what it could not read (warn_and_continue): ranks then have unlike numbers of batches.', 'a rank ran out of samples before the others'
-from lead where failure_kind = 'shards_passed_over'
 union all
 select c.failure_id, 5, 'client',
     'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
