@@ -3,14 +3,15 @@
 -- reads: public_service, failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
 -- stored: yes
 -- empty without: failure_case, failed_fetch
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. is_got_over: a later line of the rank in that file says that its requests went through again. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without a stamp that ended its rank came after the last step that any rank reported, as steps take all of them; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. is_got_over: a later line of the rank in that file says that its requests went through again. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
 create or replace view rank_request as
 with line as (
     select
         f.failure_id, f.job_id, f.attempt, coalesce(w.rank, x.rank) as rank, if(w.pattern = 'data_pipe_failed', coalesce(x.pattern, w.pattern), w.pattern) as pattern, w.tier, w.role, w.failure_class, w.severity,
         w.endpoint, w.url, w.request_ns, w.wid, w.xid, w.node_id as named_id, w.bucket, coalesce(w.object, case when starts_with(w.pattern, 'fs_') then nullif(regexp_extract(json_extract_string(w.capture, '$.path'), '[^/]+/[^/]+$'), '') end) as object, w.status_code, w.retry_no, w.retry_limit, w.wait_s,
         w.received_count, w.expected_count, w.is_chained,
-        w.utc_ns as from_ns,
+        case when w.stamp_source not in ('own', 'wrapper') and exists (from rank_crash as y where y.file_id = w.file_id and y.line_no = w.line_no)
+            then greatest(w.utc_ns, least(f.progress_ns, w.latest_ns)) else w.utc_ns end as from_ns,
         case
             when w.stamp_source in ('own', 'wrapper') then w.utc_ns
             when f.hang_start_ns is not null and w.utc_ns <= f.hang_start_ns + 3000000000 then greatest(least(w.latest_ns, f.hang_start_ns + 3000000000), w.utc_ns)
@@ -49,8 +50,7 @@ with line as (
     qualify row_number() over (partition by f.failure_id, a.rank order by w.utc_ns desc, w.file_id, w.line_no desc) = 1
 ),
 host as (
-    select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
-    from node_endpoint
+    select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id from node_endpoint
     where not starts_with(endpoint, '127.') and not starts_with(endpoint, 'localhost')
     group by cluster, split_part(endpoint, ':', 1) having count(distinct node_id) = 1
 ),

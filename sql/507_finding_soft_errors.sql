@@ -33,7 +33,7 @@ select
     case when l.failure_id is not null then 0.82 when s.is_usual then 0.65 else 0.8 end as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
         || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
-        || ' because entries of its batch were not in the bucket: target ' || s.node_id || ' counted ' || s.soft_count::varchar || ' that it missed, ' || case when l.failure_id is null then 'and no node of AIStore was in trouble' else 'and several targets broke batches off for that, as none had before, since AIStore got a new configuration ' || l.lag_s::varchar || ' s before the first' end as statement,
+        || ' because entries of its batch were not in the bucket: target ' || s.node_id || ' counted ' || s.soft_count::varchar || ' that it missed, ' || case when l.failure_id is null and f.covered_count >= f.node_total then 'and no node of AIStore was in trouble' when l.failure_id is null then 'and the logs at hand, which are not those of all nodes, show none in trouble' else 'and several targets broke batches off for that, as none had before, since AIStore got a new configuration ' || l.lag_s::varchar || ' s before the first' end as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': case when s.is_stated then 'the target says how many entries it missed' else 'the target counted entries that it missed (err.soft.getbatch.n)' end},
