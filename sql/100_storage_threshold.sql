@@ -30,6 +30,8 @@ from (
         ('notice_s', 30.0, 'peers miss a silent node 12 to 41 s after it stopped'),
         ('drawn_out_s', 150.0, 'a single read that its reader draws out mostly lasts a minute or two; longer waits in several lines are those of several reads'),
         ('slow_target_factor', 3.0, 'targets of a cluster differ by a half; one that takes three times as long for a byte as it did, and as its peers do, is ill'),
+        ('slow_answer_s', 0.05, 'a target answers within a few milliseconds; who takes longer than this reads from a busy disk at least'),
+        ('slow_answer_factor', 20.0, 'latencies of one kind differ between targets by a few times as load comes and goes; twenty times is another state'),
         ('whole_read_bytes', 16777216.0, 'who reads an object of this size reads it in one go; a larger one may be drawn out by a program that works on its first part'),
         ('strained_read_s', 1.0, 'a read of a healthy target takes milliseconds; one that takes a second keeps a batch of dozens waiting for longer than its step'),
         ('told_share', 0.9, 'a slow reader calls all targets slow alike; nearly all complaints about one target of three or more are no chance'),

@@ -3,7 +3,7 @@
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
 -- empty without: outage_span
--- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs; of one that said that it stops and wrote no more minutes later, as the logs of all may end with it. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs; of one that said that it stops and wrote no more minutes later, as the logs of all may end with it. Maintenance lasts until the node is taken back or a rebalance has moved what it held, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
 create or replace view node_outage as
 with comeback as (
     select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
@@ -11,10 +11,14 @@ with comeback as (
     where e.node_effect in ('ready', 'back') and e.pattern not in ('ais_shared_dm_reconnected')
 ),
 ended as (
-    select s.cluster, s.node_id, s.outage_no, min(c.utc_ns) as back_ns
+    select
+        s.cluster, s.node_id, s.outage_no, min(c.utc_ns) as back_ns,
+        list_contains(s.effects, 'maintenance') and not list_has_any(s.effects, ['killed', 'stopping', 'stopped', 'fatal', 'panic']) as is_kept,
+        min(e.utc_ns) as moved_ns
     from outage_span as s
-    join comeback as c on c.cluster = s.cluster and c.node_id = s.node_id and c.utc_ns > s.first_ns
-    group by s.cluster, s.node_id, s.outage_no
+    left join comeback as c on c.cluster = s.cluster and c.node_id = s.node_id and c.utc_ns > s.first_ns
+    left join ais_event as e on e.cluster = s.cluster and e.pattern = 'ais_rebalance_done_cluster' and e.utc_ns > s.first_ns
+    group by s.cluster, s.node_id, s.outage_no, s.effects
 ),
 line as (
     select cluster, node_id, utc_ns, file_id, line_no, true as is_event from ais_event
@@ -30,9 +34,7 @@ own as (
     group by s.cluster, s.node_id, s.outage_no
 ),
 logs as (
-    select cluster, max(utc_ns) as last_ns, max(utc_ns) filter (where is_event) as event_ns
-    from line
-    group by cluster
+    select cluster, max(utc_ns) as last_ns, max(utc_ns) filter (where is_event) as event_ns from line group by cluster
 ),
 span as (
     select
@@ -56,7 +58,7 @@ span as (
             else s.first_ns
         end as started_ns,
         greatest(coalesce(
-            e.back_ns,
+            e.back_ns, case when e.is_kept then coalesce(e.moved_ns, l.last_ns) end,
             case when list_contains(s.effects, 'removed') and list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) then o.resumed_ns when not list_contains(s.effects, 'killed') then o.after_ns end,
             case when list_contains(s.effects, 'removed') then l.last_ns when o.before_ns is not null and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
             case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic']) and o.end_ns <= s.last_ns + 30000000000 then s.last_ns + (select value::bigint * 1000000000 from threshold where name = 'stopped_open_s') end,
@@ -72,8 +74,6 @@ span as (
 select
     cluster, node_id, outage_no, fault_kind, started_ns, ended_ns, first_ns, last_sign_ns, seen_ns, witness_count, cut_count, effects, file_id, line_no, text,
     case when fault_kind <> 'killed' then greatest(first_ns, started_ns) else coalesce(seen_ns, next_ns, first_ns) end as known_ns,
-    case when is_silent then before_ns end as silent_from_ns,
-    case when is_silent then after_ns end as silent_to_ns,
-    case when is_silent then after_file_id end as silence_file_id,
-    case when is_silent then after_line_no end as silence_line_no
+    case when is_silent then before_ns end as silent_from_ns, case when is_silent then after_ns end as silent_to_ns,
+    case when is_silent then after_file_id end as silence_file_id, case when is_silent then after_line_no end as silence_line_no
 from (select *, fault_kind <> 'killed' and first_ns > started_ns and before_ns is not null and after_ns is not null as is_silent from span)

@@ -49,8 +49,7 @@ with line as (
     qualify row_number() over (partition by f.failure_id, a.rank order by w.utc_ns desc, w.file_id, w.line_no desc) = 1
 ),
 host as (
-    select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id
-    from node_endpoint
+    select cluster, split_part(endpoint, ':', 1) as host, any_value(node_id) as node_id from node_endpoint
     where not starts_with(endpoint, '127.') and not starts_with(endpoint, 'localhost')
     group by cluster, split_part(endpoint, ':', 1) having count(distinct node_id) = 1
 ),

@@ -1,11 +1,11 @@
 -- A chain or a node's fault that reaches a rank, by request, xaction, address, object, count or time.
 -- grain: one row a failure, rank, chain or fault, and kind of match (the strongest line of each)
--- reads: rank_request, get_batch_chain, get_batch_chain_step, xaction_bucket
+-- reads: rank_request, rank_crash, failure_case, get_batch_chain, get_batch_chain_step, xaction_bucket
 -- public: yes
 -- stored: yes
 -- empty without: rank_request
 -- empty without: get_batch_chain, get_batch_chain_step
--- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count, unless the error names another bucket than that of the xaction; what else broke at that time is not its batch then. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
+-- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count, unless the error names another bucket than that of the xaction; what else broke at that time is not its batch then. An error without a stamp that ended its rank came after the last step that any rank reported, as steps take all of them. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
 create or replace view chain_rank_match as
 with request as (
     select * replace (
@@ -55,7 +55,10 @@ by_time as (
     select r.failure_id, c.chain_id, r.rank, 'time' as match_kind, case when c.is_ambient then 0.6 else 0.72 end as score,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id, c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
-    join get_batch_chain as c on c.cluster = r.cluster and c.started_ns <= r.to_ns + 2000000000 and c.ended_ns >= r.from_ns - 5000000000
+    left join rank_crash as x on x.file_id = r.file_id and x.line_no = r.line_no and r.stamp_source not in ('own', 'wrapper')
+    left join failure_case as f on f.failure_id = r.failure_id and x.rank is not null
+    join get_batch_chain as c on c.cluster = r.cluster and c.started_ns <= r.to_ns + 2000000000
+        and c.ended_ns >= greatest(r.from_ns, case when f.progress_ns < r.to_ns then f.progress_ns end) - 5000000000
     where (r.failure_class in ('storage_io', 'data_loading_stall', 'network') or r.outcome in ('short', 'retry'))
         and not exists (from by_count as n where n.failure_id = r.failure_id and n.file_id = r.file_id and n.line_no = r.line_no)
 ),

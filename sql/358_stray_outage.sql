@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_case
 -- empty without: node_fault
--- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if something that stands on both sides proves the clocks: a request, an object, or the only batch job on the job's bucket within those hours, begun within seconds after its ranks were ready (same_cause_s).
+-- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. Where another job stopped as a node of that cluster went, its clocks are right. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if something that stands on both sides proves the clocks: a request, an object, or the only batch job on the job's bucket within those hours, begun within seconds after its ranks were ready (same_cause_s).
 create or replace view stray_outage as
 with span as (
     select
@@ -17,14 +17,12 @@ with span as (
 ),
 ready as (
     select job_id, attempt, bucket, max(utc_ns) as utc_ns
-    from worker_event
-    where role = 'identity' and bucket is not null and stamp_source in ('own', 'wrapper')
+    from worker_event where role = 'identity' and bucket is not null and stamp_source in ('own', 'wrapper')
     group by job_id, attempt, bucket
 ),
 begun as (
     select cluster, bucket, xid, min(utc_ns) as utc_ns
-    from ais_event where pattern = 'ais_get_batch_started'
-    group by cluster, bucket, xid
+    from ais_event where pattern = 'ais_get_batch_started' group by cluster, bucket, xid
 ),
 proven as (
     select w.job_id, w.attempt, a.cluster
@@ -46,6 +44,14 @@ proven as (
     group by w.job_id, w.attempt, a.cluster
     having count(*) = 1 and max(abs(a.utc_ns - w.utc_ns)) <= max(s.same_ns)
 ),
+agreed as (
+    select distinct f.job_id, c.cluster
+    from failure_case as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    cross join span as s
+    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.9
+        and f.stall_ns between n.started_ns - s.before_ns and n.started_ns + s.after_ns
+),
 trouble as (
     select null as failure_id, w.utc_ns, w.latest_ns
     from worker_event as w
@@ -58,14 +64,7 @@ trouble as (
     from failure_case
 )
 select
-    f.failure_id,
-    n.cluster,
-    n.node_id,
-    n.fault_kind,
-    n.started_at,
-    n.started_ns,
-    n.file_id,
-    n.line_no
+    f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_at, n.started_ns, n.file_id, n.line_no
 from failure_case as f
 join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 cross join span as s
@@ -73,6 +72,7 @@ join node_fault as n on n.cluster = c.cluster and abs(n.started_ns - f.stall_ns)
 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
 left join proven as p on p.job_id = f.job_id and p.attempt = f.attempt and p.cluster = c.cluster
 where p.job_id is null
+    and not exists (from agreed as a where a.cluster = c.cluster and a.job_id <> f.job_id)
     and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
     and not exists (
         select 1 from trouble as t

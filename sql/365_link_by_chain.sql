@@ -3,12 +3,13 @@
 -- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file, threshold
 -- stored: yes
 -- empty without: chain_rank_match, batch_item
--- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment, and hardly to one that hangs or is cut off where it says so itself, as it keeps what it has. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, or for another target than the one that the error names. A batch prints its age when it ends: one of the job's bucket that began before a rank stopped without a word, and was not done when the others gave up, held that rank (held_batch), by the fault of its target that was on all the while if there is one.
+-- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment, and hardly to one that hangs or is cut off where it says so itself, as it keeps what it has. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, for another target than the one that the error names, or for a disk that had been out for minutes while the job read on. A batch prints its age when it ends: one of the job's bucket that began before a rank stopped without a word, and was not done when the others gave up, held that rank (held_batch), by the fault of its target that was on all the while if there is one.
 create or replace view link_by_chain as
 with reach as (
     select
         max(value::bigint * 1000000000) filter (where name = 'fault_slack_s') as slack_ns,
         max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
+        max(value::bigint * 1000000000) filter (where name = 'fault_bite_s') as bite_ns,
         max(value) filter (where name = 'cluster_sure') as sure
     from threshold
 ),
@@ -17,7 +18,7 @@ weighed as (
         m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
         case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as cause_factor,
         case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end as cluster_factor,
-        case when r.is_absence and ((c.suspect_node_id = u.crash_node_id and c.fault_kind in ('hung', 'down', 'isolated')) or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns)) then 0.3 when m.match_kind = 'time' and ((k.is_loud and u.crash_pattern = 'storage_timeout') or (starts_with(c.fault_kind, 'disk_') and regexp_matches(u.crash_text, 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime'))) then 0.7 when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 0.3 when m.match_kind = 'time' and (contains(u.crash_text, '/v1/objects/') or (c.fault_kind = 'out_of_space' and not r.is_write)) then 0.5 when m.match_kind = 'time' and (c.fault_kind = 'pressure' or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id)) then 0.7 else 1.0 end as request_factor
+        case when r.is_absence and ((c.suspect_node_id = u.crash_node_id and c.fault_kind in ('hung', 'down', 'isolated')) or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns)) then 0.3 when m.match_kind = 'time' and ((k.is_loud and u.crash_pattern = 'storage_timeout') or (starts_with(c.fault_kind, 'disk_') and regexp_matches(u.crash_text, 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime'))) then 0.7 when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 0.3 when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault' and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 0.5 when m.match_kind = 'time' and (contains(u.crash_text, '/v1/objects/') or (c.fault_kind = 'out_of_space' and not r.is_write)) then 0.5 when m.match_kind = 'time' and (c.fault_kind = 'pressure' or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id)) then 0.7 else 1.0 end as request_factor
     from chain_rank_match as m
     join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank and (u.crash_pattern is not null or u.request_outcome is not null)
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
@@ -52,8 +53,7 @@ held as (
     where f.hang_start_ns is not null
 )
 select
-    failure_id,
-    rank,
+    failure_id, rank,
     coalesce(suspect_node_id, designated_node_id) as node_id,
     'chain_' || case when is_counted then 'count' else match_kind end as link_kind,
     chain_id,
