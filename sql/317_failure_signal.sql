@@ -26,21 +26,18 @@ told as (
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 ),
 event as (
-    select *, false as is_named from told
+    from told
     union all by name
     select
         n.* replace (
             n.peer_rank as rank, null as peer_rank, null as group_rank, null as process_group, null as last_enqueued,
             null as last_completed, 'timed_out' as rank_effect, 'symptom' as role
-        ),
-        true as is_named
+        )
     from told as n
-    anti join told as t
-        on t.job_id = n.job_id and t.attempt = n.attempt and t.rank = n.peer_rank and t.rank_effect = 'timed_out'
-    where n.rank_effect = 'notified' and n.peer_rank is not null and contains(n.text, 'due to a collective timeout')
-    qualify row_number() over (
-        partition by n.job_id, n.attempt, n.peer_rank order by n.utc_ns, n.file_id, n.line_no
-    ) = 1
+    anti join (select * from told where rank_effect = 'timed_out') as t
+        on t.job_id = n.job_id and t.attempt = n.attempt and t.rank = n.peer_rank
+    where n.rank_effect = 'notified' and contains(n.text, 'due to a collective timeout from  rank ')
+    qualify row_number() over (partition by job_id, attempt, n.peer_rank order by utc_ns, file_id, line_no) = 1
 )
 select
     job_id, attempt, rank,
@@ -108,9 +105,7 @@ from (
                     or pattern = 'torchrun_failure_entry' or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
                 ) over attempt_lines, false
             ) as has_end,
-            coalesce(
-                bool_or(contains(text, 'has failed to listen on any local')) over attempt_lines, false
-            ) as has_port_taken,
+            bool_or(contains(text, 'has failed to listen on any local')) over attempt_lines as has_port_taken,
             min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_')) over attempt_lines as first_failed_ns,
             coalesce(bool_or((pattern like 'slurm%' and marks = 'attempt_end') or pattern in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed', 'srun_task_ended')) over attempt_lines, false) as has_cancel,
             bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected') over attempt_lines as has_real_timeout,

@@ -89,6 +89,19 @@ class FileReader:
             found, whole = mended
             sink = MendedSink(sink, whole)
             summary.kind, summary.kind_reason = found.kind, found.reason
+        self._read_as(found, summary, whole, sink)
+        if found.kind == "unknown":
+            content = ContentSum()
+            content.add(memoryview(head))
+            sum_up(summary, content)
+        if isinstance(whole, MendedStream):
+            whole.restore(summary)
+        if summary.kind == "unknown":
+            summary.state = "unknown"
+        return summary
+
+    def _read_as(self, found: Detected, summary: FileSummary, whole: ByteStream, sink: PartSink) -> None:
+        """Reads a source as what it is; rows go to `sink`."""
         if found.kind == "ais_log":
             self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
         elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
@@ -110,16 +123,6 @@ class FileReader:
             from aiscorr.parse.ais.node_status import read_node_status
 
             read_node_status(summary, whole, self._sink)
-        else:
-            summary.state = "unknown"
-            content = ContentSum()
-            content.add(memoryview(head))
-            sum_up(summary, content)
-        if isinstance(whole, MendedStream):
-            whole.restore(summary)
-        if summary.kind == "unknown":
-            summary.state = "unknown"
-        return summary
 
     def _mended(self, head: bytes, whole: ByteStream, found: Detected) -> tuple[Detected, MendedStream] | None:
         """What a text is whose lines were broken or quoted, and the text as it was; None where none were."""
