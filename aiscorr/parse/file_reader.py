@@ -14,7 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, margin_of, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -128,7 +128,8 @@ class FileReader:
         """What a text is whose lines were broken or quoted, and the text as it was; None where none were."""
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
-        if found.kind == "unknown" and not quote_depth(head.split(b"\n")):
+        lines = head.split(b"\n")
+        if found.kind == "unknown" and not (quote_depth(lines) or margin_of(lines)):
             return None
         mending = self._worker_reader().broken_lines.look(head)
         if not mending.is_needed:
