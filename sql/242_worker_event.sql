@@ -7,10 +7,13 @@
 create or replace view worker_event as
 with line as (
     select
-        coalesce(w.local_ns < f.first_ns - 2678400e9 or w.local_ns > f.last_ns + 2678400e9, false) as is_off,
-        w.rowid as row_no, w.file_id, w.line_no, case when not is_off then w.local_ns end as local_ns,
-        case when not is_off then w.stamp_source end as stamp_source,
-        w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid, w.process_group,
+        coalesce(
+            w.local_ns not between f.first_ns - 2678400e9 and f.last_ns + 2678400e9, false
+        ) as is_off,
+        w.rowid as row_no, w.file_id, w.line_no, if(is_off, null, w.local_ns) as local_ns,
+        if(is_off, null, w.stamp_source) as stamp_source,
+        w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid,
+        w.process_group,
         f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
         case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
         w.stamp_source in ('own', 'wrapper') and not is_off as is_stamped,
@@ -26,9 +29,14 @@ span as (
 tagged as (select distinct job_id from line where rank_source = 'tag'),
 placed as (
     select
-        w.*, a.start_ns, a.end_ns, d.tie_ns, w.local_ns - w.shift_ns as stamp_ns, s.local_ns - w.shift_ns as next_ns,
+        w.*, a.start_ns, a.end_ns, d.tie_ns,
+        w.local_ns - w.shift_ns as stamp_ns,
+        s.local_ns - w.shift_ns as next_ns,
         t.job_id is null or regexp_full_match(w.process_group, '0( ?\(default_pg\))?') as is_global,
-        coalesce(w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank, if(is_global, w.group_rank, null)) as real_rank
+        coalesce(
+            w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank,
+            if(is_global, w.group_rank, null)
+        ) as real_rank
     from line as w
     join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
     asof left join (select file_id, line_no, local_ns from line where is_stamped) as s on s.file_id = w.file_id and s.line_no >= w.line_no

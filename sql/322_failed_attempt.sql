@@ -47,6 +47,7 @@ left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
 where d.job_id is not null
-    or (coalesce(s.sign_count, 0) = 0 and s.echo_count + s.abort_count + s.lost_count > 0 and j.success_ns is null)
+    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
+        and s.echo_count + s.abort_count + s.lost_count > 0)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)
