@@ -23,13 +23,10 @@ told as (
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 ),
 event as (
-    from told
-    union all by name
-    select
-        n.* replace (
+    from told union all by name
+    select n.* replace (
             n.peer_rank as rank, null as peer_rank, null as group_rank, null as process_group,
-            null as last_enqueued, null as last_completed, 'timed_out' as rank_effect
-        )
+            null as last_enqueued, null as last_completed, 'timed_out' as rank_effect)
     from told as n
     anti join (select * from told where rank_effect = 'timed_out') as t
         on t.job_id = n.job_id and t.attempt = n.attempt and t.rank = n.peer_rank
@@ -43,6 +40,7 @@ select
         when is_reset and pattern = 'nccl_socket_peer_closed' and rank is not null then 'crash'
         when is_reset and pattern = 'nccl_watchdog_failure_detected' then 'victim'
         when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
+        when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
@@ -92,14 +90,16 @@ from (
         has_timeout and not (coalesce(has_sign, false) or coalesce(has_real_timeout, false))
             and reset_count > 1 as is_reset
     from (
-        select
-            *,
+        select *,
             bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over attempt_lines as has_sign,
             bool_or(exit_code between 1 and 125 and pattern = 'torchrun_failure_entry') over attempt_lines as has_exit, bool_or(role = 'cause' and block_line_no is not null) over attempt_lines as has_traceback,
             coalesce(bool_or(rank_effect = 'timed_out') over attempt_lines, false) as has_timeout,
             bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
+            pattern = 'nccl_watchdog_timeout' as is_own,
+            bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
+                bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
             role = 'context' and severity = 'error' and exception is not null
                 and not is_chained as is_cut,
             coalesce(bool_or(
