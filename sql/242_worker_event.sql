@@ -3,14 +3,20 @@
 -- reads: worker_line, worker_file, rank_identity, clock, pattern, ais_event
 -- public: yes
 -- stored: yes
--- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event. Where the lines of a job name ranks, a number inside a process group is a rank in the default group only.
+-- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event. A line whose stamp lies more than a month off all others of its file has a wrong clock and no time. Where the lines of a job name ranks, a number inside a process group is a rank in the default group only.
 create or replace view worker_event as
 with line as (
     select
-        w.rowid as row_no, w.file_id, w.line_no, w.local_ns, w.stamp_source, w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid, w.process_group,
+        coalesce(
+            w.local_ns not between f.first_ns - 2678400e9 and f.last_ns + 2678400e9, false
+        ) as is_off,
+        w.rowid as row_no, w.file_id, w.line_no, if(is_off, null, w.local_ns) as local_ns,
+        if(is_off, null, w.stamp_source) as stamp_source,
+        w.rank, w.rank_source, w.group_rank, w.pid, w.local_rank, w.task, w.pattern, w.wid,
+        w.process_group,
         f.job_id, f.path, f.is_stream_copy, f.path_attempt + w.attempt_no as attempt, f.worker_node_no, k.confidence as clock_confidence,
         case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
-        w.stamp_source in ('own', 'wrapper') as is_stamped,
+        w.stamp_source in ('own', 'wrapper') and not is_off as is_stamped,
         substr(w.text, w.body_start + 1) as body
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id
@@ -20,17 +26,16 @@ span as (
     select job_id, attempt, min(local_ns - shift_ns) filter (where is_stamped) as start_ns, max(local_ns - shift_ns) as end_ns
     from line group by job_id, attempt
 ),
-tagged as (
-    select distinct job_id from line where rank_source = 'tag'
-),
+tagged as (select distinct job_id from line where rank_source = 'tag'),
 placed as (
     select
         w.*, a.start_ns, a.end_ns, d.tie_ns,
         w.local_ns - w.shift_ns as stamp_ns,
         s.local_ns - w.shift_ns as next_ns,
+        t.job_id is null or regexp_full_match(w.process_group, '0( ?\(default_pg\))?') as is_global,
         coalesce(
             w.rank, i.rank, p.rank, l.rank, n.rank, m.rank, b.rank,
-            case when t.job_id is null or regexp_full_match(w.process_group, '0( ?\(default_pg\))?') then w.group_rank end
+            if(is_global, w.group_rank, null)
         ) as real_rank
     from line as w
     join span as a on a.job_id = w.job_id and a.attempt is not distinct from w.attempt
@@ -58,7 +63,7 @@ numbered as (
     from timed
 ),
 single as (
-    select row_no, path, job_id, attempt, worker_node_no, clock_confidence, utc_ns, latest_ns, real_rank from numbered
+    select * from numbered
     qualify real_rank is null or row_number() over (
         partition by job_id, attempt, real_rank, pattern, body, case when stamp_source = 'own' then utc_ns end, copy_no
         order by is_stream_copy, contains(path, '!'), file_id, row_no
@@ -67,7 +72,7 @@ single as (
 select
     w.file_id, w.line_no, w.byte_offset, s.path, s.job_id, s.attempt,
     make_timestamp_ns(s.utc_ns) as event_at, make_timestamp_ns(s.latest_ns) as latest_at, s.utc_ns, s.latest_ns,
-    w.stamp_source, s.clock_confidence,
+    s.stamp_source, s.clock_confidence,
     s.real_rank as rank,
     w.rank_source, w.local_rank, w.group_rank, w.pid, w.host, s.worker_node_no, w.severity, w.pattern,
     p.tier, p.role, p.failure_class, p.rank_effect, p.marks, p.activity,

@@ -1,8 +1,8 @@
 -- A worker line that says how a rank fared when its job attempt went wrong.
--- grain: one row a line
+-- grain: one row a line, and one a rank that only another's line tells of as the first to time out
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent; SIGTERM, too, of the first worker that any torchrun finds ended, where nobody was told to stop), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. A client's network error that a program logs as a warning is one that it got over. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait.
+-- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why. signal: timeout (its collective timed out), notified (another's did), names_peer, crash (an exception or a fatal line that is a first cause), killed (ended by a signal nobody in the job sent; SIGTERM, too, of the first worker that any torchrun finds ended, where nobody was told to stop), aborted, exit, error (logged, not thrown), victim (echo of somebody else's end; an internal error of NCCL is a crash where the attempt holds nothing else, and so is a connection of NCCL that was reset where ranks at two ends or more say so, no collective had run into its time-out and nobody had ended before), retry, launcher (no rank existed yet), cancel. A client's network error that a program logs as a warning is one that it got over. An error that ended no process and after which its file reports steps for minutes is one that was only logged. Peers are named by their number in the process group: where that is not the global rank, it is looked up among the reporters. Ranks of a desync report that joined and did not finish are not named: they wait. A rank whose process PyTorch takes down, in an attempt with a time-out and without an error of its own, timed out as well. The reason of a traceback is a crash though its text is cut off. An exception of which only the last line is there is a crash where the attempt shows no other sign and no step behind it. An error of NCCL after a port that was taken follows from that.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
@@ -10,18 +10,29 @@ with member as (
     where rank_effect in ('names_peer', 'reached_barrier') and group_rank is not null and rank is not null
     group by job_id, attempt, pattern, group_rank
 ),
-part as (
-    select job_id, attempt, pattern from member group by job_id, attempt, pattern having bool_or(is_other)
-),
+part as (select job_id, attempt, pattern from member group by all having bool_or(is_other)),
 thread as (select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
-event as (
-    select coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+told as (
+    select n.line_no is not null as is_followed,
+        coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
     from worker_event as w
     join threshold as o on o.name = 'outlived_s'
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
     left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
     left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt and n.file_id = w.file_id and n.line_no > w.line_no
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
+),
+event as (
+    from told union all by name
+    select n.* replace (
+            n.peer_rank as rank, null as peer_rank, null as group_rank, null as process_group,
+            null as last_enqueued, null as last_completed, 'timed_out' as rank_effect)
+    from told as n
+    anti join (select * from told where rank_effect = 'timed_out') as t
+        on t.job_id = n.job_id and t.attempt = n.attempt and t.rank = n.peer_rank
+    where n.rank_effect = 'notified' and contains(n.text, 'due to a collective timeout from  rank ')
+    qualify 1 = row_number() over (
+        partition by job_id, attempt, n.peer_rank order by utc_ns, file_id, line_no)
 )
 select
     job_id, attempt, rank,
@@ -29,8 +40,11 @@ select
         when is_reset and pattern = 'nccl_socket_peer_closed' and rank is not null then 'crash'
         when is_reset and pattern = 'nccl_watchdog_failure_detected' then 'victim'
         when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
+        when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
+        when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
+            and rank is not null and has_timeout and not has_own_word then 'timeout'
         when rank_effect = 'notified' then 'notified'
         when rank_effect = 'names_peer' then 'names_peer'
         when pattern = 'torchrun_failure_entry' then case
@@ -44,30 +58,56 @@ select
         when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo)) then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
+        when exception is not null and has_port_taken and starts_with(pattern, 'nccl') then 'victim'
         when role = 'retry' then 'retry'
         when rank_effect = 'gives_up' and has_exit and not has_traceback and not is_outlived then 'crash'
         when role = 'cause' and is_outlived and not coalesce(is_uncaught, false) and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause' and (block_line_no is not null or coalesce(is_uncaught, false) or tier in ('process', 'gpu', 'launcher')) then 'crash'
+        when is_cause and tier = 'collective' and not is_outlived then 'crash'
+        when is_cut then 'crash'
+        when is_cause and not (has_end or is_followed) and stamp_source is distinct from 'own'
+            and regexp_matches(message, '^[\w.]*(?:Error|Exception|Timeout): ') then 'crash'
         when role = 'cause' and tier = 'network' and severity = 'error' and not (coalesce(endpoint, url) is not null and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b')) then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure') else failure_class end as failure_class, rank_effect = 'gives_up' as is_given_up, exception, frame_kind, collective, user_location,
+    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure')
+        when is_cut and exception = 'FileNotFoundError' then 'data'
+        else failure_class
+    end as failure_class,
+    rank_effect = 'gives_up' as is_given_up,
+    rank_effect = 'lost_peer' and severity = 'error' and not is_outlived
+        and not regexp_matches(text, 'NCCL INFO|\[Service thread\]|TCPStore') as is_peer_lost,
+    exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, is_stepped_over, file_id, line_no, message, text, capture
 from (
     select
         *,
-        not (coalesce(has_sign, false) or coalesce(has_timeout, false)) as is_all_echo,
-        not coalesce(has_sign, false) and coalesce(has_timeout, false) and not coalesce(has_real_timeout, false) and coalesce(reset_count, 0) > 1 as is_reset
+        not (coalesce(has_sign, false) or has_timeout) as is_all_echo,
+        has_timeout and not (coalesce(has_sign, false) or coalesce(has_real_timeout, false))
+            and reset_count > 1 as is_reset
     from (
-        select
-            *,
+        select *,
             bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over attempt_lines as has_sign,
             bool_or(exit_code between 1 and 125 and pattern = 'torchrun_failure_entry') over attempt_lines as has_exit, bool_or(role = 'cause' and block_line_no is not null) over attempt_lines as has_traceback,
-            bool_or(rank_effect = 'timed_out') over attempt_lines as has_timeout,
+            coalesce(bool_or(rank_effect = 'timed_out') over attempt_lines, false) as has_timeout,
+            bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
+                over (partition by job_id, attempt, rank) as has_own_word,
+            role = 'cause' and severity = 'error' as is_cause,
+            pattern = 'nccl_watchdog_timeout' as is_own,
+            bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
+                bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
+            role = 'context' and severity = 'error' and exception is not null
+                and not is_chained as is_cut,
+            coalesce(bool_or(
+                block_line_no is not null or rank_effect is not null or marks = 'attempt_end'
+                or pattern = 'torchrun_failure_entry'
+                or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
+            ) over attempt_lines, false) as has_end,
+            bool_or(contains(text, 'failed to listen on any')) over attempt_lines as has_port_taken,
             min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_')) over attempt_lines as first_failed_ns,
             coalesce(bool_or((pattern like 'slurm%' and marks = 'attempt_end') or pattern in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed', 'srun_task_ended')) over attempt_lines, false) as has_cancel,
             bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected') over attempt_lines as has_real_timeout,
@@ -77,3 +117,4 @@ from (
     )
 )
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry' or rank_effect is not null
+    or is_cut

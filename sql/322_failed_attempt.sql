@@ -14,6 +14,10 @@ with strong as (
         count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer') and not coalesce(is_stepped_over, false)) as sign_count,
         count(*) filter (where signal = 'launcher' and pattern = 'slurm_time_limit') as limit_count,
         count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
+        count(*) filter (
+            where (signal = 'victim' and is_peer_lost)
+                or (pattern = 'torchrun_worker_failed' and exit_code not in (0, -2, -15, 130, 143))
+        ) as lost_count,
         count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,
         count(*) filter (where pattern = 'process_aborted' and contains(text, 'Fatal Python error')) as abort_count,
         max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
@@ -43,6 +47,7 @@ left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
 where d.job_id is not null
-    or (coalesce(s.sign_count, 0) = 0 and s.echo_count + s.abort_count > 0 and j.success_ns is null)
+    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
+        and s.echo_count + s.abort_count + s.lost_count > 0)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)

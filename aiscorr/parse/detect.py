@@ -33,6 +33,8 @@ _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: ht
 _TABLED = re.compile(rb"\||[=-]{4,}\s*$")
 #: A call of a traceback: its source lines look like those of a program, which holds none of these.
 _CALL = re.compile(rb'\s*(?:\[rank\d+\]:\s*)?File "[^"]+", line \d+, in ')
+#: An exception that ended a program, which no settings hold.
+_RAISED = re.compile(rb"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): \S")
 _ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 #: From this order on a format that is no log is told by marks that logs have too.
 _LOOSE_ORDER = 30
@@ -157,7 +159,7 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
-    enters functions, a log does not; settings have a name each, while a log has many lines of one
+    enters functions, a log does not; settings raise nothing and have a name each, while a log has many lines of one
     (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
@@ -167,6 +169,8 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
         marked = sum(form.regex.match(line) is not None and _TABLED.match(line) is None for line in lines)
         return any(_MARKUP.match(line) for line in lines) or marked >= max(form.min_count, form.share * len(lines))
     if form.name == "file_toml":
+        if any(_RAISED.match(line) for line in lines):
+            return False
         names = [found[1] for line in lines if (found := _SETTING.match(line))]
         return 2 * len(set(names)) >= len(names) or any(_TABLE.match(line) for line in lines)
     return form.name != "file_python_trace" or any(_ENTERED.match(line) for line in lines)

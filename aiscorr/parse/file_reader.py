@@ -14,7 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, margin_of, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -89,6 +89,19 @@ class FileReader:
             found, whole = mended
             sink = MendedSink(sink, whole)
             summary.kind, summary.kind_reason = found.kind, found.reason
+        self._read_as(found, summary, whole, sink)
+        if found.kind == "unknown":
+            content = ContentSum()
+            content.add(memoryview(head))
+            sum_up(summary, content)
+        if isinstance(whole, MendedStream):
+            whole.restore(summary)
+        if summary.kind == "unknown":
+            summary.state = "unknown"
+        return summary
+
+    def _read_as(self, found: Detected, summary: FileSummary, whole: ByteStream, sink: PartSink) -> None:
+        """Reads a source as what it is; rows go to `sink`."""
         if found.kind == "ais_log":
             self._read_blocks(summary, whole, self._open_ais(summary), ContentSum())
         elif found.kind == "worker_log" and found.reason != "error.json of torch elastic":
@@ -110,22 +123,13 @@ class FileReader:
             from aiscorr.parse.ais.node_status import read_node_status
 
             read_node_status(summary, whole, self._sink)
-        else:
-            summary.state = "unknown"
-            content = ContentSum()
-            content.add(memoryview(head))
-            sum_up(summary, content)
-        if isinstance(whole, MendedStream):
-            whole.restore(summary)
-        if summary.kind == "unknown":
-            summary.state = "unknown"
-        return summary
 
     def _mended(self, head: bytes, whole: ByteStream, found: Detected) -> tuple[Detected, MendedStream] | None:
         """What a text is whose lines were broken or quoted, and the text as it was; None where none were."""
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
-        if found.kind == "unknown" and not quote_depth(head.split(b"\n")):
+        lines = head.split(b"\n")
+        if found.kind == "unknown" and not (quote_depth(lines) or margin_of(lines)):
             return None
         mending = self._worker_reader().broken_lines.look(head)
         if not mending.is_needed:

@@ -20,14 +20,16 @@ from aiscorr.parse.whole import sum_up
 _NUMBERS = ("line_no", "block_line_no")
 _QUOTED_SHARE = 0.8
 _MOST_QUOTES = 5
+_CODE_MARGIN = 4
 
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: how deep it is quoted, at which width a terminal broke it, and which lines besides
-    are the rest of the line above, by their numbers."""
+    """What was done to a text: how deep it is quoted and how far indented, at which width a terminal broke it, and
+    which lines besides are the rest of the line above, by their numbers."""
 
     quote_depth: int = 0
+    margin: int = 0
     width: int | None = None
     rest_line_nos: frozenset[int] = field(default_factory=frozenset)
     begins: Callable[[bytes], bool] = bool
@@ -35,7 +37,12 @@ class Mending:
     @property
     def is_needed(self) -> bool:
         """Whether anything is to be mended."""
-        return bool(self.quote_depth or self.width or self.rest_line_nos)
+        return bool(self.quote_depth or self.margin or self.width or self.rest_line_nos)
+
+    def bare(self, line: bytes) -> bytes:
+        """A line without marks of a quotation and without the margin."""
+        line = unquoted(line, self.quote_depth)
+        return line[min(self.margin, len(line) - len(line.lstrip(b" \t"))) :]
 
     def is_rest(self, line_no: int, line: bytes, above: bytes) -> bool:
         """Whether a line is the rest of the one above."""
@@ -56,6 +63,14 @@ def quote_depth(lines: Sequence[bytes]) -> int:
         depth += 1
         filled = [rest for line in marked if (rest := unquoted(line, 1)).strip()]
     return depth
+
+
+def margin_of(lines: Sequence[bytes]) -> int:
+    """How many blanks or tabs stand before every line, as where a post shows text as code; few are a program's own."""
+    filled = [line for line in lines if line.strip()]
+    margin = min((len(line) - len(line.lstrip(b" \t")) for line in filled), default=0)
+    is_code = margin >= _CODE_MARGIN or (margin and all(line.startswith(b"\t") for line in filled))
+    return margin if is_code else 0
 
 
 def unquoted(line: bytes, depth: int) -> bytes:
@@ -130,7 +145,7 @@ class MendedStream:
             parts: list[bytes] = []
             for raw in lines:
                 self.line_count += 1
-                line = unquoted(raw, mending.quote_depth)
+                line = mending.bare(raw)
                 if above is None:
                     is_new = True
                 elif mending.is_rest(self.line_count, line, above):

@@ -23,7 +23,7 @@ from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
 _MIN_TELLING = 12
 #: So many lines may be one that a terminal broke.
 _MOST_PARTS = 12
-_QUOTE = re.compile(r"^(?:> ?)+")
+_QUOTE = re.compile(r"^(?:\s*>)+")
 _STATISTICS = re.compile(r"\{(?:…\}|[a-z][\w.-]*:-?\d)")
 _Cited = TypeVar("_Cited", doc.CitedLine, doc.ChainStep)
 

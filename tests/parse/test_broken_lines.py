@@ -104,9 +104,9 @@ def test_lines_of_one_length_are_no_broken_ones() -> None:
     assert told(found, "line_no") == [(10,), (12,)]
 
 
-@pytest.mark.parametrize("mark", ["> ", ">", "> > "])
+@pytest.mark.parametrize("mark", ["> ", ">", "> > ", "    ", "\t", ">     "])
 def test_a_quoted_text(mark: str) -> None:
-    """A text with the mark of a quotation before each line tells the same, line by line."""
+    """A text with the mark of a quotation, or the margin of code, before each line tells the same, line by line."""
     quoted = text_of(*(mark + line for line in OUTPUT))
     whole, found = read_text(text_of(*OUTPUT)), read_text(quoted)
     assert found.summary.kind == "worker_log"

@@ -102,3 +102,12 @@ def test_compression_that_is_not_read(pack: Callable[[bytes], bytes], name: str,
     assert found.kind == "unknown"
     assert found.reason.startswith(f"compressed with {name}, which is not read: decompress it ({command} FILE)")
     assert detect(b"BZhello world, no line of a log\n" * 9).reason == "text, kept if a line is recognised"
+
+
+def test_an_exception_with_fields_is_no_file_of_settings() -> None:
+    """What Ray prints of an actor that died looks like settings below an exception, which no settings hold."""
+    text = (
+        "ray.exceptions.ActorDiedError: The actor died.\n\tclass_name: Trainer\n\tactor_id: 7f\npid: 77\nip: 10.0.0.7\n"
+    )
+    assert detect(text.encode()).kind == "worker_log"
+    assert detect(b"class_name: Trainer\nactor_id: 7f\npid: 77\nip: 10.0.0.7\n").kind == "unknown"

@@ -68,3 +68,46 @@ def test_the_reason_of_an_abort_is_no_part_of_what_it_falls_into() -> None:
     rows = events(read_worker(table.format("=" * 60, reason)))
     assert "nccl_watchdog_thread_terminated" in [row["pattern"] for row in rows]
     assert [row["exit_code"] for row in rows if row["pattern"] == "torchrun_failure_entry"] == [-6]
+
+
+def test_a_traceback_whose_end_is_cut_off() -> None:
+    """Where the traceback that a loader's worker handed over is cut off, the exception of the rank is the last."""
+    text = TRACEBACK + "OSError: Caught OSError in DataLoader worker process 3.\nOriginal " + TRACEBACK
+    found = read_worker(text, "/logs/j/n.log")
+    assert told(found, "pattern", "exception", "is_chained") == [("dataloader_worker_exception", "OSError", False)]
+    whole = read_worker(text + "OSError: [Errno 116] Stale file handle\n", "/logs/j/n.log")
+    assert told(whole, "is_chained") == [(True,), (False,)]
+
+
+def test_a_traceback_without_exception_ends_in_nothing() -> None:
+    """A line behind the calls that is no exception ends the traceback and is none."""
+    assert told(read_worker(TRACEBACK + "--- rank 3 exits ---\n", "/logs/j/n.log"), "exception") == []
+
+
+def test_two_tracebacks_behind_each_other() -> None:
+    """A traceback below an exception without a word of how both are connected is another's."""
+    text = TRACEBACK + "ValueError: one\n" + TRACEBACK + "KeyError: 'two'\n"
+    found = read_worker(text, "/logs/j/n.log")
+    assert told(found, "exception", "is_chained", "block_line_no") == [("ValueError", False, 1), ("KeyError", False, 7)]
+    joined = TRACEBACK + "ValueError: one\n\nDuring handling of the above exception, another exception occurred:\n\n"
+    found = read_worker(joined + TRACEBACK + "KeyError: 'two'\n", "/logs/j/n.log")
+    assert told(found, "exception", "is_chained") == [("ValueError", True), ("KeyError", False)]
+
+
+@pytest.mark.parametrize(
+    "head", ["Exception ignored in: <finalize object at 0x7f11>", "Exception ignored while calling x:"]
+)
+def test_what_python_ignores_is_no_cause(head: str) -> None:
+    """The traceback of an exception that Python ignores is noise, the next one is not."""
+    text = f"{head}\n{TRACEBACK}TimeoutError: late\nstep 3\n\n\n\n{TRACEBACK}ValueError: one\n"
+    assert told(read_worker(text, "/logs/j/n.log"), "pattern", "severity") == [
+        ("python_exception_ignored", "info"),
+        ("python_exception_ignored", "info"),
+        ("python_exception", "error"),
+    ]
+
+
+def test_a_traceback_of_pdsh() -> None:
+    """Each line of a traceback that pdsh labels belongs to the host's."""
+    text = "".join(f"g002: {line}\n" for line in (TRACEBACK + "ValueError: one").splitlines())
+    assert told(read_worker(text, "/logs/j/n.log"), "exception", "host") == [("ValueError", "g002")]

@@ -30,7 +30,7 @@ TIERS = (
     "lifecycle",
     "other",
 )
-BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill", "threads")
+BLOCKS = ("traceback", "torchrun_table", "collective_stack", "message", "oom_kill", "threads", "ignored")
 #: What the frames of a traceback can tell that it was doing.
 FRAME_KINDS = (
     "storage",

@@ -38,6 +38,8 @@ _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,
 #: A line of a log of its own, and none of a message.
 _RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Exception)\b|(?:srun|slurmstepd): ")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
+#: An exception that no pattern knows, or one of Ray's: `RayTaskError(ValueError): …`.
+_NAMED = re.compile(rb"[A-Za-z_][\w.]*(?:\([\w., ]*\))?(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
 
@@ -56,6 +58,7 @@ class TracebackBlock:
     paths: list[str] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     is_announcing: bool = False
+    is_ignored: bool = False
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
@@ -72,6 +75,8 @@ class TracebackBlock:
         if self.line_count > MAX_BLOCK_LINES:
             return "end"
         header = _TRACEBACK.search(text)
+        if header is not None and self._is_another(text, header.group(1)):
+            return "end"
         if header is not None:
             self._open(header.group(1))
             return "frame"
@@ -90,6 +95,22 @@ class TracebackBlock:
             self._frame(message)
             return "frame"
         return "follow"
+
+    def _is_another(self, text: bytes, rank: bytes | None) -> bool:
+        """Whether a header behind an exception begins a traceback that has nothing to do with it."""
+        is_bare = text.startswith(b"Traceback") and rank is None and self.of_rank is None
+        return is_bare and self.state == "named" and not self.is_tagged and not self.is_announcing
+
+    def close(self) -> list[Row]:
+        """The rows of the exceptions; where the last traceback is cut off the one before it is the last that is known.
+
+        What Python ignored is noise.
+        """
+        if self.state == "frames" and self.rows:
+            self.rows[-1]["is_chained"] = False
+        for row in self.rows if self.is_ignored else ():
+            row.update(pattern="python_exception_ignored", severity="info")
+        return self.rows
 
     def _open(self, rank: bytes | None) -> None:
         """A further traceback: of an exception that this one follows from, or of a rank that handed it over."""
@@ -171,7 +192,7 @@ class TracebackBlock:
 
     def add_follow(self, message: bytes) -> None:
         """A further line of the message: may hold the address the exception is about."""
-        self.is_announcing = message.rstrip().endswith(b":")
+        self.is_announcing = message.rstrip().endswith(b":") or (self.is_announcing and not message.strip(b"\"' \r"))
         if self.rows:
             for key, value in client_ids(message.decode("utf-8", "replace")).items():
                 self.rows[-1].setdefault(key, value)
@@ -218,6 +239,11 @@ class TableBlock:
                 self.entry["exit_code"], self.entry["pid"] = int(found.group(1)), int(found.group(2))
             return True, {**self.entry, "is_root": self.is_root}
         return True, None
+
+
+def is_exception(message: bytes) -> bool:
+    """Whether a line may be the last of a traceback: it begins with the name of an exception."""
+    return _NAMED.match(message.strip()) is not None
 
 
 def failed_process(entry: Row) -> Row:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from aiscorr.parse.detect import HEAD_BYTES
-from aiscorr.parse.mended import Mending, quote_depth, unquoted, width_of
+from aiscorr.parse.mended import Mending, margin_of, quote_depth, unquoted, width_of
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi
@@ -45,10 +46,12 @@ class BrokenLines:
         if len(head) >= HEAD_BYTES or not lines[-1]:
             lines.pop()
         depth = quote_depth(lines)
-        lines = [_plain(unquoted(line, depth)).rstrip(b"\r") for line in lines]
+        lines = [unquoted(line, depth) for line in lines]
+        shape = Mending(depth, margin_of(lines), begins=self.begins)
+        lines = [_plain(replace(shape, quote_depth=0).bare(line)).rstrip(b"\r") for line in lines]
         rests = self._told_rests(lines)
         width = self._width(lines, rests)
-        return Mending(depth, width, frozenset(number + 1 for number in rests), self.begins)
+        return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
 
     def begins(self, line: bytes) -> bool:
         """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from itertools import islice
 from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.worker.prefixes import PrefixReader
-from aiscorr.parse.worker.state import WorkerState
+from aiscorr.parse.worker.state import MONTH_NS, WorkerState
 from aiscorr.parse.worker.tail import TailLine, lines_before
 
 #: How much of the text in front of a place is kept.
@@ -19,6 +20,8 @@ _EDGE_BYTES = 32 * 1024
 _EDGE_LINES = 200
 _END_LINES = 400
 _PREFIX_BYTES = 1024
+#: What lines with a full date hold, whatever else they do.
+_FULL_DATE = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?20\d\d|received at time=\d{10}\b")
 
 
 @dataclass
@@ -136,14 +139,39 @@ class LookBack:
 
     def _find_first_stamp(self, block: Block) -> None:
         """Reads the stamps at the beginning of the file, for its first time and its year."""
-        offset = 0
-        for piece in bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]:
+        offset, anchor_ns = 0, self._years.anchor_ns
+        pieces = bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]
+        for number, piece in enumerate(pieces, 1):
             stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            if stamp is not None and not stamp.is_year_known and self._find_full_date(block):
+                stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
             if stamp is not None:
                 self._state.note_stamp(stamp, outer, offset)
                 self._state.searched_offset = 0
+                if abs(stamp.local_ns - anchor_ns) > MONTH_NS:
+                    self._find_second_stamp(pieces[number:])
                 break
             offset += len(piece) + 1
+
+    def _find_second_stamp(self, pieces: list[bytes]) -> None:
+        """Reads the next stamp as well, as the first may be of a wrong clock."""
+        near_ns = self._years.near_ns
+        for piece in pieces:
+            stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            if stamp is not None:
+                self._state.note_span(stamp, outer)
+                break
+        self._years.near_ns = near_ns
+
+    def _find_full_date(self, block: Block) -> bool:
+        """Whether a line of the block has a full date, which tells the year of those in front of it."""
+        for found in islice(_FULL_DATE.finditer(block.data, 0, block.size), _EDGE_LINES):
+            start = block.data.rfind(b"\n", 0, found.start()) + 1
+            line = bytes(block.data[start : min(block.size, start + _PREFIX_BYTES)]).partition(b"\n")[0]
+            stamp, _ = self._prefixes.stamps(line, self._years)
+            if stamp is not None and stamp.is_year_known:
+                return True
+        return False
 
     def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
         """Takes the last stamp of a part of a text that begins at this place, if it has one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aiscorr.parse.spec.pattern import Pattern
-from aiscorr.parse.worker.blocks import MessageBlock, StackBlock, TableBlock, TracebackBlock
+from aiscorr.parse.worker.blocks import MessageBlock, StackBlock, TableBlock, TracebackBlock, is_exception
 from aiscorr.parse.worker.enclosed_lines import enclosed_lines
 from aiscorr.parse.worker.line import Key, Line, Row
 from aiscorr.parse.worker.patterns import WorkerPatterns
@@ -18,6 +18,8 @@ from aiscorr.parse.worker.thread_blocks import ThreadBlocks
 
 #: Lines of others after which a block is over.
 _STALE = 1000
+#: A traceback that Python ignores begins within so many lines of the one that says so.
+_NEAR = 4
 #: What C++ prints of an abort: indented, and never part of a table or of a traceback of Python that it falls into.
 _ABORT_REASON = b"  what():"
 #: Errors of NCCL whose line tells no cause; `Last error:` and the cause follow (PyTorch 2.0 to 2.15).
@@ -37,6 +39,8 @@ class OpenBlocks:
         self._tables: dict[Key, TableBlock] = {}
         self._messages: dict[Key, MessageBlock] = {}
         self._stacks: list[StackBlock] = []
+        #: The latest line of each key that announces an exception which Python ignores.
+        self._ignored: dict[Key, int] = {}
         #: The latest line of each key.
         self._fed: dict[Key, int] = {}
 
@@ -51,6 +55,7 @@ class OpenBlocks:
         if key not in self._tracebacks:
             block = self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
             block.begin(line.body)
+            block.is_ignored = line.segment.line_no - self._ignored.pop(key, -_NEAR) < _NEAR
 
     def read_enclosed(self, line: Line) -> bool:
         """Reads a traceback that is a field of this line; whether there is one that tells its exception."""
@@ -62,7 +67,7 @@ class OpenBlocks:
                 block.add_follow(meant)
             for row in block.rows[count:]:
                 row["text"] = piece.decode("utf-8", "replace")[:TEXT_LIMIT]
-        for row in block.rows:
+        for row in block.close():
             self._rows.write(row)
         return bool(block.rows)
 
@@ -79,6 +84,9 @@ class OpenBlocks:
         """Whether the row waits for the lines behind it."""
         if pattern.opens == "collective_stack":
             self._stacks.append(StackBlock(row))
+        elif pattern.opens == "ignored":
+            self._ignored[self._note_fed(line)] = line.segment.line_no
+            return False
         elif pattern.opens == "message":
             self._messages[self._note_fed(line)] = MessageBlock(row, pattern, line.message)
         else:
@@ -170,6 +178,8 @@ class OpenBlocks:
         """Whether the line behind the frames names their exception; where it does, its row is the block's."""
         frame_kind = block.frame_kind()
         found = self._patterns.find(line, block.insides())
+        if found is None and not is_exception(line.body):
+            return False
         pattern, values = found or (self._patterns.fallback, {})
         if pattern is None or pattern.opens == "torchrun_table":
             return False
@@ -197,7 +207,7 @@ class OpenBlocks:
             self._rows.write(self._rows.of_pattern(line, *found))
 
     def _close_traceback(self, key: Key) -> None:
-        for row in self._tracebacks.pop(key).rows:
+        for row in self._tracebacks.pop(key).close():
             self._rows.write(row)
 
     def _close_message(self, key: Key) -> None:

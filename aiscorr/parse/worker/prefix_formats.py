@@ -45,6 +45,7 @@ class TriedFormat:
         self.firsts = form.facts.first_bytes if not form.is_anywhere else None
         self.has_rank = bool({"rank", "local_rank"} & form.facts.groups)
         self.is_passed = form.name != "stamp_slurm"  # which stands behind the message
+        self.has_epoch = "epoch" in form.facts.groups
         self.has_iso = "iso" in form.facts.groups
 
     @cached_property

@@ -153,7 +153,7 @@ class PrefixReader:
             stamp = tried.stamp_of(match, years) if match is not None else None
             if match is None or stamp is None:
                 continue
-            if stamp.is_year_known and stamp.zone_offset_s is None:
+            if stamp.is_year_known and (stamp.zone_offset_s is None or tried.has_epoch):
                 years.note(stamp.local_ns)
             return stamp, (position + match.end() if tried.is_passed else position)
         return None, position

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 
-from aiscorr.parse.stamps import SECOND_NS, Stamp, YearContext
+from aiscorr.parse.stamps import DAY_NS, SECOND_NS, Stamp, YearContext
+
+#: Stamps of one file lie no further from each other, or one of them is of a wrong clock.
+MONTH_NS = 31 * DAY_NS
 
 
 @dataclass
@@ -28,6 +31,8 @@ class WorkerState:
     near_ns: int | None = None
     first_ns: int | None = None
     last_ns: int | None = None
+    is_lone: bool = True
+    odd_ns: int | None = None
     is_utc: bool = False
     dump_count: int = 0
     step_first_count: int = 0
@@ -94,13 +99,30 @@ class WorkerState:
         self.stamp_ns, self.stamp_zone_s, self.stamp_offset = stamp.local_ns, stamp.zone_offset_s, offset
         if offset > self.searched_offset:
             self.searched_offset = offset
+        self.note_span(stamp, outer)
+
+    def note_span(self, stamp: Stamp, outer: Stamp | None) -> None:
+        """A line of the file had a stamp, wherever it stands."""
         if stamp.zone_offset_s is None and outer is not None and outer.zone_offset_s is not None:
             stamp = outer
         moment = stamp.local_ns
         if stamp.zone_offset_s is not None:
             moment -= stamp.zone_offset_s * SECOND_NS
             self.is_utc = True
-        if self.first_ns is None or moment < self.first_ns:
-            self.first_ns = moment
-        if self.last_ns is None or moment > self.last_ns:
-            self.last_ns = moment
+        self._extend(moment)
+
+    def _extend(self, moment: int) -> None:
+        """The file's first and last time, with this one; a stamp that lies more than a month off counts where another
+        agrees with it: with stamps of 20 November and one of a clock that begins in 1970, the file is of 20 November.
+        """
+        if self.first_ns is None or self.last_ns is None:
+            self.first_ns = self.last_ns = moment
+        elif self.first_ns - MONTH_NS <= moment <= self.last_ns + MONTH_NS:
+            self.is_lone = self.is_lone and moment in (self.first_ns, self.last_ns)
+            self.first_ns, self.last_ns = min(self.first_ns, moment), max(self.last_ns, moment)
+        elif self.odd_ns is None or self.odd_ns == moment or abs(self.odd_ns - moment) > MONTH_NS:
+            self.odd_ns = moment
+        else:
+            known = () if self.is_lone else (self.first_ns, self.last_ns)
+            self.first_ns, self.last_ns = min(self.odd_ns, moment, *known), max(self.odd_ns, moment, *known)
+            self.is_lone, self.odd_ns = False, None
