@@ -16,8 +16,8 @@ from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
 from aiscorr.views.spec import ViewSpec, view_specs
 
-MAX_LINES = 80
-HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report"}
+MAX_LINES = 120
+HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report", 7: "case"}
 TABLE_NAMES = {table.name for table in TABLES}
 
 
@@ -81,7 +81,7 @@ def test_names_and_numbers() -> None:
 
 
 def test_files_are_small() -> None:
-    """No file in sql/ has more than 80 lines."""
+    """No file in sql/ has more than 120 lines."""
     sizes = {path.name: len(path.read_text("utf-8").splitlines()) for path in sql_paths()}
     assert {name: size for name, size in sizes.items() if size > MAX_LINES} == {}
 
