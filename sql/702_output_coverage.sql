@@ -10,9 +10,9 @@ with spread as (
     group by job_id, attempt, file_id
 ),
 log as (
-    select job_id, count(*) as log_count
+    select job_id, greatest(count(*) filter (where is_stream_copy is not true), 1) as log_count
     from worker_file
-    where kind = 'worker_log' and not coalesce(is_stream_copy, false)
+    where kind = 'worker_log'
     group by job_id
 ),
 part as (

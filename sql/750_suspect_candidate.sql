@@ -1,11 +1,12 @@
 -- Something that may be the cause of a failure, before it is weighed against the others.
 -- grain: one row a failure and candidate
 -- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind, uncited_cause, coverage, threshold
--- note: Ranks that something points at are candidates where no hypothesis is confirmed; ranks and nodes whose output or log is not complete are, where the class is undetermined.
+-- note: Ranks that something points at are candidates where no hypothesis is confirmed; ranks and nodes of which not all was read, where the class is undetermined.
 create or replace view suspect_candidate as
 with verdict as (
     select
         f.failure_id, f.job_id, f.attempt, r.failure_class = 'undetermined' as is_open,
+        f.hang_start_ns is not null and not f.is_world_stated as has_unnamed,
         not exists (
             from root_cause as o
             where o.failure_id = f.failure_id and o.failure_class <> 'undetermined'
@@ -69,6 +70,10 @@ every as (
         failure_id, 'cause_line' as kind, coalesce(title, pattern) as what, failure_class, rank,
         file_id, line_no
     from uncited_cause
+    union all by name
+    select failure_id, 'unseen_rank' as kind, 'a rank that no line read names' as what
+    from verdict
+    where is_open and has_unnamed
     union all by name
     select failure_id, 'unknown' as kind, 'something that no line read shows' as what
     from verdict
