@@ -1,9 +1,8 @@
 -- What is available of the log of an AIStore node around the moment at which a job failed.
--- grain: one row a failure and node of a cluster the job used
+-- grain: one row a failure and node of a cluster the job used, or a failure without a cluster
 -- reads: failure_case, job_cluster, node, node_coverage, cluster_extent
 -- empty without: failure_case
--- empty without: job_cluster
--- note: The log is complete if one span of it covers the time from when the ranks stopped to when the failure was reported. Nodes that only the cluster map counts are one row without a node_id.
+-- note: The log is complete if one span of it covers the time from when the ranks stopped to when the failure was reported. Nodes that only the cluster map counts are one row without a node_id, as is the storage of a job of which no log was read.
 create or replace view log_coverage as
 with used as (
     select f.failure_id, f.job_id, f.attempt, f.stall_ns, f.heard_ns, c.cluster
@@ -59,3 +58,11 @@ select
     'the cluster map counts them, and no log of them was read' as because,
     null as file_id, null as line_no
 from uncounted
+union all
+select
+    failure_id, job_id, null as node_id, 'storage' as "of", null as started_ns,
+    null as ended_ns, 'missing' as state,
+    'no log of an AIStore cluster that the job used was read' as because, null as file_id,
+    null as line_no
+from failure_case as f
+where not exists (from used as u where u.failure_id = f.failure_id)

@@ -1,13 +1,11 @@
 -- Something that may be the cause of a failure, before it is weighed against the others.
 -- grain: one row a failure and candidate
--- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind, uncited_cause, coverage, threshold
--- note: Ranks that something points at are candidates where no hypothesis is confirmed; ranks and nodes of which not all was read, where the class is undetermined.
+-- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind, uncited_cause, unseen_side, threshold
+-- note: Ranks that something points at are candidates where no hypothesis is confirmed.
 create or replace view suspect_candidate as
 with verdict as (
     select
-        f.failure_id, f.job_id, f.attempt, r.failure_class = 'undetermined' as is_open,
-        f.hang_start_ns is not null and not f.is_world_stated as has_unnamed,
-        not exists (
+        f.failure_id, f.job_id, f.attempt, not exists (
             from root_cause as o
             where o.failure_id = f.failure_id and o.failure_class <> 'undetermined'
                 and o.score >= (select value from threshold where name = 'confirm_score')
@@ -24,16 +22,6 @@ pointed as (
     join suspect_basis as b on b.basis = s.basis
     where v.is_unconfirmed
     group by v.failure_id, b.words
-),
-unseen as (
-    select
-        v.failure_id, c.kind, list(c."of" order by c.rank, c."of") as things,
-        case when count(*) = 1 then min(c.rank) end as rank,
-        case when count(*) = 1 then min(c.node_id) end as node_id
-    from verdict as v
-    join coverage as c on c.failure_id = v.failure_id and c.kind in ('output', 'log')
-    where v.is_open and c.state <> 'complete'
-    group by v.failure_id, c.kind
 ),
 every as (
     select
@@ -57,23 +45,12 @@ every as (
         line_no
     from pointed
     union all by name
-    select
-        failure_id, case kind when 'log' then 'unseen_node' else 'unseen_rank' end as kind,
-        'what was not read of ' || array_to_string(things[1:4], ', ')
-            || case
-                when len(things) > 4 then ' and ' || (len(things) - 4)::varchar || ' more' else ''
-            end as what,
-        rank, node_id
-    from unseen
+    select failure_id, kind, what, rank, node_id from unseen_side
     union all by name
     select
         failure_id, 'cause_line' as kind, coalesce(title, pattern) as what, failure_class, rank,
         file_id, line_no
     from uncited_cause
-    union all by name
-    select failure_id, 'unseen_rank' as kind, 'a rank that no line read names' as what
-    from verdict
-    where is_open and has_unnamed
     union all by name
     select failure_id, 'unknown' as kind, 'something that no line read shows' as what
     from verdict

@@ -17,7 +17,7 @@ with saved as (
     group by w.job_id, w.path_attempt + t.attempt_no
 )
 select
-    f.failure_id, coalesce(j.world_size, j.rank_count)::integer as ranks,
+    f.failure_id, coalesce(j.world_size, nullif(j.rank_count, 0))::integer as ranks,
     case
         when f.ended_at >= coalesce(f.hang_started_at, f.first_error_at) then
             (epoch_ns(f.ended_at) - epoch_ns(coalesce(f.hang_started_at, f.first_error_at))) / 1e9

@@ -75,7 +75,7 @@ def test_coverage_in_short(failure: doc.FailureReport) -> None:
     node = replace(item, of="node t1", kind="log", rank=None, state="missing", because="no log of it was read")
     other = replace(node, of="node t2", because="another reason")
     text = text_of(replace(failure, coverage=(item, *cut, node, other)), is_full=True)
-    assert "Output of ranks: 1 complete; cut: rank 2-4 (it ends early)\n" in text
+    assert "Output of ranks: 1 complete; cut: ranks 2-4 (it ends early)\n" in text
     assert "Logs of AIStore: missing: node t1, node t2\n" in text
 
 

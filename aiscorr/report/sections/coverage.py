@@ -38,6 +38,7 @@ def _part(state: str, items: Sequence[CoverageItem]) -> str:
     if state == "complete":
         return f"{len(items)} complete"
     numbers = [item.rank for item in items if item.rank is not None]
-    names = f"rank {ranges(numbers)}" if numbers else listed([item.of for item in items], _MANY)
+    word = "ranks" if len(numbers) > 1 else "rank"
+    names = f"{word} {ranges(numbers)}" if numbers else listed([item.of for item in items], _MANY)
     reasons = {item.because for item in items}
     return f"{state}: {names}" + (f" ({reasons.pop()})" if len(reasons) == 1 else "")

@@ -23,8 +23,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     if not shown:
         return []
     rows = tuple(
-        (f"{item.probability:.2f}", cited(item.what, places.line(item.path, item.line_no)), item.would_decide or "")
-        for item in shown
+        (
+            f"{item.probability:.2f}",
+            cited(item.what, places.line(item.path, item.line_no)),
+            "as above" if item.would_decide and item.would_decide == before else item.would_decide or "",
+        )
+        for item, before in zip(shown, (None, *(one.would_decide for one in shown)), strict=False)
     )
     columns = ("probability", "what may be the cause", "what would decide it")
     result: list[Block] = [Table(columns, rows, numeric=columns[:1], wide=columns[1:])]
