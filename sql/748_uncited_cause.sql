@@ -1,7 +1,6 @@
 -- A kind of line that causes failures, written before a failure was reported, that no hypothesis cites.
 -- grain: one row a failure and pattern
 -- reads: failure_case, triage, evidence, ruled_out, worker_event
--- empty without: failure_case
 -- note: Every line of role cause that came before the report of the failure is cited by a hypothesis, is ruled out, or is here.
 create or replace view uncited_cause as
 with accounted as (
