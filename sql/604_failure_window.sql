@@ -1,16 +1,23 @@
 -- The span of time that belongs to a failure: from the first thing that led to it to the end of the job.
 -- grain: one row a failure
--- reads: failure_case, root_cause, culprit_cause, rank_request, get_batch_chain, node_fault, storage_link, threshold
+-- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain, node_fault, storage_link, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's chain, node or rank; where the rank had tried to get the very object again and again (try_gap_s apart at most), the first of these tries failed first; a fault that was on longer has none of its own here, and an error without a stamp is not put before the moment the rank stopped keeping up.
+-- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's; first_error_is says how far that moment is printed. A fault that was on before has none in it.
 create or replace view failure_window as
 with cause as (
     select
         r.failure_id,
         min(c.started_ns) as chain_ns,
         min(n.started_ns) as fault_ns,
-        min(n.sign_ns) as sign_ns
+        min(n.sign_ns) as sign_ns,
+        arg_min(
+            case
+                when n.moment_words is null then 'exact'
+                when n.fault_kind = 'killed' then 'at_earliest'
+                else 'at_latest'
+            end, n.sign_ns
+        ) as sign_is
     from root_cause as r
     left join get_batch_chain as c on c.chain_id = r.chain_id
     left join storage_link as l on l.failure_id = r.failure_id and l.node_id = r.node_id and r.storage_verdict = 'guilty'
@@ -30,17 +37,58 @@ tried as (
     from attempt as t
     where not exists (from attempt as o where o.failure_id = t.failure_id and o.from_ns >= t.from_ns and o.is_apart)
     group by failure_id
+),
+crash as (
+    select
+        failure_id,
+        greatest(low_ns, case
+            when crash_ns = crash_latest_ns then crash_ns
+            else least(crash_latest_ns, greatest(coalesce(hang_start_ns, stall_ns), crash_ns))
+        end) as error_ns,
+        case when crash_ns = crash_latest_ns then 'exact' else 'at_latest' end as error_is
+    from failure_case as f
+    where crash_ns is not null
+        and not exists (from first_error as e where e.failure_id = f.failure_id)
+),
+error as (
+    select failure_id, error_ns, error_is from first_error
+    union all
+    select failure_id, error_ns, error_is from crash
+    union all
+    select c.failure_id, c.sign_ns, c.sign_is
+    from cause as c
+    join failure_case as f on f.failure_id = c.failure_id and c.sign_ns >= f.low_ns
+    union all
+    select t.failure_id, t.tried_ns, 'exact'
+    from tried as t
+    join failure_case as f on f.failure_id = t.failure_id and t.tried_ns >= f.low_ns
+    union all
+    select
+        failure_id, spoke_ns,
+        case
+            when crash_ns < crash_latest_ns and spoke_ns = crash_latest_ns then 'at_latest'
+            else 'exact'
+        end
+    from failure_case
+    where spoke_ns is not null
+),
+first as (
+    select
+        failure_id, min(error_ns) as error_ns,
+        arg_min(error_is, (error_ns, error_is <> 'exact')) as error_is
+    from error
+    group by failure_id
 )
 select
     f.failure_id,
-    greatest(f.low_ns, least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, t.tried_ns, f.spoke_ns)) as started_ns,
+    greatest(
+        f.low_ns,
+        least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, t.tried_ns, f.spoke_ns)
+    ) as started_ns,
     greatest(f.ended_ns, f.spoke_ns) as ended_ns,
-    least(
-        case when c.sign_ns >= f.low_ns then c.sign_ns end,
-        case when t.tried_ns >= f.low_ns then t.tried_ns end,
-        case when f.crash_ns is not null then greatest(f.low_ns, case when f.crash_ns = f.crash_latest_ns then f.crash_ns else least(f.crash_latest_ns, greatest(coalesce(f.hang_start_ns, f.stall_ns), f.crash_ns)) end) end,
-        f.spoke_ns
-    ) as first_error_ns
+    e.error_ns as first_error_ns,
+    e.error_is as first_error_is
 from failure_case as f
 left join cause as c on c.failure_id = f.failure_id
 left join tried as t on t.failure_id = f.failure_id
+left join first as e on e.failure_id = f.failure_id

@@ -24,6 +24,7 @@ select
     coalesce(c.ranks, []) as culprit_ranks,
     make_timestamp_ns(f.hang_start_ns) as hang_started_at,
     make_timestamp_ns(w.first_error_ns) as first_error_at,
+    w.first_error_is as first_error_at_is,
     make_timestamp_ns(w.ended_ns) as ended_at,
     make_timestamp_ns(w.started_ns) as window_started_at,
     make_timestamp_ns(w.ended_ns) as window_ended_at,

@@ -49,6 +49,7 @@ select
         when storage_verdict = 'guilty' and tied_node_id is not null then 'the failure is tied to ' || tied_node_id || ', and no line ties it to this node'
         else 'no line ties it to the rank that held up the others'
     end as because,
+    node_id,
     file_id,
     line_no
 from met

@@ -34,6 +34,7 @@ class _Form(click.Choice[str]):
 @click.option("--format", "form", type=_Form(_FORMATS), default="text")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
+@click.option("--full", is_flag=True, help="Show suspects and coverage of a determined failure, too.")
 @click.option("--width", type=click.IntRange(60, 400), help="Columns of the text (else the terminal's, else 110).")
 @click.option("--color/--no-color", default=None, help="Colours (else on a terminal).")
 @click.pass_obj
@@ -43,6 +44,7 @@ def report(
     form: str,
     output: str | None,
     no_verify: bool,
+    full: bool,
     width: int | None,
     color: bool | None,
 ) -> int:
@@ -54,6 +56,7 @@ def report(
         failure,
         form,
         is_verified=not no_verify,
+        is_full=full,
         width=width,
         color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
     )
@@ -62,7 +65,15 @@ def report(
 
 
 def _report(
-    context: Context, db_path: str, failure: str, form: str, *, is_verified: bool, width: int | None, color: bool
+    context: Context,
+    db_path: str,
+    failure: str,
+    form: str,
+    *,
+    is_verified: bool,
+    width: int | None,
+    color: bool,
+    is_full: bool = False,
 ) -> str:
     from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
@@ -76,13 +87,13 @@ def _report(
     if form == "json":
         return render.render_json(document)
     if form == "markdown":
-        return render.render_markdown(document)
+        return render.render_markdown(document, is_full=is_full)
     if form == "html":
         from aiscorr.report.html import render_html
 
-        return render_html(document)
+        return render_html(document, is_full=is_full)
     columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
-    return render.render_text(document, width=columns, color=color)
+    return render.render_text(document, width=columns, color=color, is_full=is_full)
 
 
 @click.command()

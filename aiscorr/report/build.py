@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr import __version__
 from aiscorr.report import document as doc
+from aiscorr.report.decision_side import decision_side
 from aiscorr.report.failure_choice import failure_ids
 from aiscorr.report.plain_records import all_of, plain_records
 from aiscorr.report.without_failure import standing_apart, what_is_covered
@@ -56,6 +57,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         worker_files=all_of(connection, doc.WorkerFile, _WORKER_FILE, failure_id),
         clocks=all_of(connection, doc.ClockLine, _CLOCK, failure_id),
         rules=all_of(connection, doc.RuleState, _RULE, failure_id),
+        **decision_side(connection, failure_id),
     )
 
 
@@ -101,8 +103,8 @@ _COLLECTIVE = (
 
 _HEAD = """
 select failure_id, job_id, failure_class, failure_kind, storage_verdict, confidence, statement, hang_started_at,
-    first_error_at, ended_at, window_started_at, window_ended_at, culprit_ranks, process_group, seq_num, op_type,
-    numel_in, numel_out, timeout_ms, ran_for_ms, user_location,
+    first_error_at, first_error_at_is, ended_at, window_started_at, window_ended_at, culprit_ranks, process_group,
+    seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, user_location,
     (select count(*) from reject as r where r.job_id = f.job_id or r.cluster = f.cluster)::integer as reject_count
 from failure as f where failure_id = $id
 """
@@ -123,8 +125,10 @@ select
 from rank_state where failure_id = $id
 """
 _JOB = """
-select j.framework, j.task, j.resumed_from, j.world_size, j.rank_count, j.node_count, j.ranks_per_node, j.data_source,
-    j.started_at, j.ended_at, j.end_reason, coalesce(j.hosts, []) as hosts, j.attempt,
+select j.framework, j.task, j.resumed_from, j.world_size,
+    case when j.is_world_stated then 'stated' else 'at_least' end as world_size_is,
+    j.rank_count, j.node_count, j.ranks_per_node, j.data_source, j.started_at,
+    j.ended_at, j.end_reason, coalesce(j.hosts, []) as hosts, j.attempt,
     coalesce(t.version, (t.release_no // 100)::varchar || '.' || (t.release_no % 100)::varchar
         || ' (told from line numbers)') as torch_release
 from failure as f

@@ -1,7 +1,7 @@
 """What a report says, before it is laid out: frozen objects in the order and with the names of the JSON.
 
 Times are UTC. Paths are absolute, `archive!member` inside an archive; line numbers are 1-based in the
-decompressed original. What belongs to one side stands in job_side.py and storage_side.py.
+decompressed original. What belongs to one side is in job_side.py, storage_side.py and decision_side.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 
+from aiscorr.report.decision_side import CoverageItem, Decision, Impact, Suspect
 from aiscorr.report.job_side import Collective, JobDetails, RankLine, TriageLine, WorkerFile
 from aiscorr.report.storage_side import (
     AisVersion,
@@ -28,14 +29,18 @@ __all__ = [
     "ChainStep",
     "Collective",
     "CounterDelta",
+    "CoverageItem",
     "Covered",
     "CoveredFault",
     "CoveredJob",
+    "Decision",
     "ErrorSide",
+    "Impact",
     "JobDetails",
     "RankLine",
     "ResponsibleNode",
     "StandingApart",
+    "Suspect",
     "TriageLine",
     "WorkerFile",
 ]
@@ -209,6 +214,7 @@ class FailureReport:
     statement: str
     hang_started_at: datetime | None
     first_error_at: datetime | None
+    first_error_at_is: str | None
     ended_at: datetime | None
     window_started_at: datetime | None
     window_ended_at: datetime | None
@@ -237,7 +243,16 @@ class FailureReport:
     worker_files: tuple[WorkerFile, ...]
     clocks: tuple[ClockLine, ...]
     rules: tuple[RuleState, ...]
+    suspects: tuple[Suspect, ...]
+    coverage: tuple[CoverageItem, ...]
+    decision: Decision
+    impact: Impact
     reject_count: int
+
+    @property
+    def is_determined(self) -> bool:
+        """Whether the logs show both what failed the job and whether that was storage."""
+        return "undetermined" not in (self.failure_class, self.storage_verdict)
 
     @property
     def verdict_chain(self) -> Chain | None:

@@ -30,9 +30,9 @@ def policy_of_file() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'"
 
 
-def render_html(report: doc.Report) -> str:
+def render_html(report: doc.Report, *, is_full: bool = False) -> str:
     """The report as one HTML file."""
-    shown = [laid_out(failure) for failure in report.failures]
+    shown = [laid_out(failure, is_full=is_full) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
     parts = [*map(block_html, other_failures(report)), *parts]

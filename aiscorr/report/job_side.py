@@ -8,12 +8,13 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class JobDetails:
-    """What the job trained, where and on which data, as far as its log says."""
+    """What the job trained, where and on which data, by its log; `world_size_is` stated or at_least."""
 
     framework: str | None
     task: str | None
     resumed_from: str | None
     world_size: int | None
+    world_size_is: str
     rank_count: int
     node_count: int | None
     ranks_per_node: int | None

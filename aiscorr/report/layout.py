@@ -38,11 +38,11 @@ class LaidOut:
     sections: tuple[tuple[str, list[Block]], ...]
 
 
-def laid_out(failure: doc.FailureReport) -> LaidOut:
-    """The sections of a failure in their order; an empty one says why, or is left out."""
+def laid_out(failure: doc.FailureReport, *, is_full: bool = False) -> LaidOut:
+    """The sections of a failure in their order, all with `is_full`; an empty one says why, or is left out."""
     shown = _printable(failure)
     places = Places(_paths(shown))
-    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places)))
+    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places, is_full=is_full)))
 
 
 def standing_apart(report: doc.Report) -> list[Block]:
@@ -128,8 +128,10 @@ def _printable(value: _T) -> _T:
     return value
 
 
-def _sections(failure: doc.FailureReport, places: Places) -> Iterable[tuple[str, list[Block]]]:
+def _sections(failure: doc.FailureReport, places: Places, *, is_full: bool) -> Iterable[tuple[str, list[Block]]]:
     for section in sections():
+        if section.is_hidden(failure) and not is_full:
+            continue
         blocks = section.blocks(failure, places)
         if blocks:
             yield section.title, blocks

@@ -31,13 +31,13 @@ def render_json(report: doc.Report) -> str:
     return json_text(doc.to_json(report), indent=2) + "\n"
 
 
-def render_markdown(report: doc.Report) -> str:
+def render_markdown(report: doc.Report, *, is_full: bool = False) -> str:
     """The report as Markdown."""
     apart = [_markdown(block) for block in standing_apart(report)]
     if not report.failures:
         return "\n".join([*map(_markdown, no_failure(report)), *apart])
     parts = [_markdown(block) for block in other_failures(report)]
-    for failure in map(laid_out, report.failures):
+    for failure in (laid_out(one, is_full=is_full) for one in report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
         if failure.root:
             parts.append(f"Paths are below {_code(failure.root)}.\n")
@@ -48,7 +48,7 @@ def render_markdown(report: doc.Report) -> str:
     return "\n".join(parts)
 
 
-def render_text(report: doc.Report, *, width: int, color: bool) -> str:
+def render_text(report: doc.Report, *, width: int, color: bool, is_full: bool = False) -> str:
     """The report as text of the given width in columns; ANSI colours where `color`."""
     from rich.console import Console
 
@@ -64,7 +64,7 @@ def render_text(report: doc.Report, *, width: int, color: bool) -> str:
         legacy_windows=False,
     )
     _show(console, other_failures(report), gap=True)
-    for failure in map(laid_out, report.failures):
+    for failure in (laid_out(one, is_full=is_full) for one in report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if failure.root:
             console.print(f"Paths are below {failure.root}", style="dim", soft_wrap=True)

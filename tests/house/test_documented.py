@@ -44,6 +44,12 @@ PUBLIC = [
     "conclusion_change",
     "reject",
     "ingest_run",
+    "pull_gap",
+    "coverage",
+    "episode",
+    "contact",
+    "observation",
+    "suspect",
 ]
 VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "mcp", "demo", "collect"]
 

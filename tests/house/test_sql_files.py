@@ -17,7 +17,7 @@ from aiscorr.store.database import in_memory
 from aiscorr.views.spec import ViewSpec, view_specs
 
 MAX_LINES = 120
-HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report"}
+HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report", 7: "case"}
 TABLE_NAMES = {table.name for table in TABLES}
 
 

@@ -30,6 +30,7 @@ JOB = {
     "task": (TEXT, MAYBE),
     "resumed_from": (TEXT, MAYBE),
     "world_size": (WHOLE, MAYBE),
+    "world_size_is": ("stated", "at_least"),
     "rank_count": WHOLE,
     "node_count": (WHOLE, MAYBE),
     "ranks_per_node": (WHOLE, MAYBE),
@@ -78,6 +79,23 @@ DELTA = {
     "after": NUMBER,
     "is_complete": FLAG,
 }
+SUSPECT = {
+    "place": WHOLE,
+    "what": TEXT,
+    "probability": NUMBER,
+    "storage_verdict": ("guilty", "innocent", "undetermined"),
+    "rank": (WHOLE, MAYBE),
+    "node_id": (TEXT, MAYBE),
+    "would_decide": (TEXT, MAYBE),
+}
+COVERAGE = {
+    "of": TEXT,
+    "from": (TIME, MAYBE),
+    "to": (TIME, MAYBE),
+    "state": ("complete", "cut", "missing", "unknown"),
+    "because": TEXT,
+}
+ACTIONS = ("restart", "restart_without_hosts", "stop_and_repair_storage", "stop_and_fix_program", "look")
 FAILURE = {
     "failure_id": TEXT,
     "job_id": TEXT,
@@ -88,6 +106,7 @@ FAILURE = {
     "statement": TEXT,
     "hang_started_at": (TIME, MAYBE),
     "first_error_at": (TIME, MAYBE),
+    "first_error_at_is": ("exact", "at_latest", "at_earliest", MAYBE),
     "ended_at": (TIME, MAYBE),
     "job": JOB,
     "collective": COLLECTIVE,
@@ -102,6 +121,10 @@ FAILURE = {
     "counter_deltas": [DELTA],
     "recommendations": [{"to": ("storage", "client", "training"), "text": TEXT, "why": TEXT}],
     "blind": [{"what": TEXT, "why": TEXT, "command": TEXT}],
+    "suspects": [SUSPECT],
+    "coverage": [COVERAGE],
+    "decision": {"action": ACTIONS, "hosts": [TEXT], "because": TEXT},
+    "impact": {"ranks": (WHOLE, MAYBE), "lost_s": (NUMBER, MAYBE), "steps_since_checkpoint": (WHOLE, MAYBE)},
     "changed": [{"field": TEXT, "was": TEXT, "is": TEXT, "because": TEXT}],
 }
 REPORT = {"schema": ("aiscorr.report/1",), "generated_at": TIME, "aiscorr_version": TEXT, "failures": [FAILURE]}

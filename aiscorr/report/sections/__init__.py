@@ -1,4 +1,7 @@
-"""The sections of a report, one file each: TITLE, ORDER, EMPTY (the text when there is nothing) and `blocks`."""
+"""The sections of a report, one file each: TITLE, ORDER, EMPTY (the text when there is nothing) and `blocks`.
+
+A section with `is_hidden` is left out of a report that is not printed in full where that says so.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ class Section:
     title: str
     empty: str
     blocks: Callable[[FailureReport, Places], list[Block]]
+    is_hidden: Callable[[FailureReport], bool]
 
 
 @lru_cache(maxsize=1)
@@ -29,5 +33,10 @@ def sections() -> tuple[Section, ...]:
     found = []
     for info in pkgutil.iter_modules(__path__):
         module = import_module(f"{__name__}.{info.name}")
-        found.append(Section(info.name, module.ORDER, module.TITLE, module.EMPTY, module.blocks))
+        hidden = getattr(module, "is_hidden", _never)
+        found.append(Section(info.name, module.ORDER, module.TITLE, module.EMPTY, module.blocks, hidden))
     return tuple(sorted(found, key=lambda section: section.order))
+
+
+def _never(failure: FailureReport) -> bool:
+    return False

@@ -84,7 +84,9 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
     wids = _wids(failure, chain) if chain else ""
     hang = failure.hang_started_at
     moments = [
-        f"first error {clock(failure.first_error_at)}" if failure.first_error_at not in (None, hang) else "",
+        f"first error {clock(failure.first_error_at, is_exact=failure.first_error_at_is == 'exact')}"
+        if failure.first_error_at not in (None, hang)
+        else "",
         f"hang since {clock(hang)}" if hang else "",
         f"ended {clock(failure.ended_at)}" if failure.ended_at else "",
     ]

@@ -1,0 +1,85 @@
+"""What a report says of the case as a whole: what may be the cause, what was read of it, what to do, what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from aiscorr.report.plain_records import all_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A candidate for the cause, the likeliest first; `would_decide` is the command that would tell more."""
+
+    place: int
+    what: str
+    probability: float
+    failure_class: str
+    storage_verdict: str
+    rank: int | None
+    node_id: str | None
+    would_decide: str | None
+    path: str | None
+    line_no: int | None
+
+
+@dataclass(frozen=True)
+class CoverageItem:
+    """A rank's output, a node's log, a dump or a stack: complete, cut, missing or unknown, and how that is known."""
+
+    of: str
+    kind: str
+    rank: int | None
+    from_: datetime | None
+    to: datetime | None
+    state: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do with the job, and the hosts to leave out."""
+
+    action: str
+    hosts: tuple[str, ...]
+    because: str
+
+
+@dataclass(frozen=True)
+class Impact:
+    """The ranks that stopped, the seconds they lost, and the steps since the last saved checkpoint."""
+
+    ranks: int | None
+    lost_s: float | None
+    steps_since_checkpoint: int | None
+
+
+def decision_side(connection: duckdb.DuckDBPyConnection, failure_id: str) -> dict[str, Any]:
+    """The fields of a failure's report that this file describes."""
+    return {
+        "suspects": all_of(connection, Suspect, _SUSPECT, failure_id),
+        "coverage": all_of(connection, CoverageItem, _COVERAGE, failure_id),
+        "decision": all_of(connection, Decision, _DECISION, failure_id)[0],
+        "impact": all_of(connection, Impact, _IMPACT, failure_id)[0],
+    }
+
+
+_SUSPECT = """
+select s.place, s.what, s.probability, s.failure_class, s.storage_verdict, s.rank, s.node_id, s.would_decide, f.path,
+    s.line_no
+from suspect as s
+left join ingested_file as f on f.file_id = s.file_id
+where s.failure_id = $id order by s.place
+"""
+_COVERAGE = """
+select "of", kind, rank, started_at as from_, ended_at as "to", state, because
+from coverage where failure_id = $id
+order by case kind when 'output' then 1 when 'log' then 2 else 3 end, kind, rank, "of"
+"""
+_DECISION = "select action, hosts, because from decision where failure_id = $id"
+_IMPACT = "select ranks, lost_s, steps_since_checkpoint from impact where failure_id = $id"
