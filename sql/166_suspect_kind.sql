@@ -7,10 +7,10 @@ select kind, score, storage_verdict, reason
 from (
     values
         ('hypothesis', 0.98, null, 'no rule is surer than that'),
-        ('node_fault', 0.3, 'guilty', 'it was on when the ranks stopped, and no line ties it to any'),
+        ('node_fault', 0.3, 'guilty', 'it was on as the ranks stopped, and no line ties it to any'),
         ('rank', 0.3, 'undetermined', 'something points at the rank, and no rule says what it did'),
         ('unseen_rank', 0.2, 'undetermined', 'what a rank did last is not in what was read of it'),
         ('unseen_node', 0.2, 'guilty', 'what a node did then is not in what was read of it'),
-        ('cause_line', 0.2, 'undetermined', 'such a line causes failures, and no hypothesis uses it'),
+        ('cause_line', 0.2, 'undetermined', 'such a line causes failures, and no rule cites it'),
         ('unknown', 0.5, 'undetermined', 'the cause may have left no line that was read')
 ) as t(kind, score, storage_verdict, reason)

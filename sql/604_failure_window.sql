@@ -1,9 +1,9 @@
--- The span of time that belongs to a failure: from the first thing that led to it to the end of the job.
+-- The span of time that belongs to a failure: from what first led to it to the end of the job.
 -- grain: one row a failure
 -- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain, node_fault, storage_link, threshold
 -- stored: yes
 -- empty without: failure_case
--- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's; first_error_is says how far that moment is printed. A fault that was on before has none in it.
+-- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's; first_error_is says if a line prints it.
 create or replace view failure_window as
 with cause as (
     select
@@ -20,7 +20,8 @@ with cause as (
         ) as sign_is
     from root_cause as r
     left join get_batch_chain as c on c.chain_id = r.chain_id
-    left join storage_link as l on l.failure_id = r.failure_id and l.node_id = r.node_id and r.storage_verdict = 'guilty'
+    left join storage_link as l
+        on l.failure_id = r.failure_id and l.node_id = r.node_id and r.storage_verdict = 'guilty'
     left join node_fault as n on n.fault_id = l.fault_id
     where r.place = 1
     group by r.failure_id
@@ -28,14 +29,20 @@ with cause as (
 attempt as (
     select
         u.failure_id, r.from_ns,
-        coalesce(lead(r.from_ns) over (partition by u.failure_id, u.witness_rank order by r.from_ns, r.line_no), u.crash_latest_ns) - r.from_ns > (select value * 1e9 from threshold where name = 'try_gap_s') as is_apart
+        coalesce(lead(r.from_ns) over tries, u.crash_latest_ns) - r.from_ns
+            > (select value * 1e9 from threshold where name = 'try_gap_s') as is_apart
     from culprit_cause as u
-    join rank_request as r on r.failure_id = u.failure_id and r.rank = u.witness_rank and r.outcome = 'retry' and r.object = u.object and r.from_ns <= u.crash_latest_ns
+    join rank_request as r on r.failure_id = u.failure_id and r.rank = u.witness_rank
+        and r.outcome = 'retry' and r.object = u.object and r.from_ns <= u.crash_latest_ns
+    window tries as (partition by u.failure_id, u.witness_rank order by r.from_ns, r.line_no)
 ),
 tried as (
     select failure_id, min(from_ns) as tried_ns
     from attempt as t
-    where not exists (from attempt as o where o.failure_id = t.failure_id and o.from_ns >= t.from_ns and o.is_apart)
+    where not exists (
+        from attempt as o
+        where o.failure_id = t.failure_id and o.from_ns >= t.from_ns and o.is_apart
+    )
     group by failure_id
 ),
 crash as (

@@ -1,4 +1,4 @@
--- A kind of line that causes failures, written before a failure was reported, that no hypothesis cites.
+-- A kind of line of role cause that no hypothesis of a failure cites.
 -- grain: one row a failure and pattern
 -- reads: failure_case, triage, evidence, ruled_out, worker_event
 -- note: Every line of role cause that came before the report of the failure is cited by a hypothesis, is ruled out, or is here.

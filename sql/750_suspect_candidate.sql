@@ -1,7 +1,7 @@
 -- Something that may be the cause of a failure, before it is weighed against the others.
 -- grain: one row a failure and candidate
 -- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind, uncited_cause, unseen_side, threshold
--- note: Ranks that something points at are candidates where no hypothesis is confirmed.
+-- note: Ranks that something points at are candidates where no hypothesis is confirmed, unless one names them.
 create or replace view suspect_candidate as
 with verdict as (
     select
@@ -20,7 +20,11 @@ pointed as (
     from verdict as v
     join rank_suspect as s on s.job_id = v.job_id and s.attempt = v.attempt
     join suspect_basis as b on b.basis = s.basis
-    where v.is_unconfirmed
+    where v.is_unconfirmed and not exists (
+        from root_cause as o
+        where o.failure_id = v.failure_id and o.rank = s.rank
+            and o.failure_class <> 'undetermined'
+    )
     group by v.failure_id, b.words
 ),
 every as (

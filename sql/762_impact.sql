@@ -1,4 +1,4 @@
--- What a failure cost: the ranks it stopped, the seconds they waited, the steps since the last checkpoint.
+-- What a failure cost: ranks stopped, seconds waited, steps since the last checkpoint.
 -- grain: one row a failure
 -- reads: failure, job, last_step, worker_file, worker_tail
 -- note: lost_s runs from when the ranks began to wait, else from the first error, to the end of the job. Only a line that reports a checkpoint as saved, with its step, counts, as one that was begun may be lost.
