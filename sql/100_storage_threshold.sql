@@ -36,7 +36,6 @@ from (
         ('strained_read_s', 1.0, 'a read of a healthy target takes milliseconds; one that takes a second keeps a batch of dozens waiting for longer than its step'),
         ('told_share', 0.9, 'a slow reader calls all targets slow alike; nearly all complaints about one target of three or more are no chance'),
         ('told_reads', 5.0, 'objects are spread over all targets: of three targets five slow reads of different objects are of one by chance in one case of eighty'),
-        ('batch_wait_share', 0.5, 'targets that waited for batches for less than half of a hang did not make it; a rank that waits for the rest stands elsewhere'),
         ('cold_read_s', 20.0, 'the read time-out of AIStore''s client by default: who waits longer for an object gives up, or its training stands'),
         ('unanswered_by_proxy', 3.0, 'a request may go out on a kept connection that is dead, and so may the next one; the third has a new one, which the host of the proxy took'),
         ('unanswered_requests', 2.0, 'one request may be lost with its connection; who does not answer the next one either is at fault')

@@ -6,8 +6,8 @@
 -- note: A line without a time of its own is put at the latest moment that fits, and not after the moment the ranks began to wait. Lines of AIStore count only where the verdict is that storage failed the job.
 create or replace view first_error as
 with cited as (
-    select failure_id, storage_verdict, c.file_id, c.line_no
-    from root_cause, unnest(supports) as u(c)
+    select failure_id, storage_verdict, unnest(supports, recursive := true)
+    from root_cause
     where place = 1
 ),
 line as (

@@ -5,12 +5,14 @@
 -- note: observation is the rule, the side it speaks for and its number among the rule's lines. strength is the score of the rule, as no line has a weight of its own; a blind rule has one row without a line. from_at and to_at are the edges of the moment of its line.
 create or replace view observation as
 with cited as (
-    select failure_id, finding, state, node_id, rank, score, 'for' as speaks, c.*
-    from finding, unnest(supports) as u(c)
+    select failure_id, finding, state, node_id, rank, score, 'for' as speaks,
+        unnest(supports, recursive := true)
+    from finding
     where state <> 'blind'
     union all by name
-    select failure_id, finding, state, node_id, rank, score, 'against' as speaks, c.*
-    from finding, unnest(contradicts) as u(c)
+    select failure_id, finding, state, node_id, rank, score, 'against' as speaks,
+        unnest(contradicts, recursive := true)
+    from finding
     where state <> 'blind'
 ),
 numbered as (
