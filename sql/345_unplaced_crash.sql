@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failed_attempt
 -- empty without: failure_signal where rank is null and signal = 'crash'
--- note: Errors of storage, of data and of the network, and what a device, the network or a file system says without an exception: whatever else ends a process needs no rank to be told.
+-- note: Errors of storage, data, network, device and host, with an exception or without: an error of the program needs no rank to be told.
 create or replace view unplaced_crash as
 select
     s.job_id, s.attempt, null::integer as rank, s.signal, s.pattern, s.tier, s.failure_class, s.exception, s.frame_kind, s.exit_code,
@@ -13,9 +13,7 @@ select
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
 where s.rank is null and s.signal = 'crash' and coalesce(s.exception, '') <> 'ChildFailedError'
-    and (
-        (s.failure_class in ('storage_io', 'data_loading_stall', 'network', 'data') and s.exception is not null)
-        or (s.failure_class in ('network', 'gpu', 'infrastructure') and s.exception is null and s.tier <> 'launcher')
-    )
+    and s.failure_class in ('storage_io', 'data_loading_stall', 'network', 'data', 'gpu', 'infrastructure')
+    and (s.exception is not null or s.tier <> 'launcher')
     and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
 qualify row_number() over (partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
