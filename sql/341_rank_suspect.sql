@@ -11,7 +11,7 @@ with named as (
         from failure_signal
         where signal = 'names_peer' and peer_rank is not null
             and (
-                pattern <> 'c10d_detail_mismatch'
+                pattern is distinct from 'c10d_detail_mismatch'
                 or (job_id, attempt) in (
                     select job_id, attempt from failure_signal where pattern = 'c10d_detail_mismatch'
                     group by job_id, attempt having count(distinct rank) > 1
