@@ -1,21 +1,15 @@
 -- The logs at hand cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead, fr_failure, fr_lateness, worker_event
+-- reads: failure_lead, fr_failure, fr_lateness
 -- stored: yes
 -- empty without: failure_lead
--- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been late all along is said. An uncaught error that only tells of another process's end is shown where it is all that the first rank to end says.
+-- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been late all along is said.
 create or replace view finding_undetermined as
 with late as (
     select f.job_id, f.attempt, l.rank, l.late_s, l.collective_count, l.file_id, l.place_no
     from fr_failure as f
     join fr_lateness as l on l.job_id = f.job_id and l.path_attempt = f.path_attempt and l.is_late
     qualify row_number() over (partition by f.job_id, f.attempt order by l.late_s desc, l.rank) = 1
-),
-echo as (
-    select job_id, attempt, rank, arg_min(exception, (file_id, line_no)) as exception, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
-    from worker_event
-    where is_uncaught and role = 'consequence' and exception is not null and rank is not null
-    group by job_id, attempt, rank
 )
 select
     f.failure_id,
@@ -35,7 +29,7 @@ select
     null::varchar as chain_id,
     0.4 as score,
     case
-        when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar || ' ended first, and ' || case when e.exception is not null then 'all it says is ' || e.exception || ', the echo of the end of another process: what that died of is not in the logs at hand' else 'its own error is not in the logs at hand: torchrun names only its exit code' end
+        when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar || ' ended first, and its own error is not in the logs at hand: torchrun names only its exit code'
         when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
             || case when l.rank = f.culprit_rank then '; it had been late before, by ' || l.late_s::varchar || ' s in the middle of the last ' || l.collective_count::varchar || ' collectives' else '' end
         when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
@@ -44,7 +38,6 @@ select
     end as statement,
     list_filter([
         {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end, 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
-        {'file_id': case when f.basis = 'exited' then e.file_id end, 'line_no': e.line_no, 'why': 'the echo of the end of another process'},
         {'file_id': case when f.culprit_rank is not null or d.outcome = 'dump_missing' then d.file_id end, 'line_no': d.place_no, 'why': 'the first record that waits for it'},
         {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'the last collective that it entered late'}
     ], lambda s: s.file_id is not null) as supports,
@@ -54,4 +47,3 @@ select
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join late as l on l.job_id = f.job_id and l.attempt = f.attempt
-left join echo as e on e.job_id = f.job_id and e.attempt = f.attempt and e.rank = f.culprit_rank
