@@ -18,9 +18,19 @@ short as (
     where l.activity in ('collective', 'finish', 'epoch_end') and regexp_matches(l.activity_text, '(?i)\b(through|exhausted|used up|no more|finished|done|complete)\b')
     group by l.failure_id
 ),
+heard as (
+    select
+        l.failure_id, max(w.utc_ns) as last_ns,
+        arg_max(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as last_file_id,
+        arg_max(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as last_line_no
+    from failure_lead as l
+    join worker_event as w on w.job_id = l.job_id and w.attempt = l.attempt and w.rank = l.culprit_rank
+    where l.basis = 'silent' and w.utc_ns < l.hang_start_ns
+    group by l.failure_id
+),
 known as (
     select
-        l.*, l.cluster is null and l.basis = 'silent' and l.request_outcome is null and l.activity in ('unknown', 'step') and j.job_id is not null and j.data_source is null as has_no_store, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') or coalesce(r.is_file_write, false) as goes_to_path,
+        l.*, e.last_file_id, e.last_line_no, (l.hang_start_ns - e.last_ns) // 1000000000 as unheard_s, l.cluster is null and l.basis = 'silent' and l.request_outcome is null and l.activity in ('unknown', 'step') and j.job_id is not null and j.data_source is null as has_no_store, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') or coalesce(r.is_file_write, false) as goes_to_path,
         is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 and w.failure_id is null as is_storage_quiet, w.most_s, w.file_id as told_file_id, w.line_no as told_line_no,
         s.mean_s, s.target_count as strained_count, s.served_count, s.node_id as strained_node_id, s.file_id as strained_file_id, s.line_no as strained_line_no, coalesce(activity in ('unknown', 'step', 'initialisation') and w.failure_id is not null and s.is_crawl and l.is_storage_seen, false) as is_starved,
         h.file_id as short_file_id, h.line_no as short_line_no, d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not goes_to_path, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'debugger', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'own_work', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
@@ -30,6 +40,7 @@ known as (
     left join job as j on j.job_id = l.job_id and j.attempt = l.attempt
     left join slow_word as w on w.failure_id = l.failure_id
     left join short as h on h.failure_id = l.failure_id
+    left join heard as e on e.failure_id = l.failure_id
     left join strained_reads as s on s.failure_id = l.failure_id
 )
 select
@@ -58,7 +69,7 @@ select
         when has_no_store then 0.6
         else 0.45
     end as score,
-    'rank ' || culprit_rank::varchar || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
+    'rank ' || culprit_rank::varchar || case when culprit_count > 1 then ' and ' || (culprit_count - 1)::varchar || ' more' else '' end || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
         || case when is_dragged then '; it waited for a checkpoint that goes to a store, and all the while a disk of AIStore node ' || drag_node_id || ' was at its limit and moved next to nothing' when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_own_code then '; its stack stands in the program''s own code: ' || substr(activity_text, 1, 100) when is_storage_seen then '; nothing tells what it was doing, ' || case when is_starved then 'but ranks tell of reads from AIStore that took up to ' || round(most_s, 1)::varchar || ' s, and at ' || strained_count::varchar || ' of ' || served_count::varchar || ' targets they took ' || mean_s::varchar || ' s on average' when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 and told_file_id is not null then 'and AIStore''s logs are quiet, but ranks tell of reads from it that took up to ' || round(most_s, 1)::varchar || ' s' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end when has_no_store then '; nothing tells what it was doing, and no line of the job names a store' else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
@@ -68,6 +79,14 @@ select
         case when short_file_id is not null then [{'file_id': short_file_id, 'line_no': short_line_no, 'why': 'a batch of the rank had come short, which may be why it was through first'}] else [] end,
         case when activity = 'unknown' and told_file_id is not null and not is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}] else [] end,
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
+        case
+            when basis = 'silent' and activity = 'unknown' and last_file_id is not null and unheard_s > 0 then [{
+                'file_id': last_file_id, 'line_no': last_line_no,
+                'why': 'the last line of rank ' || culprit_rank::varchar || ' at hand, ' || unheard_s::varchar
+                    || ' s before the hang: its output may be cut off there'
+            }]
+            else []
+        end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts
 from known
