@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, broken_call, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold, stack_process
 -- stored: yes
--- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), out_of_step (waits, by the counters of one group, in what more ranks have completed than wait in it), other_collective (stands in another call), killed, crash, silent (alone without a time-out line where the number of ranks is stated, so that the logs reach back to the start, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no error stands in the logs, and its own last error is not that it lost a peer), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. Nobody is ahead where most of those behind had failed by themselves. A rank without a line of which a stack shows what it does is silent, not absent.
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), out_of_step (waits, by the counters of one group, in what more ranks have completed than wait in it), other_collective (stands in another call), killed, crash, silent (alone without a time-out line where the number of ranks is stated, so that the logs reach back to the start, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no error stands in the logs, and it did not lose its connection to another rank), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent). From Flight Recorder dumps also order (two groups in another order), unfinished (its part alone did not finish) and no_dump; who stands in an operation that another behind has not entered is no suspect, even where its peers name it, and who timed out in another process group waits for somebody as well. Where time-out lines name no process group (up to PyTorch 2.2) and one rank's are of several operations, sizes of several groups stand side by side and are not compared. Where no number is told, a call is its function and the line of the program; sending and receiving are one call, and nobody is odd where no call is that of most. Nobody is ahead where most of those behind had failed by themselves. A rank without a line of which a stack shows what it does is silent, not absent.
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
@@ -93,12 +93,16 @@ select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'e
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
 where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true'
+    and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     and not exists (
-        from failure_signal as v
-        where v.job_id = s.job_id and v.attempt = s.attempt and v.rank = s.rank
-            and v.signal = 'victim' and v.is_uncaught and v.tier in ('collective', 'network')
+        from failure_signal as c
+        where c.job_id = s.job_id and c.attempt = s.attempt and (
+            c.rank is null and c.failure_class is not null and c.signal = 'crash'
+                and c.exception is not null and c.exception <> 'ChildFailedError'
+            or c.pattern = 'gloo_size_mismatch'
+            or c.rank = s.rank and c.signal = 'victim' and c.is_peer_lost
+        )
     )
-    and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt) and not exists (from failure_signal as c where c.job_id = s.job_id and c.attempt = s.attempt and (c.rank is null and c.failure_class is not null and c.signal = 'crash' and c.exception is not null and c.exception <> 'ChildFailedError' or c.pattern = 'gloo_size_mismatch'))
 union all
 select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,7 +102,7 @@ class Library:
 
     def database(self, name: str) -> str:
         """A database with the logs of one scenario."""
-        return self._made(name.replace("/", "-"), lambda: parts_of(self.folder(name)))
+        return self.made(name.replace("/", "-"), lambda: parts_of(self.folder(name)))
 
     def own(self, name: str, db: Path) -> Path:
         """A copy at `db` of the database of one scenario, for a test that changes it."""
@@ -111,9 +111,10 @@ class Library:
     def everything(self) -> str:
         """A database with the logs of all scenarios of the repository and all recorded incidents at hand."""
         names = [*scenario_names(), *recorded_names()]
-        return self._made("everything", lambda: [part for name in names for part in parts_of(self.folder(name))])
+        return self.made("everything", lambda: [part for name in names for part in parts_of(self.folder(name))])
 
-    def _made(self, label: str, paths: Any) -> str:
+    def made(self, label: str, paths: Callable[[], list[Path]]) -> str:
+        """The database of that label; if there is none yet, it is made of the paths that are told then."""
         db = self.base / f"{label}.duckdb"
         with _alone(self.base / f"{label}.lock-of-test"):
             if not db.exists():

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from retold import later, rewrite
 from scenes import FIXTURES, copy_with_times, parts_of, read_in, rows, truth_of
 
 from fixtures.generator import scenarios
@@ -24,7 +25,6 @@ TIMES = {
         "worker_zone": "America/New_York",
     },
 }
-_TIME = re.compile(r"(?m)^((?:[IWE] |(?:Started up|Rotated) at \d{4}/\d\d/\d\d ))(\d\d:\d\d:\d\d)")
 _GLOG = re.compile(r"(?m)(?:(?<=^[WEI])|(?<=\]:\[[WEI]))(\d{1,2})(\d\d) (\d\d:\d\d:\d\d)")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T_])\d\d:\d\d:\d\d")
 
@@ -43,17 +43,6 @@ def verdicts(tmp_path: Path, scene: Path) -> list[tuple[str, str | None]]:
     return rows(db, "select storage_verdict, node_id from root_cause where place = 1 order by failure_id")
 
 
-def later(seconds: float, since: str = "00:00:00") -> Callable[[str], str]:
-    """Moves the clock of an AIStore log from a time of day on."""
-
-    def moved(match: re.Match[str]) -> str:
-        moment = datetime.strptime(match[2], "%H:%M:%S")
-        delta = timedelta(seconds=seconds if match[2] >= since else 0)
-        return f"{match[1]}{moment + delta:%H:%M:%S}"
-
-    return lambda text: _TIME.sub(moved, text)
-
-
 def western(text: str) -> str:
     """Moves the stamps of a worker log seven hours back, as those of a host in another zone."""
 
@@ -67,15 +56,6 @@ def western(text: str) -> str:
         return f"{moment - timedelta(hours=7):%Y-%m-%d{match[1]}%H:%M:%S}"
 
     return _ISO.sub(iso, _GLOG.sub(glog, text))
-
-
-def rewrite(paths: list[Path], change: Callable[[str], str]) -> None:
-    """Changes the text of files; one of them at least must change."""
-    texts = {path: path.read_text("utf-8") for path in paths}
-    changed = {path: change(text) for path, text in texts.items()}
-    assert changed != texts
-    for path, text in changed.items():
-        path.write_text(text, "utf-8")
 
 
 def is_allowed(said: list[tuple[str, str | None]], scene: Path) -> bool:
