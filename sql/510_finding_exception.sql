@@ -29,7 +29,8 @@ told as (
         coalesce(f.progress_ns is not null and contains(coalesce(f.crash_message, f.alike_message), 'token signature is invalid'), false) as is_turned_down,
         exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt) as has_stepped,
         exists (from node_fault as n where cause_pattern = 'http_pool_exhausted' and n.cluster = f.cluster and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'unanswered', 'disk_stuck', 'slow_reads', 'backend', 'backend_slow', 'batch_stuck') and n.started_ns <= f.crash_latest_ns and n.ended_ns >= f.crash_ns - (select value * 1000000000 from threshold where name = 'stall_reach_s')) as is_any_slow,
-        exists (from public_service as s where regexp_matches(coalesce(f.crash_message, f.alike_message), '(?i)https?://[\w.-]*' || s.host_pattern)) as is_of_public_service,
+        exists (from public_service as s where (not s.is_store or f.is_cluster_sure)
+            and regexp_matches(coalesce(f.crash_message, f.alike_message), '(?i)https?://[\w.-]*' || s.host_pattern)) as is_of_public_service,
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
