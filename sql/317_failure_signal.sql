@@ -14,7 +14,10 @@ part as (select job_id, attempt, pattern from member group by all having bool_or
 thread as (select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
 told as (
     select n.line_no is not null as is_followed,
-        coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+        coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (
+            coalesce(w.is_uncaught, n.line_no is null and w.severity = 'error' and regexp_matches(
+                w.text, '\[rank[0-9]+\]: (?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): '
+            )) as is_uncaught, case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
     from worker_event as w
     join threshold as o on o.name = 'outlived_s'
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
@@ -45,8 +48,7 @@ select
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
             and rank is not null and has_timeout and not has_own_word then 'timeout'
-        when rank_effect = 'notified' then 'notified'
-        when rank_effect = 'names_peer' then 'names_peer'
+        when rank_effect in ('notified', 'names_peer') then rank_effect
         when pattern = 'torchrun_failure_entry' then case
             when exit_code in (-15, 143, -2, 130) then 'victim'
             when exit_code in (-6, 134) then 'aborted'
@@ -65,17 +67,15 @@ select
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause' and (block_line_no is not null or coalesce(is_uncaught, false) or tier in ('process', 'gpu', 'launcher')) then 'crash'
-        when is_cause and tier = 'collective' and not is_outlived then 'crash'
-        when is_cut then 'crash'
+        when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
         when is_cause and not (has_end or is_followed) and stamp_source is distinct from 'own'
-            and regexp_matches(message, '^[\w.]*(?:Error|Exception|Timeout): ') then 'crash'
+            and regexp_matches(message, '^(?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): ') then 'crash'
         when role = 'cause' and tier = 'network' and severity = 'error' and not (coalesce(endpoint, url) is not null and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b')) then 'crash'
         when role = 'cause' then 'error'
     end as signal,
     pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure')
         when is_cut and exception = 'FileNotFoundError' then 'data'
-        else failure_class
-    end as failure_class,
+        else failure_class end as failure_class,
     rank_effect = 'gives_up' as is_given_up,
     rank_effect = 'lost_peer' and severity = 'error' and not is_outlived
         and not regexp_matches(text, 'NCCL INFO|\[Service thread\]|TCPStore') as is_peer_lost,

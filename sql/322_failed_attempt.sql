@@ -19,7 +19,11 @@ with strong as (
                 or (pattern = 'torchrun_worker_failed' and exit_code not in (0, -2, -15, 130, 143))
         ) as lost_count,
         count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,
-        count(*) filter (where pattern = 'process_aborted' and contains(text, 'Fatal Python error')) as abort_count,
+        count(*) filter (
+            where pattern in ('nccl_terminating_after_dump', 'nccl_data_inconsistency_abort')
+                or (pattern = 'multiprocessing_other_end_gone' and is_uncaught)
+                or (pattern = 'process_aborted' and contains(text, 'Fatal Python error'))
+        ) as abort_count,
         max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
         min(utc_ns) filter (where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own') as first_stamped_ns
     from failure_signal

@@ -1,17 +1,17 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error, clearing_line
+-- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error, clearing_line, public_service
 -- stored: yes
 -- empty without: unlinked_error
 -- empty without: failure_lead
--- note: What is judged by is said in unlinked_error. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the job's own where nothing shows that the job reads from AIStore. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
     case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered or u.kind = 'turned_away'))) and coalesce(e.state, '') <> 'fired' and b.failure_id is null and f.failure_id not in (select failure_id from clearing_line where sign = 'stored_empty') then 'fired' else 'quiet' end as state,
     case when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
-    case when u.kind in ('node_gone', 'turned_away', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then 'innocent' else 'undetermined' end as storage_verdict,
+    case when u.kind in ('node_gone', 'turned_away', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
     case u.kind when 'turned_away' then 0.78 when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
@@ -44,4 +44,11 @@ from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
 left join finding_storage_error as e on e.failure_id = f.failure_id
 left join clearing_line as c on c.failure_id = f.failure_id and c.sign = 'address_not_set' and u.kind = 'own_host'
+left join (
+    select distinct f.failure_id
+    from failure_lead as f
+    join unlinked_error as u on u.failure_id = f.failure_id and u.kind = 'foreign_service'
+    join public_service as p on p.is_store and regexp_matches(f.crash_text, '(?i)' || p.host_pattern)
+    where not coalesce(f.is_cluster_sure, false)
+) as s on s.failure_id = f.failure_id
 left join (select distinct failure_id from bucket_change) as b on b.failure_id = f.failure_id

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'launcher' or tier = 'launcher'
--- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled).
+-- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. Ranks that did not come to the store may have been held by anything their programs do before. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled).
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -23,7 +23,11 @@ select
     case when l.pattern is not null and f.timeout_count = 0 and f.culprit_rank is null then 'fired' when l.pattern is not null then 'fired' else 'quiet' end as state,
     coalesce(l.failure_class, 'infrastructure') as failure_class,
     l.pattern as failure_kind,
-    'innocent' as storage_verdict,
+    case
+        when regexp_matches(l.pattern, '^(tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
+            and not coalesce(f.is_storage_cleared, false) then 'undetermined'
+        else 'innocent'
+    end as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
