@@ -7,7 +7,8 @@
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. In one output of all ranks, which the scheduler itself closes, nothing is missing: most print no line of their own there, and the error of any would stand in it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, is a time limit no cause of its own. It stays open where a target was in heavy trouble through most of the job and to its end.
 create or replace view finding_cancelled as
 with word as (
-    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern
+    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
+        bool_or(starts_with(pattern, 'slurm')) as is_of_job
     from failure_signal
     where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
     group by job_id, attempt
@@ -35,7 +36,7 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled or (w.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) is not true) then 'quiet' when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not starts_with(w.pattern, 'slurm')) and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
+    case when not a.is_cancelled or (w.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) is not true) then 'quiet' when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job) and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
     case when c.is_felt then 'data_loading_stall' else 'infrastructure' end as failure_class,
     case when c.is_felt then 'cancelled_crawling' else 'cancelled' end as failure_kind,
     case when c.is_felt then 'guilty' when s.failure_id is null and d.job_id is null and c.failure_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
