@@ -21,16 +21,16 @@ select
     end as state,
     'storage_io' as failure_class,
     coalesce(f.fault_kind, 'chain') as failure_kind,
-    case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then 'undetermined' else 'guilty' end as storage_verdict,
-    case when f.fault_kind is not null or f.link_kind not in ('chain_count', 'chain_time') then f.link_node_id end as node_id,
+    case when f.is_unexplained then 'undetermined' else 'guilty' end as storage_verdict,
+    case when not f.is_unexplained then f.link_node_id end as node_id,
     f.culprit_rank as rank,
     f.chain_id,
     round(0.35 + 0.62 * f.link_score, 3) as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern)
         || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
-        || case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then ', and why' else ' because' end || ' AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
+        || case when f.is_unexplained then ', and why' else ' because' end || ' AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
         || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
-        || case when f.fault_kind is null and f.link_kind in ('chain_count', 'chain_time') then ' is not in the logs at hand' else '' end as statement,
+        || case when f.is_unexplained then ' is not in the logs at hand' else '' end as statement,
     list_concat(
         [
             {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
@@ -43,7 +43,12 @@ select
             || case when f.request_pattern = 'fetch_broken' then [{'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what broke off before'}] else [] end
     ) as supports,
     case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: ' || case when f.is_crash_named then 'what the error names (a request, node or address) ties it to no trouble in the AIStore logs at hand' else 'the error names no node and no request' end}] else [] end as contradicts
-from failure_lead as f
+from (
+    select
+        *,
+        fault_kind is null and coalesce(link_kind in ('chain_count', 'chain_time'), false) as is_unexplained
+    from failure_lead
+) as f
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
 left join get_batch_chain as g on g.chain_id = f.chain_id

@@ -20,7 +20,7 @@ with first_line as (
 select
     f.failure_id,
     'launcher' as finding,
-    case when l.pattern is not null and f.timeout_count = 0 and f.culprit_rank is null then 'fired' when l.pattern is not null then 'fired' else 'quiet' end as state,
+    'fired' as state,
     coalesce(l.failure_class, 'infrastructure') as failure_class,
     l.pattern as failure_kind,
     case

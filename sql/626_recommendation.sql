@@ -24,7 +24,7 @@ every as (
     from failure_node as n
     left join failure_comeback as b on b.failure_id = n.failure_id and b.node_id = n.node_id
     join lead as l on l.failure_id = n.failure_id
-    join fault_kind as k on k.fault_kind = coalesce(l.fault_kind, '') and l.failure_kind is distinct from 'shards_passed_over'
+    join fault_kind as k on k.fault_kind = coalesce(l.fault_kind, '')
     union all
     select failure_id, position, recipient, text, why from storage_advice
     union all
