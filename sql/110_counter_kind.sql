@@ -1,6 +1,7 @@
 -- What a counter of AIStore's statistics lines means, and whether its growth can be taken.
 -- grain: one row a counter
 -- reads: nothing
+-- stored: yes
 -- note: Kinds follow the suffix (AIStore 3.18 to 5.0): cumulative ones may be subtracted, the others hold the last 10 s or a state.
 create or replace view counter_kind as
 select

@@ -1,6 +1,7 @@
 -- A line number of ProcessGroupNCCL.cpp as log lines print it, and the PyTorch release it is from.
 -- grain: one row a line number
 -- reads: nothing
+-- stored: yes
 -- note: Seen in real logs; vendor builds shift them, so this is a hint. release_no is major × 100 + minor.
 create or replace view torch_source_line as
 select

@@ -1,6 +1,7 @@
 -- An environment variable that makes the next run of a training job say more, and the PyTorch releases it is valid for.
 -- grain: one row a variable
 -- reads: nothing
+-- stored: yes
 -- note: From the strings of the PyTorch wheels 1.13 to 2.15. release_no is major × 100 + minor; the trace buffer is off by default up to 2.10, the dump on time-out up to 2.6.
 create or replace view capture_setting as
 select

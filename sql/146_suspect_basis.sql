@@ -1,6 +1,7 @@
 -- A reason why a rank is taken for the one that kept the others waiting or died first, in words.
 -- grain: one row a basis
 -- reads: nothing
+-- stored: yes
 -- note: has_parted: the rank and the others called different things, so that neither storage nor its host explains why they wait for each other.
 create or replace view suspect_basis as
 select

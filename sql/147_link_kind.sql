@@ -1,6 +1,7 @@
 -- A way a rank's trouble is tied to a node of AIStore, in words, the strongest first.
 -- grain: one row a kind of tie
 -- reads: nothing
+-- stored: yes
 -- note: is_proof: the tie is a name that stands on both sides, so it holds however few of the AIStore logs are at hand; the others are ties by time.
 create or replace view link_kind as
 select

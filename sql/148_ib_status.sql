@@ -1,6 +1,7 @@
 -- A status with which an InfiniBand or RoCE card ends a transfer, as NCCL prints it (`Got completion … with status=12`).
 -- grain: one row a status
 -- reads: nothing
+-- stored: yes
 -- note: Numbers and names are those of enum ibv_wc_status of rdma-core. is_echo: it follows another failure and is never the first trouble.
 create or replace view ib_status as
 select

@@ -1,6 +1,7 @@
 -- A class of failures: what it says, and what it says of storage.
 -- grain: one row a class
 -- reads: nothing
+-- stored: yes
 create or replace view failure_class as
 select
     failure_class,

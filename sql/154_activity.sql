@@ -1,6 +1,7 @@
 -- Something a rank can be doing when its peers wait for it, and what to look at.
 -- grain: one row an activity
 -- reads: nothing
+-- stored: yes
 -- note: rank_state.activity knows the first nine; the others are its finer words (activity_detail).
 create or replace view activity as
 select

@@ -1,6 +1,7 @@
 -- A place where all ranks of a training program wait for each other, and the collective by which it is known.
 -- grain: one row a synchronisation point; of several that fit a collective the one with the lowest place is named
 -- reads: nothing
+-- stored: yes
 -- note: A hint: other code may use the same operation and size. numel is the number of elements sent; framework null = any.
 create or replace view sync_point as
 select

@@ -1,6 +1,7 @@
 -- What a clock may be ahead of another: the quarter hours up to 28 hours, and whether clocks go so before UTC.
 -- grain: one row a quarter hour
 -- reads: threshold
+-- stored: yes
 -- note: is_from_utc: no farther than 14 hours, as far as a zone is from UTC; two clocks of unknown zones may be twice as far apart. is_in_use: in winter or in summer clocks somewhere on earth go so (IANA time zone database, 2026). Whether only one offset fits is asked of all quarter hours; one that nobody uses is a fit by chance.
 create or replace view zone_choice as
 select

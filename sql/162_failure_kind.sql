@@ -1,6 +1,7 @@
 -- A finer word within a failure class that is neither a fault of a node, a pattern nor an activity: what it says, and what would tell more.
 -- grain: one row a kind
 -- reads: nothing
+-- stored: yes
 create or replace view failure_kind as
 select failure_kind, says, look_at
 from (

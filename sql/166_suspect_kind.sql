@@ -1,6 +1,7 @@
 -- A kind of candidate for the cause of a failure, and the score of one of that kind.
 -- grain: one row a kind
 -- reads: nothing
+-- stored: yes
 -- note: A hypothesis has the score of its rule, at most this one. Odds are score / (1 - score), so that the unknown has even odds. storage_verdict is what the storage verdict would be if the candidate were the cause.
 create or replace view suspect_kind as
 select kind, score, storage_verdict, reason

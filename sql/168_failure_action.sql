@@ -1,6 +1,7 @@
 -- What to do with a job that failed so: restart it, or stop and mend something first.
 -- grain: one row a class, and where given a storage verdict and kind
 -- reads: nothing
+-- stored: yes
 -- note: The row that names most counts. is_of_host: the fault is that of a host, so that the job can be restarted without it where one host had all culprits.
 create or replace view failure_action as
 select failure_class, storage_verdict, failure_kind, action, is_of_host, because

@@ -2,7 +2,6 @@
 -- grain: one row an ingested AIStore log file or archive member
 -- reads: ingested_file
 -- stored: yes
--- empty without: ingested_file where kind = 'ais_log'
 -- note: A file that names nobody (a stderr copy) takes the node whose id stands in its path, and the cluster of files beside it.
 create or replace view ais_file as
 with file as (

@@ -2,7 +2,6 @@
 -- grain: one row a job and cluster beside it (cluster null where none is)
 -- reads: worker_line, worker_file, ais_file, threshold
 -- stored: yes
--- empty without: worker_file
 -- note: Beside means below the job's folder, or below a folder at most two levels above it; the nearest such clusters are taken.
 create or replace view job_storage as
 with job as (

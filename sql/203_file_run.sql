@@ -2,7 +2,6 @@
 -- grain: one row an AIStore log file
 -- reads: ais_file, ais_line, ingested_file
 -- stored: yes
--- empty without: ais_file
 -- note: Files of one run share its time zone: INFO and ERROR with the same `Started up at`, and the rotations that follow. A restart may come up in another zone, so it is another run.
 create or replace view file_run as
 with file as (

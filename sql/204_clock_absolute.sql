@@ -2,7 +2,6 @@
 -- grain: one row a file and kind of evidence
 -- reads: clock_mark, worker_line, ais_line, threshold
 -- stored: yes
--- empty without: clock_mark where true; worker_line where request_ns is not null
 -- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z; the answer came seconds later, so the file's clock is 28800 s behind UTC.
 create or replace view clock_absolute as
 with step as (

@@ -2,7 +2,6 @@
 -- grain: one row a file of such a run
 -- reads: clock_absolute, file_run
 -- stored: yes
--- empty without: clock_absolute
 create or replace view clock_run as
 with own as (
     select

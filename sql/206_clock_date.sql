@@ -2,7 +2,6 @@
 -- grain: one row a file whose first dates were only guessed
 -- reads: clock_mark, ais_file, ais_line
 -- stored: yes
--- empty without: ais_file, clock_mark
 -- note: A stderr copy has no date of its own: the same line with the same time of day in a dated file of the same node tells it.
 create or replace view clock_date as
 with marked as (

@@ -2,8 +2,6 @@
 -- grain: one row a cluster
 -- reads: ais_file, ingested_file, clock_run, clock_date, clock_relative, threshold
 -- stored: yes
--- empty without: ais_file
--- empty without: clock_relative where not is_absolute
 -- note: Logs collected at one time end together, within a minute or two. Worked example: three nodes agree among themselves and end at 15:07:15; a fourth, known to be at UTC+1, ends at 15:07:05 = 14:07:05 UTC; so the three are at UTC+1 too.
 create or replace view clock_group as
 with node_zone as (

@@ -2,7 +2,6 @@
 -- grain: one row an AIStore log file of which any of them tells something
 -- reads: ais_file, clock_run, clock_relative, clock_group
 -- stored: yes
--- empty without: clock_run, clock_relative
 -- note: Nodes known only against each other are shifted by what clock_group tells.
 create or replace view clock_told as
 select file_id, offset_ns, method, confidence, line_no, text

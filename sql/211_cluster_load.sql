@@ -2,7 +2,6 @@
 -- grain: one row a cluster
 -- reads: ais_line, stats_line, counter_sample, clock_ais, ais_file, row_removal
 -- stored: yes
--- empty without: ais_file
 -- note: On the clock that the cluster's own logs prove. getbatch.n where the cluster served batches, else get.n; busy_from_ns and busy_to_ns are the ends of the last interval in which it grew, null unless later statistics lines show that it did not any more.
 create or replace view cluster_load as
 with reading as (

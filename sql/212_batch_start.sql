@@ -2,7 +2,6 @@
 -- grain: one row a cluster and xaction
 -- reads: ais_line, clock_ais, ais_file
 -- stored: yes
--- empty without: ais_line
 create or replace view batch_start as
 select
     f.cluster,

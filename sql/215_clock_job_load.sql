@@ -2,7 +2,6 @@
 -- grain: one row a job for which exactly one offset fits
 -- reads: worker_file, worker_tail, job_storage, cluster_load, zone_choice
 -- stored: yes
--- empty without: cluster_load
 -- note: The last interval in which the cluster served must lie between the job's last step and its end. An offset of zero that fits is taken; another one only if clocks somewhere go so, no second one fits and the cluster's logs lie beside the job's.
 create or replace view clock_job_load as
 with job as (

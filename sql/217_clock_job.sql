@@ -2,7 +2,6 @@
 -- grain: one row a job of which any of them tells
 -- reads: clock_job_name, clock_job_start, clock_job_load, zone_choice
 -- stored: yes
--- empty without: clock_job_name, clock_job_start, clock_job_load
 -- note: offset_ns is what is to be subtracted. One name alone, which may be the same by chance, tells nothing where the first batch tells another offset; names of two clusters must agree.
 create or replace view clock_job as
 with named as (

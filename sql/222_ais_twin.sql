@@ -2,7 +2,6 @@
 -- grain: one row a repeated line of an undated file
 -- reads: ais_line, ais_file, clock
 -- stored: yes
--- empty without: ais_line
 -- note: The repeated line tells the moment, so what the copy alone holds (Go panics, the last errors before a kill) can be placed between repeated lines.
 create or replace view ais_twin as
 select

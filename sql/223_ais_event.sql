@@ -3,7 +3,6 @@
 -- reads: ais_line, ais_file, ais_twin, clock, pattern
 -- public: yes
 -- stored: yes
--- empty without: ais_line
 -- note: INFO, ERROR and stderr files, archives and sidecar streams repeat records; copies are told by node, time to the microsecond and text. severity is I, W, E, null for headers.
 create or replace view ais_event as
 with placed as (

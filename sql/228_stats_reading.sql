@@ -2,7 +2,6 @@
 -- grain: one row a statistics line of a file
 -- reads: stats_line, ais_file, clock, node_process, ais_removal
 -- stored: yes
--- empty without: stats_line
 -- note: previous_ns is the last complete line before it in the run, prior_* the last one, cut or not; reading_no counts the lines of a run, copies left out. is_counted: the counters of the line and of the line before are at hand, neither was removed because it was old.
 create or replace view stats_reading as
 with placed as (

@@ -3,7 +3,6 @@
 -- reads: ais_file, ais_event, stats_line, clock, ais_removal
 -- public: yes
 -- stored: yes
--- empty without: ais_event, stats_line
 -- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every hour), make one span. A downloaded log can lack its last minute: nlog flushes late. A stretch whose events were removed because they were old is not covered.
 create or replace view node_coverage as
 with line as (

@@ -2,7 +2,6 @@
 -- grain: one row a job attempt with such lines
 -- reads: progress_line, worker_file
 -- stored: yes
--- empty without: progress_line where local_ns is null and step_s > 0
 -- note: Each step counts once a file, whoever printed it, and so do those since the line before it, each as long as the shorter of both lines says; of several files the longest counts. What passed before the first line and between epochs is not in it.
 create or replace view printed_progress as
 with step as (

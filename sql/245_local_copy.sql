@@ -2,7 +2,6 @@
 -- grain: one row a line that says so and name of a file in it
 -- reads: worker_event
 -- stored: yes
--- empty without: worker_event where pattern = 'local_copy_used'
 -- note: name is the file's without its folders. What is wrong with such a copy was so when it was written, by whatever job.
 create or replace view local_copy as
 select

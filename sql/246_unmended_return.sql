@@ -2,7 +2,6 @@
 -- grain: one row a return
 -- reads: ais_event
 -- stored: yes
--- empty without: ais_event where pattern in ('ais_rebalance_failed', 'ais_rebalance_not_started', 'ais_rebalance_endpoint_busy')
 -- note: A target asks its neighbours for what it lacks while a rebalance runs on it, and after one that was broken off there; where none has begun, it answers that the object does not exist. until_ns: when one began on it after all, else the end of time.
 create or replace view unmended_return as
 with come as (

@@ -2,7 +2,6 @@
 -- grain: one row a counter
 -- reads: counter_delta
 -- stored: yes
--- empty without: counter_delta
 -- note: Named by the backend (`aws.get.n`, `gcp.get.ns.total`; AIStore 3.30 to 5.3). measure: n (requests) or ns (time).
 create or replace view cold_counter as
 select counter, split_part(counter, '.', 3) as measure

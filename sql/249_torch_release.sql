@@ -2,7 +2,6 @@
 -- grain: one row a job
 -- reads: worker_event, torch_source_line
 -- stored: yes
--- empty without: worker_event where pattern = 'torch_version' or contains(text, 'ProcessGroupNCCL.cpp')
 -- note: A vendor build shifts line numbers, so a release that is not stated is a hint.
 create or replace view torch_release as
 with stated as (

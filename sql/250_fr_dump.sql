@@ -3,7 +3,6 @@
 -- reads: flight_dump, worker_file, ingested_file, clock
 -- public: yes
 -- stored: yes
--- empty without: worker_file where kind = 'flight_recorder'
 -- note: state: used; second (another dump of the rank is newer or says more); earlier_run (its last moment lies before the newest dump or the job's log begins); unreadable; no_rank. A dump states neither rank nor host: the groups it lists tell the rank where they leave only one, else the file name; the host may be the folder.
 create or replace view fr_dump as
 with dump as (

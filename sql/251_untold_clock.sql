@@ -2,7 +2,6 @@
 -- grain: one row a log
 -- reads: clock, clock_absolute, ais_file, worker_file, job_storage
 -- stored: yes
--- empty without: clock where method = 'anchor'
 -- note: What such logs say of each other holds, order and spans; their moments may all be off by the same hours. A log tells UTC where it prints it, where the user gave its zone, or where a line ties it by itself (clock_absolute); it tells it for the whole cluster and for the jobs beside it.
 create or replace view untold_clock as
 with told as (

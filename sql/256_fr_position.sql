@@ -2,7 +2,6 @@
 -- grain: one row a job, group and member
 -- reads: fr_dump, fr_group, fr_collective
 -- stored: yes
--- empty without: fr_group
 -- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none. Members come from pg_config, else from the dumps that have the group (gloo writes none for groups made by new_group).
 create or replace view fr_position as
 with member as (

@@ -2,7 +2,6 @@
 -- grain: one row a rank of an attempt in which all ranks that could not connect name one address
 -- reads: worker_event
 -- stored: yes
--- empty without: worker_event where pattern = 'nccl_connect_failed'
 -- note: NCCL takes the first interface that is up, which may be one that leads nowhere (the USB network of a service processor, a bridge of containers), unless NCCL_SOCKET_IFNAME names one; with NCCL_DEBUG=INFO it says which (NCCL 2.4 to 2.28). None where a rank of that address could not connect to it either: then something else is in the way. A line that names no rank is of the one that its device has on its host, where the file has a host's number.
 create or replace view unreached_rank as
 with missed as (

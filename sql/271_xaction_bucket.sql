@@ -2,7 +2,6 @@
 -- grain: one row a cluster and xaction
 -- reads: ais_event
 -- stored: yes
--- empty without: ais_event where xid is not null and bucket is not null
 create or replace view xaction_bucket as
 select cluster, xid, mode(bucket order by bucket) as bucket
 from ais_event

@@ -2,7 +2,6 @@
 -- grain: one row a target and request
 -- reads: ais_event, xaction_bucket
 -- stored: yes
--- empty without: ais_event where age_ns > 0
 create or replace view batch_item as
 select
     e.cluster,

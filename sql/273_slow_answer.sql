@@ -2,7 +2,6 @@
 -- grain: one row a target and span
 -- reads: counter_reading, counter_delta, cold_counter, threshold
 -- stored: yes
--- empty without: counter_reading where counter in ('get.ns', 'put.ns', 'get.redir.ns', 'put.redir.ns')
 -- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds), with the median of the target's own before and of its peers within a minute. Reads that waited for a remote backend do not count. One line is chance: two within fault_gap_s, or two kinds of latency in one line, are needed.
 create or replace view slow_answer as
 with reading as (

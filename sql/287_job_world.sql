@@ -2,7 +2,6 @@
 -- grain: one row a job attempt with a line
 -- reads: worker_event, worker_file, worker_tail
 -- stored: yes
--- empty without: worker_event, worker_tail
 -- note: A size that is no larger than a rank that was seen is of another group, and states nothing. Nodes times processes a node state the size as well. Else the size is at least: the highest rank seen plus one, the members of any communicator, and what an all-gather or reduce-scatter multiplies or divides a tensor by.
 create or replace view job_world as
 with told as (

@@ -2,7 +2,6 @@
 -- grain: one row a line about the state of a node
 -- reads: node_witness
 -- stored: yes
--- empty without: node_witness
 -- note: since_ns: a stuck batch has been so for the time its line says. is_held: the trouble stays until a line says that it is over. is_moved: nothing lay on the disk any more as it went out of service.
 create or replace view trouble_sign as
 select

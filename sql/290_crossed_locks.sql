@@ -2,7 +2,6 @@
 -- grain: one row a process in a dump
 -- reads: stack_frame
 -- stored: yes
--- empty without: stack_frame where not is_active
 -- note: py-spy says which threads run. What waits for a lock shows no call of the lock (CPython has no frame for it), only the line that takes it, while a call of a client, a queue or a sleep has frames of its own. So two threads that are idle, with no library on top, in one file of the program, while no thread runs, hold what the other wants.
 create or replace view crossed_locks as
 with top as (

@@ -2,7 +2,6 @@
 -- grain: one row a job attempt with stamped progress lines
 -- reads: progress_line, worker_line, worker_file, clock
 -- stored: yes
--- empty without: progress_line
 -- note: The job stood still between the last report and the moment the next one was due. Worked example: iteration 120 at 11:35:56, a report every 10 iterations of 0.58 s each: the standstill began before 11:36:02, whenever a time-out was noticed.
 create or replace view last_step as
 with line as (

@@ -2,7 +2,6 @@
 -- grain: one row a file and job attempt with stamped progress lines
 -- reads: progress_line, worker_line, worker_file, clock
 -- stored: yes
--- empty without: progress_line
 -- note: All lines of a file share its clock, so that what stands before it by minutes was before it, whatever the zone.
 create or replace view file_progress as
 select

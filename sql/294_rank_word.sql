@@ -2,7 +2,6 @@
 -- grain: one row a line
 -- reads: worker_tail, worker_file, rank_identity
 -- stored: yes
--- empty without: worker_tail
 -- note: line has no label of srun, no tag of a launcher or rank, and no date or time, wherever these stand. A line that names no rank is that of the only rank of its file.
 create or replace view rank_word as
 select

@@ -2,7 +2,6 @@
 -- grain: one row a process in a file of Python's trace module
 -- reads: trace_call, worker_file, rank_identity
 -- stored: yes
--- empty without: trace_call
 -- note: rank is that of the file name, else of the log line with its process id, else the local rank of the file name where the job has one node. last_call is the last function entered, last_line the last line run; entered_count counts functions entered: a rank that stands still has fewer than its peers.
 create or replace view trace_position as
 with call as (

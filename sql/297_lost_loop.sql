@@ -2,7 +2,6 @@
 -- grain: one row a process in a dump
 -- reads: stack_frame
 -- stored: yes
--- empty without: stack_frame where contains(source_file, 'fsspec/asyn')
 -- note: fsspec hands requests to one thread that runs a loop of asyncio. A process forked after it began has the handle and not the thread, and waits in sync() without end, with no request on its way (fsspec's documentation on async, "fork"). A dump lists all threads of a process, so the loop would show.
 create or replace view lost_loop as
 select

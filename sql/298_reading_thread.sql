@@ -2,7 +2,6 @@
 -- grain: one row a process in a dump
 -- reads: stack_frame, frame_rule
 -- stored: yes
--- empty without: stack_frame
 -- note: Threads that upload logs or ask a hub stand in the same clients and are none of these; neither is one whose client has called the program's own code.
 create or replace view reading_thread as
 with rule as (

@@ -2,7 +2,6 @@
 -- grain: one row a process in a dump
 -- reads: stack_frame, frame_rule
 -- stored: yes
--- empty without: stack_frame where contains(source_file, 'concurrent/futures/thread')
 -- note: A task of a pool that waits for another task of the same pool holds a thread while the other needs one; when all do, nothing goes on, and no storage is asked for anything. That is so where each thread of some pool waits in the result of a future, and no other thread of the process does anything that could bring one: none is at work in a pool, in a loop of asyncio, at a socket or in a client of storage.
 create or replace view stuck_pool as
 with thread as (

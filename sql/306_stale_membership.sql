@@ -2,7 +2,6 @@
 -- grain: one row a restarted target and cluster map version its peers were stuck with
 -- reads: ais_event, node_process, node_outage, counter_delta, threshold
 -- stored: yes
--- empty without: ais_event where peer_node_id is not null or age_ns >= 19000000000; counter_delta where counter = 'getbatch.gfn.n' and delta > 0
 -- note: AIStore 5.0: after a restart the peers' shared-dm may keep an old Smap; each missing entry then waits max_wait (20 s), with hardly a line: the senders' list at the end of the xaction names the destination that was missing. Get-from-neighbour attempts that end as soft errors are missing objects, answered at once, and no sign.
 create or replace view stale_membership as
 with sign as (

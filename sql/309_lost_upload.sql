@@ -2,7 +2,6 @@
 -- grain: one row a line
 -- reads: ais_event, node_fault, node, threshold
 -- stored: yes
--- empty without: ais_event where pattern = 'ais_http_error' and contains(text, 'not found')
 -- note: What is known of an upload is kept by the target that began it, in memory. Where that one went while the upload may have been open (upload_life_s), the next parts go to another one, which never knew of it: then the only target that went is meant, not the one that answers.
 create or replace view lost_upload as
 with said as (

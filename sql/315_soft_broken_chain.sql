@@ -2,7 +2,6 @@
 -- grain: one row a chain
 -- reads: get_batch_chain, ais_event, counter_delta, node_fault, fault_kind, threshold
 -- stored: yes
--- empty without: get_batch_chain
 -- note: A streamed batch that misses more entries than it may (max_soft_errs) prints the same words as one that a dead sender broke; only the counter err.soft.getbatch.n of the target tells, and of a batch that was not streamed its own line. Where that target missed entries before as well, its count says less (is_usual). While objects are away with a node, or were evicted or lost with a disk before, missing entries are the storage's doing.
 create or replace view soft_broken_chain as
 with bare as (

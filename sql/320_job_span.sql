@@ -2,7 +2,6 @@
 -- grain: one row a job and attempt
 -- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position, job_world
 -- stored: yes
--- empty without: worker_file, worker_event, fr_dump
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host (kernel, system) lies beside those of a job for days: a file that tells no rank, step, launcher or training gives the job its time only where no other does.
 create or replace view job_span as
 with telling as (

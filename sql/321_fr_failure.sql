@@ -2,7 +2,6 @@
 -- grain: at most one row a job attempt
 -- reads: fr_hang, job_span, threshold
 -- stored: yes
--- empty without: fr_hang
 -- note: The attempt is the latest that had begun when the last call was made. A dump of a job that went on or succeeded afterwards shows a moment of work, and counts for nothing. spoke_ns: when the dumps were written, where their files' times can be believed, else when the time-out was over.
 create or replace view fr_failure as
 with placed as (

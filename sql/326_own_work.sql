@@ -1,9 +1,7 @@
 -- A rank that goes on counting at work of its own while others wait in a collective.
 -- grain: one row a rank of a failed attempt
 -- reads: rank_word, clock, stuck_collective, failure_signal
--- stored: yes
--- empty without: stuck_collective
--- empty without: rank_word where activity is null
+-- case: yes
 -- note: Two of its last words or more are the same but for whole numbers, of which one grows and none shrinks, and stand in the hang, as far as they have a date (1300 of 6000 rows compared, then 1400). Words of reading, writing, waiting or of a store may mean a store, and count not; neither do those of steps, nor those of a rank that itself timed out.
 create or replace view own_work as
 with said as (

@@ -1,8 +1,7 @@
 -- A rank that should take part in a failed attempt, whether its logs are at hand or not.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position
--- stored: yes
--- empty without: failed_attempt, fr_failure
+-- case: yes
 -- note: All ranks of the stated world size, every rank that was seen, the one that is missing between those of torchrun's tables, and every member of a group that a Flight Recorder dump lists.
 create or replace view failed_rank as
 with seen as (

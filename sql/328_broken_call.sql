@@ -1,8 +1,7 @@
 -- The call in which gloo closed a rank's connections, as its traceback names it.
 -- grain: one row a rank of a failed attempt that reports a closed connection and no time-out of its own
 -- reads: failure_signal, stuck_collective, failed_rank
--- stored: yes
--- empty without: failure_signal where starts_with(pattern, 'gloo_')
+-- case: yes
 -- note: It stood there, and need not have waited there: whoever comes late finds its connections closed as well. A call counts where every rank names one, or where another rank ran into its time-out in the same. Where sequence numbers are at hand they tell more.
 create or replace view broken_call as
 with told as (

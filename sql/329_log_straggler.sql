@@ -1,8 +1,7 @@
 -- The only rank of a log that did not report the time-out which the other ranks of this log report.
 -- grain: one row a log and attempt
 -- reads: failed_attempt, failure_signal
--- stored: yes
--- empty without: failed_attempt
+-- case: yes
 -- note: A stack without a name in that log is taken for its. Where every log is of as many ranks, in order, a log stands for the block of ranks that its reports lie in. Worked example: four logs of a job of 32 ranks; one holds reports of the ranks 25 to 31: rank 24 is its straggler.
 create or replace view log_straggler as
 with told as (

@@ -1,8 +1,7 @@
 -- A rank that timed out in a collective of another process group than the one that stood still first: it waits as well.
 -- grain: one row a rank of a failed attempt
 -- reads: failure_signal, rank_position, stuck_collective
--- stored: yes
--- empty without: failure_signal where signal = 'timeout' and rank is not null
+-- case: yes
 -- note: In a job of several groups (tensor, pipeline, data parallel) one absent rank stops its own groups, and these stop others. Who waits anywhere is not the one that all wait for. Who has enqueued what stood still first, and completed the one before, waits in that one, though the line of its own time-out is lost.
 create or replace view held_rank as
 select distinct s.job_id, s.attempt, s.rank

@@ -1,9 +1,7 @@
 -- The first thing that went wrong on a rank by itself: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
 -- reads: failure_signal, worker_event, worker_file, failed_attempt, failed_rank
--- stored: yes
--- empty without: failed_attempt
--- empty without: failure_signal where signal in ('crash', 'killed', 'launcher')
+-- case: kept
 -- note: Of several lines the first names the cause, but an exception that ended the process counts before one that was only logged; that a DataLoader worker is gone is no cause where a fatal line tells why. An exception of no known kind that a known one of storage, network or device led to (`raise … from`) stands for that one. A shard's command that ended for a 404, which it printed just before, says that the shard does not exist, and a fetch that was given up after three complaints about the content or more, in the lines before, that the content is wrong. A CUDA or HIP error beside a hardware error of the kernel's log (an Xid, an SXid, one of amdgpu) of that rank or node is the hardware's. A kill that torchrun lists is not one the agent sent itself. Up to PyTorch 2.2 a traceback names no rank: where no crash of the attempt does, it is that of the one rank that exited with 1, else of the one rank in its file that no watchdog spoke for; an error of a device that names no rank is of the one that was aborted (not by its watchdog, as it waited), or, after the last step, of the one that no watchdog spoke for.
 create or replace view rank_crash as
 with exited as (select job_id, attempt, min(rank) as rank, min(file_id) as file_id from failure_signal where exit_code = 1 and rank is not null group by job_id, attempt having count(distinct rank) = 1),

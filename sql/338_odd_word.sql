@@ -1,9 +1,7 @@
 -- What sets one rank apart where nothing else tells ranks apart: its last words, or that it alone was sent what it did not expect.
 -- grain: one row a rank of a failed attempt
 -- reads: rank_word, worker_event, failed_rank, rank_position, stuck_collective, failure_signal, fr_failure
--- stored: yes
--- empty without: stuck_collective; failure_signal where failure_class = 'collective_mismatch'
--- empty without: rank_word; failure_signal where pattern = 'gloo_size_mismatch' and rank is not null
+-- case: yes
 -- note: Asked where PyTorch says that calls differ and not whose, or where all ranks time out in a collective and no number or dump tells which: then they stand in different ones, as none is missing. Words are compared without times, labels, the rank's own number and decimal fractions, as losses and durations differ anyway; whole numbers count (a batch of 5 where the others have 8). Lines that tell of an error are no words of the program. Else it is the only one that gloo sent more than it expected, where half of the others or more, and two, say that they stood at one line of the program, and none at another. Of two ranks nobody is odd.
 create or replace view odd_word as
 with ranks as (select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt),

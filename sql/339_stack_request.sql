@@ -1,7 +1,7 @@
 -- A request that a stack shows in flight: an address, object or request id among the variables of a process that reads data.
 -- grain: one row a variable that names one
 -- reads: stack_frame, stack_process
--- stored: yes
+-- case: yes
 -- note: Needs py-spy --locals. Only the last stack of a rank or of its DataLoader workers counts, and only where it stands in reading or preparing data; variables of the program's outermost functions are settings, not requests. py-spy cuts texts at 128 characters (is_cut): an object is then known by its beginning.
 create or replace view stack_request as
 with variable as (

@@ -1,8 +1,7 @@
 -- On which host each rank of a failed attempt ran, as far as its lines, its log file or its number tell.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_rank, job
--- stored: yes
--- empty without: failed_rank
+-- case: yes
 -- note: place is the same for ranks of one host: where the job says how many ranks a host has, what the rank's number tells, else its host, else its log file. A host without its domain is that of the rank's own lines, or the only one of its log file or of its place. Where numbers put two hosts at one place, they are not how this job counts, and are left out. A rank without a log has no place. place_count: ranks at that place; seen_count: ranks of all places; rank_count: those without a log as well.
 create or replace view rank_host as
 with numbered as (

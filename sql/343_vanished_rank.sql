@@ -1,9 +1,7 @@
 -- A rank that ended without an error while all others tell of nothing but a connection that it closed.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, failed_rank, rank_host, rank_crash, rank_word, failure_signal, job, progress_line, worker_file
--- stored: yes
--- empty without: failed_attempt where timeout_count = 0; failure_signal where pattern in ('srun_task_killed', 'srun_task_crashed')
--- empty without: failure_signal where (signal = 'victim' and rank is not null and tier in ('collective', 'network')) or pattern in ('srun_task_killed', 'srun_task_crashed')
+-- case: yes
 -- note: left: torchrun's table lists every other rank of its node, also those it stopped (PyTorch 2.10 and later), so this one had ended with success. vanished: all ranks of a host, or one rank alone, write no more, no launcher reports their end, and their last step is that of the others, so that the log is not cut: the host, or its agent, went. own_error: it alone tells of no connection, and the last line it writes is an error of the program. interrupted: it alone was interrupted from outside (SIGINT). killed_host: srun names the one task that was killed, which is the launcher of a host (the job has torchruns, a host each), so that all ranks of that host were. Where any rank has an error of its own nobody has vanished; a restart that waited in vain for all nodes is none.
 create or replace view vanished_rank as
 with echoed as (

@@ -1,8 +1,7 @@
 -- A rank of a host that the scheduler lost, whose kernel crashed, or that lost its power, and of which no rank told how it ended.
 -- grain: one row a rank of a failed attempt
 -- reads: worker_event, failed_attempt, failure_signal, job, rank_host
--- stored: yes
--- empty without: worker_event where pattern in ('slurm_node_failure', 'host_power_lost', 'kernel_panic') and host is not null
+-- case: yes
 -- note: Where no line names the host of the silent ranks, they are those of the lost hosts if they are as many as these have ranks and no rank that spoke ran there, or where as many nodes, counted by ranks, have no rank that spoke. Where srun tells how the task of a node ended, which is its torchrun, the ranks of that node have spoken.
 create or replace view lost_host as
 with line as (

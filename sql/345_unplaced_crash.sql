@@ -1,9 +1,7 @@
 -- The first error of a failed attempt whose lines do not tell which rank it was: up to PyTorch 2.2 a traceback names none.
 -- grain: one row a failed attempt in which such an error stands and no crash names a rank
 -- reads: failure_signal, failed_attempt, rank_crash
--- stored: yes
--- empty without: failed_attempt
--- empty without: failure_signal where rank is null and signal = 'crash'
+-- case: yes
 -- note: Errors of storage, data, network, device and host, with an exception or without: an error of the program needs no rank to be told.
 create or replace view unplaced_crash as
 select

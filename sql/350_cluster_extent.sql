@@ -1,8 +1,7 @@
 -- How many nodes the cluster of a job had while it ran, by the cluster maps that its nodes saw.
 -- grain: one row a job attempt and cluster with a map
 -- reads: job_cluster, job_span, cluster_map
--- stored: yes
--- empty without: cluster_map
+-- case: yes
 -- note: The last map before the job's first line counts, and those until its last; of several the largest.
 create or replace view cluster_extent as
 with seen as (

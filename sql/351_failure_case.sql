@@ -1,8 +1,7 @@
 -- A failed attempt with its moments: when it began to wait or broke, when the watchdog spoke, when it ended.
 -- grain: one row a failure
 -- reads: failed_attempt, last_step, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
--- stored: yes
--- empty without: failed_attempt
+-- case: yes
 -- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a process of its ended (a rank may have saved for long before it crashed). low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke; where no time-out is printed, from the begin of the hang.
 create or replace view failure_case as
 with died as (

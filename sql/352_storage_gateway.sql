@@ -1,9 +1,7 @@
 -- The proxies through which a rank of a failed attempt reached AIStore, as far as its own lines name addresses.
 -- grain: one row a failure and rank that names an address of a proxy
 -- reads: failure_case, failed_rank, worker_event, job_cluster, node_endpoint, node
--- stored: yes
--- empty without: failure_case
--- empty without: node_endpoint
+-- case: yes
 -- note: A line without a rank speaks for all ranks of its file.
 create or replace view storage_gateway as
 with named as (

@@ -1,10 +1,7 @@
 -- What a mount's daemon, a downloader, a decoder or AIStore itself could not get to the end, in the log of a rank before its error.
 -- grain: one row a rank of a failed attempt and sort of source (a mount with Mountpoint, or any other)
 -- reads: failure_case, rank_crash, worker_event, threshold
--- stored: yes
--- empty without: failure_case
--- empty without: rank_crash
--- empty without: worker_event where pattern in ('mountpoint_s3_failed', 'rclone_read_failed', 'ffmpeg_stream_cut', 'storage_answer_printed', 'storage_line_failed') or contains(text, 'curl: (') or (tier = 'data_io' and role = 'cause' and endpoint is not null)
+-- case: yes
 -- note: What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's, the last before its crash (a bus error, SIGBUS, is a page of a mapped file that did not come, if the mount failed within felt_after_s before); seconds before an error of the program about a read, what any such daemon failed in counts too. So is what curl (or FFmpeg, before a video or sound of an address of AIStore that it cannot decode) could not fetch to the end within a minute (of weights three, as a job starts in between) before content that ends early broke a rank of its host (pattern fetch_broken; a connection that was never made cuts no content), and what rclone gave up to read for its mount within a minute before an error that names that file, or no file at all and says only that nothing could be read (its cache gives up at the eleventh error, and tries a single failed download again). A line of any program that an address of AIStore failed (storage_line_failed), or that prints AIStore's own answer (storage_answer_printed), counts before an error below a loader, a client, a decoder or a command, unless something recovered in between. So does the last error that a command line client (rclone, s5cmd, curl, ais and so on) prints of an address, in the seconds before the program says that this command failed. A line that names nothing takes names and address from the error.
 create or replace view failed_fetch as
 with error as (

@@ -1,9 +1,7 @@
 -- A line by which a failed attempt itself clears its storage: bytes had come whole, an object is stored empty, no address was set, or no connection is open.
 -- grain: one row a failure, rank and sign (rank null: it holds for the whole job)
 -- reads: failure_case, worker_event, rank_crash, stack_process, threshold
--- stored: yes
--- empty without: failure_case
--- empty without: worker_event where pattern in ('answer_whole', 'object_empty', 'endpoint_not_set', 'no_open_socket')
+-- case: yes
 -- note: came_whole: the rank counted as many bytes as had been announced (answer_whole), within felt_after_s before its error; the last such line. stored_empty: the rank found an object empty that its store gave without an error (object_empty), likewise. address_not_set: the program found none in its environment (endpoint_not_set); the first such line of any rank. no_socket: a watcher found no open connection of a process whose stack is that of the rank or of its loader; the last such line, unless it is one of several loaders.
 create or replace view clearing_line as
 select f.failure_id, w.rank, 'came_whole' as sign, w.file_id, w.line_no

@@ -1,8 +1,7 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, threshold
--- stored: yes
--- empty without: failure_case
+-- case: yes
 -- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs of AIStore are at hand. A cluster that is only likely the job's is not seen, so that it acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up to PyTorch 2.2), the error that was printed most.
 create or replace view failure_lead as
 with lead_culprit as (

@@ -1,9 +1,7 @@
 -- A batch at which a target was still busy when its client gave up, while a rank failed because no answer came in time.
 -- grain: one row a failure whose culprit waited for an answer of storage in vain
 -- reads: failure_lead, get_batch_chain_step, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: get_batch_chain_step
+-- case: yes
 -- note: AIStore notices that a client is gone when it writes to it. A request that ran into its read time-out had been taken, so a target that learns of it later had not answered: quiet logs are then no proof that storage answered. A host that is cut off cannot connect either, and fails otherwise.
 create or replace view batch_left_open as
 select

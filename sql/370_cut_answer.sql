@@ -1,8 +1,7 @@
 -- Answers of storage that ended in the middle without a reset or a time-out: their server closed them.
 -- grain: one row a rank of a failure that met such answers
 -- reads: rank_request
--- stored: yes
--- empty without: rank_request
+-- case: yes
 create or replace view cut_answer as
 select failure_id, rank, count(*) as cut_count, arg_min(file_id, (file_id, line_no)) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
 from (

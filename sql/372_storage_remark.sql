@@ -1,9 +1,7 @@
 -- What AIStore's own lines say was wrong with the very thing that a rank failed on: its object, its request, its batch.
 -- grain: one row a failure for which there is such a line; of several the line nearest to the failure
 -- reads: failure_lead, rank_request, node_witness, node, node_endpoint, ais_event, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: ais_event where severity in ('W', 'E') or pattern in ('ais_rebalance_failed', 'ais_rebalance_finished_with_error'); node_witness where effect = 'unknown_error'
+-- case: yes
 -- note: A warning or an error that names what the error of the rank names (an object or a file of a shard by a name with a digit and an extension, or a wid), or an error in no known words about the bucket that the rank was reading (stall_reach_s), or any about batches and objects by the target whose host a program's own error names (AIStore's lines print the ports of its inner networks), in the seconds before it (felt_before_s); and where a program's own error speaks of a list of a bucket, a rebalance that was broken off and not made up for, as AIStore lists only what lies in its place. What a rank asked for and outlived (request_pending_s), as the job's steps went on, tells nothing. Of a rank whose key was not accepted only its own words count, not what it asked for before. Such lines accuse nobody, but storage is not innocent while one stands there unexplained. Lines that only repeat the answer (not there, not permitted, a wrong request; but for what the cloud behind it answered, and an upload that a target does not know) or speak of the client's side (gone, cut off), housekeeping, and what was put right again are none, and none that came after the failure counts, but that a disk could not read that very object, or found it corrupt, while the job still stood there: by a clock that goes wrong it may have come before.
 create or replace view storage_remark as
 with reach as (

@@ -1,9 +1,7 @@
 -- Reads that the loaders of a cancelled job called slow, and the one target that nearly all of them name.
 -- grain: one row a failure whose loaders said so
 -- reads: failed_attempt, failure_case, job_cluster, worker_event, node_endpoint, node, threshold
--- stored: yes
--- empty without: worker_event where pattern like 'app_slow_%'
--- empty without: failed_attempt where is_cancelled
+-- case: yes
 -- note: Who reads slowly by itself calls all targets slow; who calls one of three or more slow, when it reads one object after another (told_reads), tells of that one. Addresses are compared by their hosts, as a daemon listens at several ports; a host of two daemons tells nothing. node_id is null where none is named in told_share of the lines that name an address.
 create or replace view told_slowness as
 with home as (

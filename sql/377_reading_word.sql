@@ -1,9 +1,7 @@
 -- What a rank itself said of reading data late in the hang in which the others waited for it.
 -- grain: one row a line
 -- reads: worker_tail, worker_file, clock, stuck_collective, threshold
--- stored: yes
--- empty without: stuck_collective
--- empty without: worker_tail where activity in ('storage_wait', 'data_loading')
+-- case: yes
 -- note: A line that names its rank, unlike those of hang_word. Of a line from early in the hang (hang_word_share) it is open whether the rank got over what it tells; one that comes later tells what the others wait for, as far as it is of the rank that holds them up. A queue that is full or a consumer that does not come is no reading.
 create or replace view reading_word as
 select

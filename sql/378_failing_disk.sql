@@ -1,9 +1,7 @@
 -- A target whose disk was at its limit and moved next to nothing until a failure.
 -- grain: one row a failure, target and disk
 -- reads: failure_lead, ais_event, node, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: ais_event where pattern = 'ais_disk_busy'
+-- case: yes
 -- note: A healthy disk at its limit moves hundreds of MiB/s of large or tens of small pieces; one below idle_disk_mib_s both ways is failing, and what lies there comes late. Its lines begin after the job (a disk that prints such lines before it is one that counts wrongly) and after its last line of good speed, and come at least every 20 s.
 create or replace view failing_disk as
 with busy as (

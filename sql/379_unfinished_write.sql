@@ -1,9 +1,7 @@
 -- The one target whose disk was at its limit and that finished no part of a checkpoint, while the others finished theirs and ranks waited for it.
 -- grain: one row a failure
 -- reads: failure_lead, culprit, rank_activity, checkpoint_place, node_fault, counter_delta, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: checkpoint_place where goes_to = 'store'
+-- case: yes
 -- note: Parts of a checkpoint fall on all targets alike, and a PUT is counted when it is done. The words of the job must name a store (AIStore's own or S3's), a stack must show a culprit in the checkpoint, and no other culprit at something else. whole_read_bytes: what is as large is a part of a checkpoint and no note beside it. Eight parts or more elsewhere, and three times as many as targets that share them: that none fell on this one is chance in one of twenty. Its own count begins before its disk was at its limit and goes on to the end of the hang, theirs lies between.
 create or replace view unfinished_write as
 with doing as (

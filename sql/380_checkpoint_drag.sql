@@ -1,10 +1,7 @@
 -- A target whose disk was at its limit and moved next to nothing all the while a rank stood in a checkpoint that goes to a store.
 -- grain: one row a failure, target and disk
 -- reads: failure_lead, checkpoint_place, failing_disk, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: checkpoint_place where goes_to = 'store'
--- empty without: failing_disk
+-- case: yes
 -- note: What is written there waits. The disk began to fail before the others waited, and it went on through the hang. One whose checkpoints go to a path waits for none.
 create or replace view checkpoint_drag as
 select

@@ -1,7 +1,7 @@
 -- Seconds a step took at one moment of a failed attempt, on one time axis, and what was usual before.
 -- grain: one row a kept progress line before a failure
 -- reads: step_time, failure_case, worker_event, threshold
--- stored: yes
+-- case: yes
 -- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
 create or replace view step_pace as
 with told as (

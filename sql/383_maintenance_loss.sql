@@ -1,10 +1,7 @@
 -- Objects that a rank missed and no target has had since one of them went into maintenance and nothing was moved.
 -- grain: one row a failure, rank, node in maintenance and bucket
 -- reads: failure_lead, rank_word, rank_request, node_fault, node_witness, ais_event, threshold
--- stored: yes
--- empty without: failure_lead where crash_pattern is not null
--- empty without: node_fault where fault_kind = 'maintenance'
--- empty without: ais_event where pattern = 'ais_http_not_found'
+-- case: yes
 -- note: A node in maintenance stands in no map for reads: the targets that took its share are asked, and have what it holds only once a rebalance has moved it. So it must have gone while the job ran, none of the bucket may have been missing before, it may not be back, and no rebalance may have ended since. A rank's request names the object, or where it left out too many samples (reader_skipped_too_many) a line before that error. object_count is how many objects of the bucket are missing since, whoever asked.
 create or replace view maintenance_loss as
 with missing as (

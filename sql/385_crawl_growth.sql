@@ -1,9 +1,7 @@
 -- What targets waited for while a cancelled job may have crawled, and in a span as long before its steps slowed.
 -- grain: one row a failure, target and side of the first slow step (is_before)
 -- reads: failed_attempt, failure_case, job, job_cluster, step_time, step_slowdown, counter_delta, cold_counter, threshold
--- stored: yes
--- empty without: failure_case
--- empty without: failed_attempt where is_cancelled
+-- case: yes
 -- note: From the first slow step, or the start of the job, to its end; a statistics interval is on the side of its middle. What came cold before is that of intervals that ended before the last fast step, since the first slow one began there; of transforms it is that of the whole fast part of the job; as one may be counted as a read too, plain_count and plain_ns are what is left since then. is_told: statistics of the target tell of its reads in the fast part, so that what they lack was not there. is_felt: the steps slowed, or were long of waiting: most of their time is not their own, or is for data; long steps alone are those of a large model. is_lasting: the slow part is a considerable part of the job (crawl_share). No row where the steps are known and short. Only of the cluster that is surely the job's.
 create or replace view crawl_growth as
 with paced as (

@@ -1,8 +1,7 @@
 -- How long AIStore's nodes took for a request while a job was slow, and in a span as long before.
 -- grain: one row a failure whose job slowed, node and kind of request
 -- reads: step_slowdown, failure_case, job_cluster, counter_delta, node, threshold
--- stored: yes
--- empty without: step_slowdown
+-- case: yes
 -- note: Mean over the statistics intervals that end in the span. That both rose at one moment is a hint and no proof: a slow job asks for less, a busy storage may serve others.
 create or replace view slowdown_storage as
 with span as (

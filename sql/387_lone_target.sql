@@ -1,8 +1,7 @@
 -- The one target whose reads became slow when the steps of a cancelled job did, while those of the others did not.
 -- grain: one row a failure
 -- reads: crawl_growth, step_slowdown, node_fault, threshold
--- stored: yes
--- empty without: crawl_growth
+-- case: yes
 -- note: A batch of all ranks together has samples of every target, so one that is slow alone (slow_reads) holds up every step, of another rank each time. Its objects are small (whole_read_bytes): no program draws out reads of such. A read takes half of what a step takes longer, or more.
 create or replace view lone_target as
 select

@@ -1,8 +1,7 @@
 -- What tells of the one target, or the remote backend, that a cancelled job crawled for: reads that slowed or began to be cold with its steps, or what its loaders say.
 -- grain: one row a failure and sign (place: 5 one target slow alone, 6 cold reads that began with the slow steps, 7 a target that the loaders call slow, 9 a target that its peers lost)
 -- reads: crawl_growth, lone_target, told_slowness, step_slowdown, node_fault, threshold
--- stored: yes
--- empty without: crawl_growth
+-- case: yes
 -- note: A target that its peers lost when the steps slowed, and had not found again by the middle of the slow time, held up each batch with an entry of it. Reads from a remote backend are no drawn-out ones: no client makes them longer. Those of a second or more (strained_read_s) that nobody had made before count where one at least was under way at any moment, they are nearly all that their targets served, and the job waited for its data by its own words. A target that loaders call slow must have had a trouble of its own from that moment on, however light, or have served reads ten times as slowly as every other.
 create or replace view crawl_sign as
 with cold as (

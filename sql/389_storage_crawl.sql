@@ -1,8 +1,7 @@
 -- What made a job crawl at AIStore until somebody cancelled it: a slow remote backend, slow transforms, peers that keep batches waiting, or one or several targets whose reads slowed with the job.
 -- grain: one row a failure
 -- reads: crawl_growth, step_slowdown, slowdown_storage, crawl_sign, node_fault, threshold
--- stored: yes
--- empty without: crawl_growth
+-- case: yes
 -- note: A long GET alone accuses nobody, since it lasts as long as its client takes to read. What a target waits for its remote backend, or for its peers' entries of a batch (getbatch.rxwait.ns), no client makes longer. Who assembles batches and waits for nobody while all others wait is the one they wait for. Where the steps slowed, the mean must have grown with them, or there was none of it before, as the statistics of every target tell that reads cold now, and the steps wait for data. What the backend gave nobody who waited (a prefetch) does not count. A transform (ETL) lasts until its client has read it: those of small objects count (whole_read_bytes), that grew no larger, where the targets served other reads at once.
 create or replace view storage_crawl as
 with summed as (

@@ -2,7 +2,7 @@
 -- grain: one row a failure with a stuck collective
 -- reads: failure_case, rank_position, step_time, job, sync_point
 -- public: yes
--- stored: yes
+-- case: kept
 -- note: Collectives a step: the sequence number at which the job stood, by the steps done in the attempt. Steps are printed every few steps, so the number is a span, told where it holds one whole number or is narrow. Only the default process group counts every step alike.
 create or replace view sync_position as
 with done as (

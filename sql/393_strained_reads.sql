@@ -1,9 +1,7 @@
 -- Reads of AIStore that took far longer than before when a job stood still, at targets whose disks were busy or that were slow alone.
 -- grain: one row a failure with such reads
 -- reads: failure_lead, node_fault, counter_delta, threshold
--- stored: yes
--- empty without: failure_lead where is_cluster_sure
--- empty without: node_fault where fault_kind in ('slow_reads', 'slow_reads_once', 'pressure')
+-- case: yes
 -- note: A GET lasts as long as its client takes to read, so a long mean alone accuses nobody: the disks of the target must have been at their limit since then (lines of a disk end in its utilisation), at half of the targets that served reads, or one target slow by itself, again and again (slow_reads), or once (slow_reads_once) for longer than twice what a single reader draws out (drawn_out_s) while it complained itself that its processors were overloaded. is_crawl: so slow on average (crawl_s), of objects no larger than before, that no loader fetches enough ahead. Who stands still beside such reads need not have waited for them: its own words must say that it reads.
 create or replace view strained_reads as
 with choked as (

@@ -1,9 +1,7 @@
 -- A rank whose loaders said, before it stood in data loading, that decoding takes their time and reading does not.
 -- grain: one row a failure
 -- reads: failure_lead, worker_event, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: worker_event where pattern = 'loader_time_split'
+-- case: yes
 -- note: Two lines or more of the rank itself, in twice stall_reach_s before the others waited for it or its reader gave up, all of which tell of short reads (below a tenth of the decoding, transforming or augmenting); the last that tells of a decoding must tell of one of crawl_s or longer, unless two of them or more were said while the others waited. A line that the rank has read and is decoding counts as well.
 create or replace view decoding_loader as
 with line as (

@@ -1,9 +1,7 @@
 -- A request of a rank that got no connection at all, with the host of the rank: nobody took it within its time, or there was no way.
 -- grain: one row a request of a rank and failure
 -- reads: failure_lead, rank_request, rank_host, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: rank_request where outcome in ('error', 'retry', 'chained') and endpoint is not null and regexp_matches(text || ' ' || coalesce(message, ''), '(?i)connect timeout|ConnectTimeout|No route to host|Network is unreachable')
+-- case: yes
 -- note: Requests count that were not over stall_reach_s before the rank failed (low_ns). A refused connection reached the other side, and is none.
 create or replace view unreached_request as
 select

@@ -1,9 +1,7 @@
 -- Reads from AIStore that ranks of a hung job called slow around its hang.
 -- grain: one row a failure of which ranks said so slow_words times or more
 -- reads: failure_lead, worker_event, node_endpoint, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: worker_event where pattern like 'app_slow_%'
+-- case: yes
 -- note: From one read before the hang (window_margin_s) to the last word of the failure; only reads whose address is one of the cluster's hosts, or has a path of AIStore's interfaces. Who says so need not be the rank that others waited for; a line that names no rank counts as well. It accuses no node, but storage was not quiet to its clients then, whatever the clocks of its logs say.
 create or replace view slow_word as
 select

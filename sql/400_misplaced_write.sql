@@ -1,10 +1,7 @@
 -- An object that the job itself put to one target while another was away, and that this one, back without a rebalance, says does not exist.
 -- grain: one row a failure, rank and node that was away
 -- reads: failure_lead, rank_request, rank_word, node_endpoint, node_fault, fault_kind, ais_event
--- stored: yes
--- empty without: failure_lead where crash_pattern is not null
--- empty without: rank_request where outcome in ('missing', 'error') and object is not null
--- empty without: node_fault where role = 'target'
+-- case: yes
 -- note: What is written while a target is away goes to those that took its share, and is found there no more once the target is back, as long as no rebalance has moved it. The words of a rank must name the object and the address of another target that it was put to; line_no is that line.
 create or replace view misplaced_write as
 select

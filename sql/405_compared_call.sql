@@ -2,7 +2,6 @@
 -- grain: at most one row a failed attempt
 -- reads: failure_signal
 -- stored: yes
--- empty without: failure_signal where pattern = 'c10d_detail_mismatch'
 -- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its own: the odd rank is named by all others, and names one of them. Nobody is odd where two are named as often, nor where only one rank's comparison is at hand: of a pair either may be the odd one (pair_words).
 create or replace view compared_call as
 with named as (

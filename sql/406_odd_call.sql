@@ -1,8 +1,7 @@
 -- What a rank called where most others called something else: another operation, size or type.
 -- grain: one row a rank of a failed attempt that differs from a majority
 -- reads: compared_call, rank_position, stuck_collective, fr_mismatch, fr_failure
--- stored: yes
--- empty without: compared_call, rank_position, fr_mismatch
+-- case: yes
 -- note: What PyTorch compared itself goes before Flight Recorder dumps, and these, which know types and the numbers before the one that got stuck, before time-out lines. Where no number stands in the logs (tracebacks of gloo), functions of torch.distributed and the lines of the program that called them are compared.
 create or replace view odd_call as
 with dumped as (

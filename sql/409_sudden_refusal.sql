@@ -1,9 +1,7 @@
 -- AIStore turned away everybody who asked, since a moment in the middle of a job that failed for it: it demands or drops tokens, or refuses a form of request.
 -- grain: one row a failure
 -- reads: failure_lead, job, rank_request, ais_event, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: ais_event where severity = 'E' and regexp_matches(text, 'token required|token signature is invalid|token revoked| (GET|HEAD|PUT|POST|DELETE|PATCH) /')
+-- case: yes
 -- note: Somebody has changed its settings, or its list of tokens, then. Requests for more than one bucket must have been refused so, one of them for a bucket that the rank did not ask for; or the node that refused first had got, or as the primary sent, a new configuration within a minute before (config_line_no); or signatures of the job's own tokens were found invalid again and again (refused_count), which had been taken before: a token does not lose its signature, the key that it is verified with is another. Of any other answer (words: how it begins) both must hold, and one of them must name what the rank failed on, or the job's bucket where its client was told that its request is wrong (4xx): what is not there, not permitted or out of range, and what clients broke off, is no such answer. None was refused before the job had begun (a minute before, where it printed no progress).
 create or replace view sudden_refusal as
 with kind as (

@@ -1,8 +1,7 @@
 -- A host of a job that had lost its way to AIStore: all its ranks failed to connect to several nodes, and no rank of another host did to any.
 -- grain: one row a failure
 -- reads: unreached_request
--- stored: yes
--- empty without: unreached_request
+-- case: yes
 -- note: Needs ranks of other hosts, two ranks of the host, and three addresses at least: one node that is gone, or one rank that fails, is no cut host.
 create or replace view cut_host as
 with counted as (

@@ -1,8 +1,7 @@
 -- All ranks of one host of a job, and no rank of another, stood waiting for data, and only the time ties a target of AIStore to it: with what the kernel of that host said of its network just before.
 -- grain: one row a failure
 -- reads: failure_lead, culprit_cause, rank_host, rank_request, node_fault, worker_event, threshold
--- stored: yes
--- empty without: failure_lead where crash_pattern is null and coalesce(activity, 'unknown') in ('storage_wait', 'data_loading', 'worker_wait', 'unknown', 'step')
+-- case: yes
 -- note: A target serves every host alike, so that its fault alone does not explain why exactly one host waits, while the others, which got their data, wait for that one. A proxy may serve one host alone; a request, an error or a chain that names the node is more than the time, but for requests of that host that break at several targets. A rank of the host that gave up waiting for the others while its own requests broke is of those that wait. Most culprits must wait for data themselves, by what they do or as requests of theirs fail while the others wait, for where one rank of a host loads for all the others need not. That a batch broke at that moment is no more than the time either. Which host a rank is of tells rank_host. Of two hosts of which one is known, the kernel's line that names another is of the second. A kernel's line counts from the log of that host, or where it names it, up to stall_reach_s before the others waited; one that is printed at the end lies behind it.
 create or replace view host_apart as
 with waiting as (

@@ -1,8 +1,7 @@
 -- What there is to judge a rank's error of storage by where no fault of a node explains it: the server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
 -- reads: failure_lead, error_address, rank_request, cut_answer, batch_left_open, sudden_refusal, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
--- stored: yes
--- empty without: failure_lead where crash_pattern is not null
+-- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names; neither do they where a client's own error is not understood, or its answer was not readable or not whole; nor do they where AIStore answered with an error, whatever it says. Where AIStore turned everybody away in the middle of the job (sudden_refusal), that is its doing. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, that its backend, its disk or its slices failed it, or how full its mountpaths are, or that an entry of a batch never came from another target, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's, nor is one of a client that asked its own host for AIStore, where none of its daemons is.
 create or replace view unlinked_error as
 with node_end as (

@@ -1,9 +1,7 @@
 -- A rank that kept the others waiting and could meanwhile connect to none of many nodes of AIStore.
 -- grain: one row a failure
 -- reads: failure_lead, rank_request, node_fault, fault_kind
--- stored: yes
--- empty without: failure_lead
--- empty without: rank_request
+-- case: yes
 -- note: Retries and errors of the culprit while the others waited that say that no connection came about, at three addresses or more, and at more than twice as many as nodes were in trouble then that takes connections from them: what was wrong with one of them does not explain it. The way from that host may, or all that stands before the cluster.
 create or replace view many_addresses as
 with met as (

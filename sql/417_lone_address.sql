@@ -1,8 +1,7 @@
 -- Ranks that could not connect to one address, that of a target of AIStore or of a request for an object, while other ranks of their host complained of nothing.
 -- grain: one row a failure
 -- reads: unreached_request, node
--- stored: yes
--- empty without: unreached_request
+-- case: yes
 -- note: A host that has lost its way loses it for all its ranks, and seldom to one node only: what stands at that address may be the reason as well. Where no log says whose address it is, the path of the request tells that it is AIStore's. Where ranks of two hosts fail at it, or its node has just begun, unanswered_node says more.
 create or replace view lone_address as
 select

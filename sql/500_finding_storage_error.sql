@@ -1,8 +1,7 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
 -- grain: one row a failure
 -- reads: failure_lead, clearing_line, soft_broken_chain, decoding_loader, cut_host, many_addresses, node_fault, fault_kind, get_batch_chain, threshold
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 -- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). Content that ends early is not cut by a node that hangs, at the same time and no more. An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy, whatever ties the two, where the way to many nodes failed (cut_host, many_addresses). It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; one that AIStore broke off without a reason that its logs show (an object that is not there looks alike) leaves it open; nor a field that a manifest lacks or samples that do not fit together, which came whole, whatever node a rank asked before; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
 create or replace view finding_storage_error as
 select

@@ -1,8 +1,7 @@
 -- A rank hung without a word while an AIStore node was away or could not serve.
 -- grain: one row a failure
 -- reads: failure_lead, suspect_basis, node_fault, fault_kind, host_apart, many_addresses, threshold
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 -- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error; where all ranks of one host wait and no other does, the moment is not enough (host_apart), nor where the rank could connect to none of many nodes (many_addresses). A host that was lost waits for nothing.
 create or replace view finding_storage_stall as
 select

@@ -1,9 +1,7 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
 -- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error, clearing_line, public_service
--- stored: yes
--- empty without: unlinked_error
--- empty without: failure_lead
+-- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the job's own where nothing shows that the job reads from AIStore. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 select

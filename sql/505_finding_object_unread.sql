@@ -1,8 +1,7 @@
 -- The program of a rank failed over a file that a target of AIStore could not read from its disk just before.
 -- grain: one row a failure
 -- reads: failure_lead, node_witness, threshold
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 -- note: Below a mount the client's error is the program's own: a library that returns nothing for a picture it could not read, and a check that fails. The name in the rank's error and the object in the target's line must agree to the last folder, and the target must have met an I/O error on it, not its absence, within felt_after_s before. What a retry of the mount mended would not have failed the program over this very file.
 create or replace view finding_object_unread as
 with unread as (

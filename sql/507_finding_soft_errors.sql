@@ -1,9 +1,7 @@
 -- A batch failed because more of its entries were not in the bucket than it may miss, and no node of AIStore was in trouble.
 -- grain: one row a failure
 -- reads: failure_lead, soft_broken_chain, node_fault, ais_event
--- stored: yes
--- empty without: failure_lead
--- empty without: soft_broken_chain
+-- case: yes
 -- note: An error of a mounted file system is about no batch. Storage answered truthfully: names that are wrong, or objects that somebody deleted. It stays open while the log of any node is missing, which may hold the entries and have a disk out, a node was away at a time that clocks in doubt may bring here, the target misses entries all the time, or a target that evicted, cleaned up or removed something since ten minutes before the job may have lost them. Where AIStore got a new configuration in the middle of the job, and within a minute more than one target began to break batches off over their soft errors, which none had done since the job began, somebody lowered the limit.
 create or replace view finding_soft_errors as
 with broken as (

@@ -1,8 +1,7 @@
 -- Ranks waited for a checkpoint of which one target of AIStore, its disk at its limit, finished nothing, while the others had finished theirs.
 -- grain: one row a failure
 -- reads: failure_lead, unfinished_write
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 create or replace view finding_write_unfinished as
 select
     f.failure_id,

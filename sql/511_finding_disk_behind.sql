@@ -1,9 +1,7 @@
 -- A program's own error says that what a target of AIStore gave is not what it should be, or is gone, and a disk of that target had failed.
 -- grain: one row a failure
 -- reads: failure_lead, node_endpoint, node, node_fault, fault_kind, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: node_fault
+-- case: yes
 -- note: Two of AIStore's own words prove it: the checksum in the head of an answer (ais-checksum-value), which AIStore wrote beside the object, and which the bytes of the answer do not match; and its message of an object that does not exist, by a target that lost a disk while the job ran. The error must name the target, by its id or its address (its host, where one target is there); an address that no log of AIStore tells may be that of the only target whose disk failed at that time, and did while the job ran. That is a guess: it stays open where the disk only gave errors, which reads meet without other bytes, unless the target's own line of it names the bucket of the message. A wrong name would not exist either, so without a lost disk nobody is accused, and content that is no picture or no sound may have been put there so.
 create or replace view finding_disk_behind as
 with host as (

@@ -1,9 +1,7 @@
 -- A rank's read ran into its time-out while the disk of one target of AIStore was at its limit and moved next to nothing.
 -- grain: one row a failure of this kind
 -- reads: failure_lead, failing_disk, storage_relation, node, threshold
--- stored: yes
--- empty without: failing_disk
--- empty without: failure_lead where crash_pattern is not null
+-- case: yes
 -- note: The request was taken and its bytes stayed away, as they do where the disk that they lie on fails; whose address it was need not be known. The disk must have failed for a read time-out before (cold_read_s), until the error (usual distance of its lines: half a minute), and no disk of another target with it. An error of the connection, of another service, or one that names another target is not explained by it; nor is a time-out of the whole life of an answer, which a slow reader meets as well.
 create or replace view finding_read_starved as
 with failing as (

@@ -1,8 +1,7 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
 -- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, compared_call, odd_word
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
 create or replace view finding_collective_mismatch as
 with stated as (

@@ -1,7 +1,7 @@
 -- The hosts of a job differ in what they run or how they talk: NCCL or PyTorch version, or one without the network the others use.
 -- grain: one row a failure
 -- reads: failure_lead, nccl_host
--- stored: yes
+-- case: yes
 -- note: A difference is a hint, never a verdict by itself: a job runs for days with it. It stands among the hypotheses so that nobody has to look for it.
 create or replace view finding_node_difference as
 with told as (

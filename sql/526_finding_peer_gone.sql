@@ -1,7 +1,7 @@
 -- Several hosts lost their connection to one and the same host: that one was gone first.
 -- grain: one row a failure
 -- reads: failure_lead, nccl_host
--- stored: yes
+-- case: yes
 -- note: Who reports a lost connection is a witness, who is named by most is the one. It fires where no rank is the culprit. A host whose own log ends before it is named, give or take seconds, is surer than one that goes on writing; whether it died or was cut off its log cannot tell.
 create or replace view finding_peer_gone as
 with top as (

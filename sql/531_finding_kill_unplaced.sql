@@ -1,7 +1,7 @@
 -- A process of the job was killed, and nothing tells which rank it was.
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal
--- stored: yes
+-- case: yes
 -- note: Only where nothing hung and no rank failed by itself before: launchers kill what is left of a job that failed.
 create or replace view finding_kill_unplaced as
 with kill as (

@@ -1,7 +1,7 @@
 -- The job, or a rank of it, had become slow before it failed. An observation without a class: it explains nothing alone.
 -- grain: one row a failure
 -- reads: failure_case, step_slowdown, step_pace, slowdown_storage
--- stored: yes
+-- case: yes
 -- note: Blind where no progress line of the attempt is at hand. That AIStore's requests took longer from the same moment on is said, as a hint.
 create or replace view finding_slowdown as
 with slower as (

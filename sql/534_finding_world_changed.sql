@@ -1,7 +1,7 @@
 -- The attempt that failed ran on another number of ranks than the one before. An observation without a class.
 -- grain: one row a failure
 -- reads: failure_case, job, worker_event
--- stored: yes
+-- case: yes
 -- note: Only where both attempts state their world size. A checkpoint, a sampler or a batch size may be made for the other number.
 create or replace view finding_world_changed as
 with run as (

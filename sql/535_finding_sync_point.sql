@@ -1,7 +1,7 @@
 -- What the ranks waited in by name, and whether one that is ahead is so by less than a step. An observation without a class.
 -- grain: one row a failure
 -- reads: failure_case, sync_position
--- stored: yes
+-- case: yes
 create or replace view finding_sync_point as
 select
     f.failure_id,

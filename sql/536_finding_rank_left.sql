@@ -1,8 +1,7 @@
 -- A rank ended without a crash while the others went on, was interrupted, or fell silent, was killed, was lost or could not be reached with its whole host.
 -- grain: one row a failure
 -- reads: failure_lead
--- stored: yes
--- empty without: failure_lead where basis in ('left', 'vanished', 'own_error', 'interrupted', 'killed_host', 'lost_host', 'unreached')
+-- case: yes
 -- note: Who leaves before the others has mostly had fewer batches or shards. Storage that was quiet is innocent of both, though not of an error that speaks of data; without its logs a short answer may have made the batches fewer, while a host that goes takes no storage with it.
 create or replace view finding_rank_left as
 select

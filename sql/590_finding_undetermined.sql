@@ -1,8 +1,7 @@
 -- The logs at hand cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
 -- reads: failure_lead, fr_failure, fr_lateness
--- stored: yes
--- empty without: failure_lead
+-- case: yes
 -- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been late all along is said.
 create or replace view finding_undetermined as
 with late as (

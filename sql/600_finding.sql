@@ -2,7 +2,7 @@
 -- grain: one row a failure and rule
 -- reads: nothing
 -- public: yes
--- stored: yes
+-- case: kept
 create or replace view finding as
 with every as (
 -- union of findings

@@ -2,7 +2,7 @@
 -- grain: one row a failure and hypothesis
 -- reads: finding, threshold
 -- public: yes
--- stored: yes
+-- case: kept
 -- note: place 1 is the verdict. A finding without a class is an observation and no hypothesis. A hypothesis below confirm_score goes behind `undetermined`; where the best one accuses storage and the next acquits it within verdict_margin, the storage verdict is open.
 create or replace view root_cause as
 with fired as (

@@ -1,8 +1,7 @@
 -- The first line of error among the evidence of a failure's verdict.
 -- grain: one row a failure whose verdict cites a line of error
 -- reads: root_cause, failure_case, worker_event, ais_event
--- stored: yes
--- empty without: root_cause
+-- case: yes
 -- note: A line without a time of its own is put at the latest moment that fits, and not after the moment the ranks began to wait. Lines of AIStore count only where the verdict is that storage failed the job.
 create or replace view first_error as
 with cited as (

@@ -2,8 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place, confidence_step
 -- public: yes
--- stored: yes
--- empty without: failure_case
+-- case: kept
 -- note: The class, verdict and statement are those of root_cause at place 1; confidence is how often answers of that verdict, class and score were right on incidents of known truth (confidence_step). The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
 create or replace view failure as
 with culprits as (

@@ -1,6 +1,7 @@
 -- A worker log that a failed job should have left and that is not at hand: a gap in numbers such as error-JOB-0 … N−1.
 -- grain: one row a failure and missing number
 -- reads: failure_case, worker_file, worker_event
+-- case: kept
 -- note: The number of files follows from the ranks a file holds: the only share of the world size with which each rank stands in its own file; the least of several where a file shows two ranks or more, or its launcher ended so many processes. Where no share fits, or too little is seen, only gaps below the highest number count.
 create or replace view missing_worker_file as
 with numbered as (

@@ -1,8 +1,7 @@
 -- An AIStore node held responsible for a failure.
 -- grain: one row a failure and node
 -- reads: root_cause, storage_link, get_batch_chain, node_fault, fault_kind, node, failure_coverage, threshold
--- stored: yes
--- empty without: root_cause
+-- case: kept
 -- note: The node of the verdict; further ones only if another culprit rank is clearly better tied to them, or if they went in the same seconds and broke the same request of the chain, or others that the rank may have been at. Nodes that only took part are steps of chains.
 create or replace view failure_node as
 with guilty as (

@@ -1,9 +1,7 @@
 -- What became of the node that failed a rank: when it was back, when the cluster map lost it, when the rank last asked for it.
 -- grain: one row a failure whose node was away
 -- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match, get_batch_chain_step
--- stored: yes
--- empty without: failure_lead
--- empty without: node_fault where fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped')
+-- case: yes
 -- note: back_ns is the start of its next process, else the end of the outage where a line says so. Null is what no log at hand says.
 create or replace view failure_comeback as
 with away as (

@@ -1,9 +1,7 @@
 -- The window of a failure and the spans of the same length before and after it, for each node of the clusters its job used.
 -- grain: one row a failure, node and span (before, inside, after)
 -- reads: failure, job_cluster, stats_reading
--- stored: yes
--- empty without: failure
--- empty without: stats_reading
+-- case: yes
 -- note: covered_ratio is the share of the span that lies between two statistics lines of one run whose counters are at hand; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (

@@ -1,6 +1,7 @@
 -- Growth of a counter between two statistics lines of a node, and what of it belongs to a span of a failure.
 -- grain: one row a failure, node, span, counter and statistics line by which it grew in or across the span
 -- reads: failure_span, counter_interval, counter_sample, counter_kind, ais_event
+-- case: yes
 -- note: When in an interval a counter grew is not printed. Errors are few and whole: across an edge they are placed by the node's own warnings and errors of their kind, in proportion; where none stand in the interval, all are given to the span that holds the most of it, if that is more than lies outside the spans. Other counters are shared by time. least and most bound what can belong to the span.
 create or replace view failure_counter_growth as
 with line as (

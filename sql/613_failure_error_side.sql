@@ -1,6 +1,7 @@
 -- On which side of AIStore an error counter grew inside a failure's window: proxies, targets or both, and at which node most.
 -- grain: one row a failure, cluster and error counter
 -- reads: failure_counter_delta
+-- case: kept
 -- note: error_ratio is err / (ok + err) in the intervals between statistics lines that touch the window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones. Errors that stay level at the proxies while they climb at one target point at that target.
 create or replace view failure_error_side as
 with error as (

@@ -1,8 +1,7 @@
 -- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, and a zone given that other logs contradict.
 -- grain: one row a failure and doubt
 -- reads: failure, worker_file, clock
--- stored: yes
--- empty without: failure
+-- case: yes
 create or replace view clock_blind_spot as
 with file as (
     select f.failure_id, k.path, k.method, k.timezone, k.against_s, k.evidence, regexp_replace(k.path, '(/[^/!]*|!.*)$', '') as folder

@@ -2,8 +2,7 @@
 -- grain: one row a failure, hypothesis and line
 -- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, counter_sample, stack_frame, fr_place, ingested_file, step_slowdown, step_time
 -- public: yes
--- stored: yes
--- empty without: root_cause
+-- case: kept
 -- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
 create or replace view evidence as
 with cited as (

@@ -1,8 +1,7 @@
 -- What of a failure had been removed because it was old before the failure was found, or before it grew as wide as it is.
 -- grain: one row a failure and kind of rows
 -- reads: failure, job_cluster, aged_out
--- stored: yes
--- empty without: aged_out
+-- case: yes
 -- note: Around a window, counters and events are missed in a span of its length before and after it too; of the job, all that was removed is missed.
 create or replace view aged_blind_spot as
 with around as (

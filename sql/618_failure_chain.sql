@@ -1,8 +1,7 @@
 -- A chain that has to do with a failure: tied to one of its ranks, or part of its verdict.
 -- grain: one row a failure and chain
 -- reads: chain_rank_match, root_cause, culprit_cause, get_batch_chain, storage_link, threshold
--- stored: yes
--- empty without: chain_rank_match; root_cause where place = 1 and storage_verdict = 'guilty'
+-- case: kept
 -- note: position 1 is the chain of the verdict. Chains are kept if a culprit is tied to them or if they are its verdict's; those that only share the time with other ranks are noise.
 create or replace view failure_chain as
 with matched as (

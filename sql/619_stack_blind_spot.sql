@@ -1,9 +1,7 @@
 -- What the stacks of a failure leave open: all alike, some missing, or the odd one in motion.
 -- grain: one row a failure and open question
 -- reads: failure_case, failed_rank, culprit, stack_class, stack_process
--- stored: yes
--- empty without: failure_case
--- empty without: stack_class
+-- case: yes
 -- note: Stacks that are all alike cannot tell who was late; that is said where nothing else names a rank.
 create or replace view stack_blind_spot as
 with class as (

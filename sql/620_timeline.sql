@@ -2,8 +2,7 @@
 -- grain: one row an event
 -- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain, get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness, failure_comeback, fr_place, step_slowdown
 -- public: yes
--- stored: yes
--- empty without: failure_case
+-- case: kept
 -- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else. is_exact is false where a line has no time of its own: event_at is then the latest moment that fits; of a fault whose begin no line dates, the earliest. A rank says nothing after the second in which the launcher saw it end.
 create or replace view timeline as
 with used as (

@@ -1,8 +1,7 @@
 -- A Flight Recorder dump that a failure lacks: a member's that is missing, or a file that cannot be used.
 -- grain: one row a failure and missing or useless dump
 -- reads: failure, fr_failure, fr_dump
--- stored: yes
--- empty without: failure
+-- case: yes
 -- note: The rank whose dump is missing while all others wait alike is a suspect, not proven: the entries of the others stay good.
 create or replace view fr_blind_spot as
 select

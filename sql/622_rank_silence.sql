@@ -1,6 +1,7 @@
 -- A rank that fell silent while its peers went on speaking.
 -- grain: one row a failure and rank whose last word is far before its peers'
 -- reads: failure_case, worker_tail, worker_file, clock
+-- case: kept
 -- note: Last words are the last lines of a rank before the failure showed. silent_s counts from them to the last word of any peer. Only a rank that used to speak is silent: its pause must be three times the pauses between its last words.
 create or replace view rank_silence as
 with word as (

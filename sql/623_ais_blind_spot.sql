@@ -1,8 +1,7 @@
 -- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
--- stored: yes
--- empty without: failure
+-- case: yes
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
 create or replace view ais_blind_spot as
 with address as (

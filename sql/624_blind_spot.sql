@@ -2,8 +2,7 @@
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot, fr_dump, source_file, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
--- stored: yes
--- empty without: failure, missing_worker_file, ais_blind_spot, clock_blind_spot, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- case: kept
 create or replace view blind_spot as
 with base as (
     select

@@ -1,9 +1,7 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
 -- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, failure_node, node_fault, fault_kind, failure_kind
--- stored: yes
--- empty without: failure_lead
--- empty without: root_cause where storage_verdict <> 'undetermined'; failure_comeback
+-- case: yes
 create or replace view storage_advice as
 with lead as (
     select l.*, r.storage_verdict, r.failure_class, r.failure_kind, r.node_id as told_node_id

@@ -2,8 +2,7 @@
 -- grain: one row a failure and advice
 -- reads: failure_lead, failure_comeback, storage_advice, failure_node, fault_kind, failure_signal, pattern, root_cause, activity, failure_class, fr_failure
 -- public: yes
--- stored: yes
--- empty without: failure_lead, storage_advice
+-- case: kept
 -- note: "to" is storage, client or training. Where storage failed a job, what helps against bad data or a mistake of the program would mislead. Missing read time-outs, silent short batches and the fallback to single reads are matters of the client.
 create or replace view recommendation as
 with lead as (

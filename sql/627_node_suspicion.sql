@@ -1,10 +1,7 @@
 -- A fault of an AIStore node that is not held responsible for a failure: ruled out, or not judged.
 -- grain: one row a failure and fault of a node
 -- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, storage_relation, failed_rank
--- stored: yes
--- empty without: failure_case
--- empty without: node_fault
--- empty without: job_cluster
+-- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the verdict leaves storage open: what is missing to tie it is named. The SDK's own errors are never of another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (

@@ -1,8 +1,7 @@
 -- Something that looks like the cause of a failure and is not, with the line that says so.
 -- grain: one row a failure and suspicion
 -- reads: failure_case, failure_lead, root_cause, node_suspicion, failure_signal, rank_state, worker_event, pattern, ingested_file, dump_suspect, fr_witness
--- stored: yes
--- empty without: failure_case, node_suspicion
+-- case: kept
 -- note: Faults of nodes that were over before the ranks stopped or came after (one that nothing speaks against is not judged: node_suspicion), what the launcher names as root cause, ranks whose retries went through, a broadcast root that is ahead, counters and accusations of logs that Flight Recorder dumps contradict, and noise.
 create or replace view ruled_out as
 with case_span as (

@@ -2,8 +2,7 @@
 -- grain: one row a failure, rank and object (or address, where a line names no object)
 -- reads: failure, rank_request, ingested_file
 -- public: yes
--- stored: yes
--- empty without: rank_request where object is not null or url is not null
+-- case: kept
 -- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open, and the address that the rank itself asked before that at which AIStore asked its own node for it (is_inner_address: no xaction is known to it yet, as in no redirected one). endpoint is as the job writes it, mostly a proxy's, node_id whom it belongs to or who answered.
 create or replace view culprit_request as
 with met as (

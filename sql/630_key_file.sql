@@ -1,7 +1,7 @@
 -- A file to open first, and why.
 -- grain: one row a failure and file
 -- reads: evidence, failure_chain, get_batch_chain_step, ingested_file, ais_file
--- stored: yes
+-- case: kept
 create or replace view key_file as
 with cited as (
     select failure_id, path, file_id, why, case kind when 'supports' then 1 else 3 end as position

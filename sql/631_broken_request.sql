@@ -1,8 +1,7 @@
 -- A request that a chain of a failure broke, and the rank whose it is, as far as the job's logs tell.
 -- grain: one row a failure, chain and request
 -- reads: failure_chain, get_batch_chain, get_batch_chain_step, chain_request, rank_request, ingested_file
--- stored: yes
--- empty without: failure_chain
+-- case: kept
 -- note: told_by is wid where a line of the rank names the request, count where the rank says, at that moment (3 s either way), that as many entries came as the server had put together: of several requests the nearest, and no rank where lines of two fit. Null: no log of the job says whose it is.
 create or replace view broken_request as
 with broken as (

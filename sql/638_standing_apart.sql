@@ -2,6 +2,7 @@
 -- grain: one row a job and class of such stacks
 -- reads: stack_class, failure, source_file
 -- public: yes
+-- case: kept
 -- note: One set of stacks does not prove a hang: in a healthy job, too, some wait while one loads data. Who stands at the same place in a second set, a minute later, keeps the others waiting. is_still: all of these ranks stood there the time before, too; is_moved: all stood elsewhere.
 create or replace view standing_apart as
 with waiting as (

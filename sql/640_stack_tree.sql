@@ -1,7 +1,7 @@
 -- The tree of calls in which the ranks of a job stood when stacks were last taken: a row where ranks part.
 -- grain: one row a job and branch: a run of calls that the same ranks stood in
 -- reads: stack_class
--- stored: yes
+-- case: kept
 -- note: calls that all ranks of a branch share are one row, from first_call to last_call. position is the order to print rows in, indent how many branches lie outside.
 create or replace view stack_tree as
 with node as (

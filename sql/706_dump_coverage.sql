@@ -1,6 +1,7 @@
 -- A Flight Recorder dump or a stack of a rank of a failed job, or that only others have one.
 -- grain: one row a failure, rank and kind of capture
 -- reads: failure_case, failed_rank, fr_failure, fr_dump, stack_process
+-- case: yes
 create or replace view dump_coverage as
 with part as (
     select f.failure_id, f.job_id, f.attempt, coalesce(g.path_attempt, f.attempt) as path_attempt,

@@ -2,8 +2,7 @@
 -- grain: one row a failure and thing that is or should be available
 -- reads: output_coverage, log_coverage, dump_coverage
 -- public: yes
--- stored: yes
--- empty without: output_coverage, log_coverage, dump_coverage
+-- case: kept
 -- note: state is complete, cut, missing or unknown. Only a line that shows it makes anything complete: silence means nothing where the state is another.
 create or replace view coverage as
 select

@@ -2,7 +2,6 @@
 -- grain: one row a mountpath of a node and span
 -- reads: ais_event
 -- stored: yes
--- empty without: ais_event where mountpath is not null and node_effect in ('mountpath_disabled', 'disk_fault', 'disk_stuck')
 -- note: A span ends when a line reports the mountpath enabled again, which is when it ended at the latest; without such a line its end is not known.
 create or replace view disk_episode as
 with sign as (

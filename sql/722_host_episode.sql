@@ -2,7 +2,6 @@
 -- grain: one row a job attempt, host and kind of line
 -- reads: worker_event
 -- stored: yes
--- empty without: worker_event where host is not null and regexp_matches(pattern, '^(kernel_|gpu_xid_|amdgpu_|host_|slurm_node_failure|nccl_ib_port)')
 -- note: state is lost where the scheduler, the kernel or the power took the host away, else the pattern of the lines. No line shows when such trouble ends.
 create or replace view host_episode as
 select

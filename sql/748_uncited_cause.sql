@@ -1,6 +1,7 @@
 -- A kind of line of role cause that no hypothesis of a failure cites.
 -- grain: one row a failure and pattern
 -- reads: failure_case, triage, evidence, ruled_out, worker_event
+-- case: yes
 -- note: Every line of role cause that came before the report of the failure is cited by a hypothesis, is ruled out, or is here.
 create or replace view uncited_cause as
 with accounted as (

@@ -1,6 +1,7 @@
 -- A side of a failure without a verdict of which not all was read, so that the cause may be there.
 -- grain: one row a failure and side: ranks, nodes of AIStore or its storage, a rank without a name
 -- reads: failure_case, root_cause, coverage
+-- case: yes
 -- note: Where ranks waited, no line states how many there are and no dump lists them, one may be missing that no line names. Storage of which no log was read counts where its verdict is open.
 create or replace view unseen_side as
 with open_case as (

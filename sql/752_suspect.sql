@@ -2,8 +2,7 @@
 -- grain: one row a failure and candidate, at most twelve a failure
 -- reads: suspect_candidate, failure, blind_spot
 -- public: yes
--- stored: yes
--- empty without: failure
+-- case: kept
 -- note: The probabilities of a failure add up to 1. A verdict has place 1 and the confidence of the failure, and the others share the rest; where the class is undetermined all share by their odds. There is always one row for what no line shows.
 create or replace view suspect as
 with kept as (

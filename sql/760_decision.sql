@@ -1,6 +1,7 @@
 -- What to do with the job of a failure, and the hosts to leave out.
 -- grain: one row a failure
 -- reads: failure, failure_action, rank_host, failure_node, failure_comeback
+-- case: kept
 -- note: hosts is the one host of all culprits, where the fault is of a host, its name is known, and other ranks ran elsewhere. A job that storage failed may restart once all nodes held responsible are back.
 create or replace view decision as
 with rule as (

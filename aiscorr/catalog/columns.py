@@ -6,16 +6,12 @@ import difflib
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from aiscorr.analysis.spec import build_views, view_specs
 from aiscorr.errors import UsageError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
-from aiscorr.views.blank import reading_kept
-from aiscorr.views.spec import build_views, view_specs
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @lru_cache(maxsize=1)
@@ -71,9 +67,6 @@ def describe(view: str, meanings: dict[str, str]) -> str:
 
 def view_columns(view: str) -> list[tuple[str, str]]:
     """Names and types of a view's columns, as a database without rows has them."""
-    with reading_kept() as connection:
-        if connection is not None:
-            return _columns_in(connection, view)
     specs = {spec.name: spec for spec in view_specs()}
     needed, pending = {view}, [view]
     while pending:
@@ -85,9 +78,4 @@ def view_columns(view: str) -> list[tuple[str, str]]:
         for table in TABLES:
             connection.execute(table.create_statement())
         build_views(connection, [spec for spec in view_specs() if spec.name in needed])
-        return _columns_in(connection, view)
-
-
-def _columns_in(connection: duckdb.DuckDBPyConnection, view: str) -> list[tuple[str, str]]:
-    sql = "select column_name, data_type from duckdb_columns() where table_name = ? order by column_index"
-    return [(str(name), str(kind)) for name, kind in connection.execute(sql, [view]).fetchall()]
+        return [(str(row[0]), str(row[1])) for row in connection.execute(f"describe {view}").fetchall()]

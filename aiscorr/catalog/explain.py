@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from aiscorr.analysis.spec import ViewSpec, view_specs
 from aiscorr.catalog.columns import column_file, column_meanings
 from aiscorr.catalog.glossary import words
 from aiscorr.catalog.state_flags import flags_in, flags_told
@@ -19,7 +20,6 @@ from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.query.named import named_queries
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
-from aiscorr.views.spec import view_specs
 
 if TYPE_CHECKING:
     import duckdb
@@ -164,11 +164,19 @@ def _views() -> Iterable[tuple[str, str]]:
             ("grain", spec.grain),
             ("reads", ", ".join(spec.reads)),
             ("note", spec.note),
-            ("kept", "as a table that ingest computes" if spec.is_stored else ""),
+            ("rows", _where_rows_are(spec)),
         ]
         yield spec.name, _paragraph(f"view {spec.name}: {spec.sentence}", facts)
     for table in TABLES:
         yield table.name, _paragraph(f"table {table.name}: {table.sentence}", [])
+
+
+def _where_rows_are(spec: ViewSpec) -> str:
+    if spec.is_stored:
+        return "a table that ingest computes"
+    if spec.is_kept:
+        return "a table of what judging each failure gave"
+    return f"only while a failure is judged: aiscorr query --case latest 'from {spec.name}'" if spec.is_case else ""
 
 
 def _columns() -> Iterable[tuple[str, str]]:

@@ -44,7 +44,7 @@ class Context:
 
     def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
         """A connection to the database, or to another one; says so where its views are of another version."""
-        from aiscorr.views.refresh import reading_views
+        from aiscorr.analysis.refresh import reading_views
 
         settings = self.settings
         return reading_views(db_path or settings.db_path, settings.memory_limit, settings.thread_count, self.say)

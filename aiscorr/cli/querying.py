@@ -25,12 +25,13 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="table")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A value for $NAME.")
+@click.option("--case", "case", metavar="FAILURE", help="Ask all that is computed to judge a failure, step by step.")
 @click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
 @click.option("--describe", metavar="VIEW", help="What a view is, and its columns.")
 @click.pass_obj
 def query(
     context: Context, sql: str | None, file_name: str | None, form: str, output: str | None,
-    parameters: Sequence[str], is_list: bool, describe: str | None,
+    parameters: Sequence[str], case: str | None, is_list: bool, describe: str | None,
 ) -> int:  # fmt: skip
     """Run one SQL statement, `-` for stdin, @NAME for a named query; with nothing, an interactive shell."""
     if is_list:
@@ -40,7 +41,7 @@ def query(
     elif sql is None and file_name is None and sys.stdin.isatty():
         _shell(context)
     else:
-        _run_query(context, _asked(context, sql, file_name), form, output, _pairs(parameters))
+        _run_query(context, _asked(context, sql, file_name), form, output, _pairs(parameters), case)
     return 0
 
 
@@ -77,8 +78,9 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 
 
 def _run_query(
-    context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str]
-) -> None:
+    context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str],
+    case: str | None = None,
+) -> None:  # fmt: skip
     from aiscorr.query.formats import write_text
     from aiscorr.query.named import why_no_rows
     from aiscorr.query.shell import terminal_width
@@ -87,7 +89,7 @@ def _run_query(
     sql = asked if isinstance(asked, str) else asked.sql
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
-    with context.reading() as connection:
+    with context.reading() if case is None else _reading_case(context, case) as connection:
         result = run(connection, sql, parameters)
         if form in BINARY_FORMATS:
             with _binary_output(output) as target:
@@ -99,6 +101,23 @@ def _run_query(
     emit(write_text(rows, form, width=width), output)
     if hint:
         context.say(f"no rows: {hint}")
+
+
+@contextlib.contextmanager
+def _reading_case(context: Context, case: str) -> Iterator[Any]:
+    """What a failure is judged from, and all that is computed of it, as tables of a database in memory."""
+    from aiscorr.analysis.cases import inputs_of
+    from aiscorr.analysis.judge import opened
+    from aiscorr.report.failure_choice import failure_ids
+
+    with context.reading() as connection:
+        names = failure_ids(connection, case)
+        if not names:
+            raise UsageError("no failure is known so far", where="--case", try_this="aiscorr ingest PATH…")
+        (job,) = connection.execute("select job_id from failure where failure_id = ?", [names[0]]).fetchall()[0]
+        inputs = inputs_of(connection, job)
+    with opened(inputs, memory_limit=context.settings.memory_limit) as judged:
+        yield judged
 
 
 @contextlib.contextmanager
@@ -119,10 +138,10 @@ def _binary_output(output: str | None) -> Iterator[Any]:
 
 
 def _list_views(context: Context) -> str:
+    from aiscorr.analysis.spec import view_specs
     from aiscorr.query.named import named_queries
-    from aiscorr.views.spec import view_specs
 
-    specs = view_specs()
+    specs = [spec for spec in view_specs() if spec.is_in_database]
     queries = named_queries(context.settings.query_folders)
     size = max(len(name) for name in (*queries, *(spec.name for spec in specs))) + 2
     lines = ["views that others may rely on:"]

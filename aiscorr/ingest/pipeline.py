@@ -10,6 +10,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.analysis.conclusions import changed_failures, keep_conclusions, name_failures, newest_first
+from aiscorr.analysis.facts import pattern_rows, patterns_key
+from aiscorr.analysis.refresh import are_views_current, refresh_alone
+from aiscorr.ingest.judging import judging
 from aiscorr.ingest.merge import Merged, merge
 from aiscorr.ingest.plan import KnownArchives, Plan, what_to_read
 from aiscorr.ingest.scanning import ScanResult, provisional_ids, scan
@@ -20,10 +24,6 @@ from aiscorr.store import load
 from aiscorr.store.database import own_files, reading, writing
 from aiscorr.store.work_folder import work_folder
 from aiscorr.store.working_copy import WorkingCopy
-from aiscorr.views.blank import blank_database
-from aiscorr.views.conclusions import changed_failures, keep_conclusions, name_failures, newest_first
-from aiscorr.views.facts import pattern_rows, patterns_key
-from aiscorr.views.refresh import are_views_current, refresh_alone, stale_views
 
 if TYPE_CHECKING:
     import duckdb
@@ -63,7 +63,7 @@ def ingest(
             return _summary(0, plan, merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
-        with writing(db_path, memory_limit=memory_limit, threads=threads, blank=blank_database) as copy:
+        with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
             # another ingest may have published since the plan was made
             merged = merge(results, load.known_files(copy.connection), known)
             run_id = _store(copy, merged, plan, now, options)
@@ -118,14 +118,13 @@ def _store(copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
-    stale = stale_views(connection, [*merged.replaced, *(summary.file_id for summary in merged.summaries)])
     load.commit_for_now(connection)
 
     def conclude(connection: duckdb.DuckDBPyConnection) -> None:
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    refresh_alone(copy, conclude, stale)
+    refresh_alone(copy, conclude, judging(options.job_count))
     return run_id
 
 

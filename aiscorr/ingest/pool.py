@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.synchronize import Event
@@ -66,6 +66,29 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _new_pool(job_count: int) -> tuple[ProcessPoolExecutor, Event, Any]:
+    """Processes that start with the first call; what stops them; what they count. Raises PoolError."""
+    context = get_context("spawn")
+    try:
+        stop, counts = context.Event(), context.Array("q", 3)
+        pool = ProcessPoolExecutor(job_count, context, _start_worker, (stop, counts))
+    except (OSError, ImportError) as error:
+        raise PoolError(str(error)) from None
+    return pool, stop, counts
+
+
+@contextlib.contextmanager
+def executor(job_count: int) -> Iterator[Executor]:
+    """Processes for calls of any kind; calls that have not begun when the block ends are dropped. Raises PoolError."""
+    pool, stop, _ = _new_pool(job_count)
+    try:
+        with _interrupts_held():
+            yield pool
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
 def run(
     call: Callable[..., Result],
     arguments: Sequence[tuple[object, ...]],
@@ -77,17 +100,7 @@ def run(
 
     Raises PoolError before the first call where processes cannot be started, and what a call raises.
     """
-    context = get_context("spawn")
-    try:
-        stop, counts = context.Event(), context.Array("q", 3)
-        pool = ProcessPoolExecutor(
-            max_workers=min(job_count, len(arguments)),
-            mp_context=context,
-            initializer=_start_worker,
-            initargs=(stop, counts),
-        )
-    except (OSError, ImportError) as error:
-        raise PoolError(str(error)) from None
+    pool, stop, counts = _new_pool(min(job_count, len(arguments)))
     try:
         try:
             with _interrupts_held():

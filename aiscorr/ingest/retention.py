@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.analysis.refresh import are_views_current, refresh_alone
 from aiscorr.errors import AiscorrError
 from aiscorr.model import Retention
 from aiscorr.report.build import build_report
@@ -21,7 +22,6 @@ from aiscorr.report.render import render_json
 from aiscorr.store import removal
 from aiscorr.store.database import reading, writing
 from aiscorr.store.working_copy import WorkingCopy
-from aiscorr.views.refresh import are_views_current, refresh_alone
 
 if TYPE_CHECKING:
     import duckdb

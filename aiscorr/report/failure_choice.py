@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aiscorr.analysis.conclusions import newest_first
 from aiscorr.errors import UsageError
-from aiscorr.views.conclusions import newest_first
 
 if TYPE_CHECKING:
     import duckdb

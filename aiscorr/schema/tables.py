@@ -355,6 +355,17 @@ VIEW_STATE = Table(
     ),
 )
 
+CASE_INPUT = Table(
+    "case_input",
+    "the rows of an input that a case was judged from",
+    _columns(
+        ("job_id", "VARCHAR", "job of the case"),
+        ("input", "VARCHAR", "the table or view"),
+        ("row_count", "BIGINT", "rows of it that concern the case"),
+        ("content_hash", "BIGINT", "sum of their hashes"),
+    ),
+)
+
 CHANGED_TABLE = Table(
     "changed_table",
     "a stored table whose rows have changed since the views were computed",
@@ -392,5 +403,6 @@ TABLES: tuple[Table, ...] = (
     RETENTION_LOG,
     PATTERN_INFO,
     VIEW_STATE,
+    CASE_INPUT,
     CHANGED_TABLE,
 )

@@ -15,7 +15,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import TRY_AFTER_FAULT, AiscorrError, DatabaseBusyError, DatabaseError
@@ -26,7 +25,7 @@ from aiscorr.store.working_copy import WorkingCopy
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 #: So often is a file opened anew that changes while it is opened.
 _MANY_VERSIONS = 100
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
@@ -35,6 +34,11 @@ _RETRY_S = 0.1
 #: Of a new file. A table takes a block at least, and some 120 have few rows: with DuckDB's 256 KiB a database of some
 #: logs is three times as large, and as much is copied and written at each ingest.
 _BLOCK_BYTES = "65536"
+#: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
+_NEEDED_STAGES = (
+    *("expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause", "join_order", "deliminator"),
+    *("unnest_rewriter", "unused_columns", "column_lifetime", "limit_pushdown", "top_n", "build_side_probe_side"),
+)
 
 
 def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
@@ -241,9 +245,15 @@ def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[duckd
         connection.close()
 
 
-def in_memory() -> duckdb.DuckDBPyConnection:
+def in_memory(memory_limit: str = "256MB", threads: int = 1) -> duckdb.DuckDBPyConnection:
     """An empty database that is gone when it is closed."""
-    return _quiet(":memory:", base_config("256MB", 1) | {"storage_compatibility_version": "latest"})
+    return _quiet(":memory:", base_config(memory_limit, threads) | {"storage_compatibility_version": "latest"})
+
+
+def plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leaves out the stages of the optimizer that are not needed, as long as the connection lives."""
+    stages = {name for (name,) in connection.execute("select name from duckdb_optimizers()").fetchall()}
+    connection.execute(f"set disabled_optimizers = '{','.join(sorted(stages.difference(_NEEDED_STAGES)))}'")
 
 
 @contextlib.contextmanager
@@ -301,13 +311,11 @@ def writing(
     threads: int | None = None,
     wait_s: float = 5.0,
     is_packed: bool = False,
-    blank: Callable[[], bytes | None] = lambda: None,
 ) -> Iterator[WorkingCopy]:
     """A copy to write to, which replaces the database when the block ends well.
 
     When it ends with an error the copy is thrown away and the database is as it was. `is_packed`: where much of the
     copy has become free it is written once more without that; DuckDB uses free space again but gives none back.
-    `blank` gives the file with which a database begins that is not there yet.
     """
     path = os.path.realpath(path)
     config = base_config(memory_limit, threads)
@@ -319,8 +327,6 @@ def writing(
                 while not copy_at_rest(path, copy):
                     with reading(path, wait_s=wait_s):
                         pass  # waits for who holds it, or says so
-            elif beginning := blank():
-                Path(copy).write_bytes(beginning)
             with _changing(copy, path, config, is_packed) as working:
                 yield working
             publish(copy, path)

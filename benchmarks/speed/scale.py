@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from aiscorr.analysis.spec import view_specs
 from aiscorr.store.database import reading
-from aiscorr.views.spec import view_specs
 from benchmarks.speed.cases import Row
 from benchmarks.speed.process import Run, run
 from benchmarks.speed.scale_corpus import write_incident

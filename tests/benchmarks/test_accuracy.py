@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from said_of_truths import EXPECT, INNOCENT, LINE, Json, incident, said
 
+from aiscorr.analysis.spec import build_views, view_specs
 from aiscorr.store.database import in_memory
-from aiscorr.views.spec import build_views, view_specs
 from benchmarks.accuracy.score.baselines import any_ais_error, first_exit, first_fatal_line, torchrun_root_cause
 from benchmarks.accuracy.score.calibration import bins, calibration_line
 from benchmarks.accuracy.score.evidence import CitedFiles

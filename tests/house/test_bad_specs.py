@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scenes import FIXTURES
 
+from aiscorr.analysis.spec import build_views, view_specs
 from aiscorr.config import load_settings
 from aiscorr.errors import AiscorrError
 from aiscorr.parse.spec.formats import ROLES, load_formats
@@ -14,7 +15,6 @@ from aiscorr.parse.spec.pattern_files import load_patterns
 from aiscorr.query.named import named_queries
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
-from aiscorr.views.spec import build_views, view_specs
 
 BAD = FIXTURES / "bad"
 MISTAKES = sorted(path.parent.name for path in BAD.glob("*/message.txt"))

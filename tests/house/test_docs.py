@@ -13,6 +13,7 @@ from papers import blocks, first_cells, in_code, papers, prose, section
 from scenes import REPO
 
 from aiscorr import config, errors
+from aiscorr.analysis.spec import view_specs
 from aiscorr.catalog.explain import constants
 from aiscorr.catalog.glossary import words
 from aiscorr.cli import cli
@@ -23,7 +24,6 @@ from aiscorr.serve import plan
 from aiscorr.serve.mcp import Tools
 from aiscorr.serve.web import app
 from aiscorr.serve.web import settings as http
-from aiscorr.views.spec import view_specs
 
 _LINK = re.compile(r"\[[^\]]+\]\((?!https?:)(?P<path>[^)#]*)(?:#(?P<anchor>[^)]*))?\)")
 _PATH = re.compile(r"`((?:aiscorr|sql|tests|benchmarks|fixtures|docs|requirements|\.ci)/[\w./-]+)`")

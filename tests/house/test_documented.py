@@ -9,6 +9,7 @@ import click
 import pytest
 from scenes import REPO
 
+from aiscorr.analysis.spec import build_views, view_specs
 from aiscorr.catalog.columns import column_meanings
 from aiscorr.catalog.explain import constants
 from aiscorr.cli import cli
@@ -17,7 +18,6 @@ from aiscorr.query.named import named_queries
 from aiscorr.report.sections import sections
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
-from aiscorr.views.spec import build_views, view_specs
 
 PUBLIC = [
     "source_file",

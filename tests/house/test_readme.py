@@ -10,8 +10,8 @@ import pytest
 from commands import Command
 from scenes import REPO
 
+from aiscorr.analysis.spec import view_specs
 from aiscorr.cli import cli
-from aiscorr.views.spec import view_specs
 
 MOST_LINES = 150
 #: What every package has; it needs no place on a map.

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from scenes import REPO
 
+from aiscorr.analysis.spec import ViewSpec, view_specs
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
-from aiscorr.views.spec import ViewSpec, view_specs
 
 MAX_LINES = 120
 HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report", 7: "case"}

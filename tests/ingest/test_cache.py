@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from scenes import REPO
 
+from aiscorr.analysis.spec import view_specs
 from aiscorr.cache import cache_folder
 from aiscorr.parse.search.prefilter import Expression, HyperscanPrefilter, hyperscan
 from aiscorr.parse.spec import files as spec_files
 from aiscorr.parse.spec import formats
-from aiscorr.views.spec import view_specs
 
 
 def _kept() -> tuple[object, ...]:

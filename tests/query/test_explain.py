@@ -12,6 +12,7 @@ from commands import Command
 from reports import report_of
 from scenes import FIXTURES, Library
 
+from aiscorr.analysis.spec import view_specs
 from aiscorr.catalog import explain as module
 from aiscorr.catalog.columns import column_meanings, describe
 from aiscorr.catalog.explain import constants, explain
@@ -24,7 +25,6 @@ from aiscorr.report.blocks import Facts, Table
 from aiscorr.report.layout import laid_out
 from aiscorr.report.sections import sections
 from aiscorr.schema.tables import TABLES
-from aiscorr.views.spec import view_specs
 
 READ_PATTERNS = module._patterns
 FINDINGS = [spec.name for spec in view_specs() if spec.name.startswith("finding_")]

@@ -13,8 +13,8 @@ import pytest
 from commands import Command, Outcome
 from scenes import Library, read_in, rows
 
+from aiscorr.analysis.spec import view_specs
 from aiscorr.query.named import NamedQuery, named_queries
-from aiscorr.views.spec import view_specs
 
 QUERIES = sorted(named_queries())
 PUBLIC = [spec.name for spec in view_specs() if spec.is_public]
@@ -189,7 +189,9 @@ def test_list(run: Command) -> None:
     assert outcome.code == 0
     public, further, queries = (part.splitlines() for part in outcome.out.split("\n\n"))
     assert [line.split()[0] for line in public[1:]] == PUBLIC
-    assert {line.split()[0] for line in (*public[1:], *further[1:])} == {spec.name for spec in view_specs()}
+    assert {line.split()[0] for line in (*public[1:], *further[1:])} == {
+        spec.name for spec in view_specs() if spec.is_in_database
+    }
     assert [line.split()[0] for line in queries[1:]] == [f"@{name}" for name in QUERIES]
     assert [line for line in (*public[1:], *further[1:], *queries[1:]) if len(line.split()) < 3] == []
 
@@ -377,3 +379,14 @@ def test_lines_tied_to_a_request(run: Command, library: Library) -> None:
         tied = {item["line"]: item["tied_by"] for item in objects(run, db, "@request", "-p", f"wid={wid}")}
         assert tied[place] == "count" and "name" in tied.values()
     assert found
+
+
+def test_what_a_failure_is_judged_from(run: Command, db: str) -> None:
+    """--case opens the views that are computed for one failure; asked of the database, they say where they are."""
+    (failure_id,) = json.loads(run("--db", db, "query", "--format", "json", "select failure_id from failure limit 1").out)[0].values()
+    for case in ("latest", failure_id[:9]):
+        outcome = run("--db", db, "query", "--case", case, "--format", "json", "select count(*) as n from rank_suspect")
+        assert json.loads(outcome.out)[0]["n"] > 0
+    outcome = run("--db", db, "query", "from rank_suspect")
+    assert outcome.code == 1 and "only while a failure is judged" in outcome.err and "--case latest" in outcome.err
+    assert run("--db", db, "query", "--case", "nobody", "select 1").code == 2

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
+from aiscorr.analysis import refresh
+from aiscorr.analysis.spec import ViewSpec, compute
 from aiscorr.errors import PlanError
-from aiscorr.views import refresh
-from aiscorr.views.spec import ViewSpec, compute
 
 _FAILURES = ("debug_force_commit_failure", "debug_force_commit_revert_failure")
 Failing = Callable[[duckdb.DuckDBPyConnection], object]

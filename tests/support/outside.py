@@ -20,8 +20,7 @@ ROWS_ONLY = """
 import os, sys
 from aiscorr.ingest import pipeline, scanning
 if os.environ.get("ROWS_ONLY"):
-    pipeline.blank_database = lambda: None
-    pipeline.refresh_alone = pipeline.stale_views = lambda *given: None
+    pipeline.refresh_alone = lambda *given: None
     pipeline.are_views_current = lambda connection: True
     pipeline.changed_failures = lambda connection, run_id: ()
 if os.environ.get("POOL"):

@@ -18,9 +18,7 @@ Table = list[tuple[Any, ...]]
 
 def leave_analysis_out(patch: pytest.MonkeyPatch) -> None:
     """Ingestion stores rows and publishes them, but computes no view and concludes nothing."""
-    patch.setattr(pipeline, "blank_database", lambda: None)
-    for name in ("refresh_alone", "stale_views"):
-        patch.setattr(pipeline, name, lambda *given: None)
+    patch.setattr(pipeline, "refresh_alone", lambda *given: None)
     patch.setattr(pipeline, "are_views_current", lambda connection: True)
     patch.setattr(pipeline, "changed_failures", lambda connection, run_id: ())
 

@@ -16,10 +16,10 @@ from scenes import Library, parts_of, read_in
 from stored_rows import stored
 from test_refresh import STORED, Contents, contents
 
+from aiscorr.analysis.spec import compute
 from aiscorr.errors import PlanError
 from aiscorr.ingest import pipeline
 from aiscorr.store.database import reading, writing
-from aiscorr.views.spec import compute
 
 
 def everything_in(db: Path | str) -> Contents:

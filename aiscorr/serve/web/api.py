@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import PlainTextResponse, Response
 
+from aiscorr.analysis.refresh import are_views_current
 from aiscorr.errors import AiscorrError, QueryError, UsageError
 from aiscorr.report.html import policy_of_file
 from aiscorr.sandbox.question import FORMATS, MOST_SQL_BYTES, Answer
 from aiscorr.serve.reader import REPORT_FORMS, FailureFilter
 from aiscorr.serve.web.answers import NotFoundError, Site, body_of, json_answer, loaded
 from aiscorr.serve.web.metrics import metrics_text
-from aiscorr.views.refresh import are_views_current
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -1,10 +1,9 @@
-"""Reads sql/*.sql, checks their headers, and builds the views, and the tables computed from views, in order.
+"""Reads sql/*.sql and checks their headers; makes views, and tables of their rows.
 
-A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A
-view marked `-- stored:` is computed into a table when something was ingested, and the view reads that
-table: it is fast, and never stale, because only ingest changes what it stands on (refresh.py). A stored
-view names in `-- empty without:` the inputs, or `input where condition`, of which some must have rows for it
-to have any; where there are several such lines, this holds for each.
+A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A header says
+where its rows are: `-- stored: yes` in a table that ingest computes (refresh.py); `-- case: yes` nowhere but in the
+judging of a case (judge.py), `-- case: kept` in a table with those of all cases (cases.py). A view with neither is a
+view of the database. None of them is ever stale, because only ingest changes what they read.
 """
 
 from __future__ import annotations
@@ -27,27 +26,9 @@ if TYPE_CHECKING:
 
 _FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
 _CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
-_HEADER = re.compile(r"^-- (grain|reads|note|stored|public|empty without): (.*)$")
+_HEADER = re.compile(r"^-- (grain|reads|note|stored|case|public): (.*)$")
 UNION_MARK = "-- union of findings"
-_READER_VERSION = "1"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Rows of an input: all, or those of which a condition holds."""
-
-    name: str
-    condition: str
-
-    @property
-    def any_row(self) -> str:
-        """A select that has a row where there is such a row."""
-        return f"select 1 from {self.name} where {self.condition} limit 1"
-
-    @property
-    def count_rows(self) -> str:
-        """A select of the number of such rows."""
-        return f"select count(*) from {self.name} where {self.condition}"
+_READER_VERSION = "2"
 
 
 @dataclass(frozen=True)
@@ -62,25 +43,26 @@ class ViewSpec:
     reads: tuple[str, ...]
     note: str
     is_stored: bool
+    is_case: bool
+    is_kept: bool
     is_public: bool
-    empty_without: tuple[tuple[Source, ...], ...]
     select: str
 
     @property
     def stored_name(self) -> str:
-        """The table a stored view reads."""
+        """The table that holds the rows of a stored view, or those of all cases."""
         return f"stored_{self.name}"
+
+    @property
+    def is_in_database(self) -> bool:
+        """Whether the database has a view of that name; rows of the others are gone when their case is judged."""
+        return self.is_kept or not self.is_case
 
     @property
     def comment(self) -> str:
         """What the database says of the view."""
         parts = [self.sentence, f"Grain: {self.grain}."]
         return " ".join([*parts, self.note] if self.note else parts)
-
-    @property
-    def relation(self) -> str:
-        """What holds its rows: the table of a stored view, else the view."""
-        return self.stored_name if self.is_stored else self.name
 
 
 def sql_folder() -> Path:
@@ -122,8 +104,9 @@ def parse_view(path: Path) -> ViewSpec:
         reads=_names(fields["reads"]),
         note=" ".join(fields.get("note", [])),
         is_stored="stored" in fields,
+        is_case="case" in fields,
+        is_kept=fields.get("case") == ["kept"],
         is_public="public" in fields,
-        empty_without=tuple(_sources(line) for line in fields.get("empty without", [])),
         select=text[create.end() :].strip().removesuffix(";"),
     )
 
@@ -131,12 +114,6 @@ def parse_view(path: Path) -> ViewSpec:
 def _names(parts: Iterable[str]) -> tuple[str, ...]:
     names = (name.strip() for part in parts for name in part.split(","))
     return tuple(name for name in names if name and name != "nothing")
-
-
-def _sources(line: str) -> tuple[Source, ...]:
-    """`name, name` or `name where condition`; several conditions are parted by semicolons."""
-    parts = (part.strip().partition(" where ") for part in line.split(";" if " where " in line else ","))
-    return tuple(Source(name, condition or "true") for name, _, condition in parts)
 
 
 @lru_cache(maxsize=4)
@@ -154,21 +131,14 @@ def _parsed(folder: Path) -> list[ViewSpec]:
     state = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in found]
 
     def make() -> bytes:
-        return json.dumps([_plain(parse_view(folder / name)) for name, _ in found]).encode()
+        return json.dumps([parse_view(folder / name).__dict__ for name, _ in found]).encode()
 
     name = f"views-{cache.key_of([_READER_VERSION, str(folder), *state])}.json"
-    return cache.cached_json(name, make, lambda held: [_from_plain(**fields) for fields in held])
+    return cache.cached_json(name, make, lambda held: [_from_json(**fields) for fields in held])
 
 
-def _plain(spec: ViewSpec) -> dict[str, Any]:
-    """As JSON has it."""
-    groups = [[[source.name, source.condition] for source in group] for group in spec.empty_without]
-    return {**spec.__dict__, "empty_without": groups}
-
-
-def _from_plain(reads: list[str], empty_without: list[list[list[str]]], **others: Any) -> ViewSpec:
-    groups = tuple(tuple(Source(*source) for source in group) for group in empty_without)
-    return ViewSpec(reads=tuple(reads), empty_without=groups, **others)
+def _from_json(reads: list[str], **others: Any) -> ViewSpec:
+    return ViewSpec(reads=tuple(reads), **others)
 
 
 def _with_union(spec: ViewSpec, findings: list[str]) -> ViewSpec:
@@ -178,30 +148,30 @@ def _with_union(spec: ViewSpec, findings: list[str]) -> ViewSpec:
 
 
 def build_views(connection: duckdb.DuckDBPyConnection, specs: Iterable[ViewSpec] | None = None) -> None:
-    """Creates every view and computes every stored one, in order."""
+    """Makes every view of one database, in order; those of a case see all rows that are there."""
     for spec in specs if specs is not None else view_specs():
-        build_view(connection, spec)
+        if spec.is_stored or spec.is_case:
+            compute(connection, spec, spec.stored_name)
+            create_view(connection, spec, f"from {spec.stored_name}")
+        else:
+            create_view(connection, spec)
 
 
-def build_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
-    """Creates one view; a stored one is computed now."""
-    if spec.is_stored:
-        compute(connection, spec, spec.stored_name)
-        connection.execute(f"create or replace view {spec.name} as from {spec.stored_name}")
-    else:
-        with _told(spec):
-            connection.execute(f"create or replace view {spec.name} as {spec.select}")
+def create_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, select: str | None = None) -> None:
+    """Makes a view over its own SQL, or over a table that holds its rows."""
+    with _naming_file(spec):
+        connection.execute(f"create or replace view {spec.name} as {select or spec.select}")
     connection.execute(f"comment on view {spec.name} is {_quoted(spec.comment)}")
 
 
 def compute(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
     """Puts the rows of a view into a table, which is made anew; gives their number."""
-    with _told(spec):
+    with _naming_file(spec):
         return int(connection.execute(f"create or replace table {table} as {spec.select}").fetchall()[0][0])
 
 
 @contextlib.contextmanager
-def _told(spec: ViewSpec) -> Iterator[None]:
+def _naming_file(spec: ViewSpec) -> Iterator[None]:
     """An error of the database inside the block says which file it comes from."""
     import duckdb
 

@@ -1,0 +1,198 @@
+"""Which cases there are, which of them have other rows than when they were judged, and what judging them gave.
+
+A case is a job of which an attempt failed (`case_scope`). It reads its own files and those of the clusters that it may
+have used, around its time (`case_file`, `case_cluster`), so rows of other jobs and other times cannot touch it.
+`case_input` keeps what each case was judged from, by the sum of its rows' hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiscorr.analysis.judge import Result, case_inputs, judge
+from aiscorr.analysis.spec import ViewSpec, create_view, view_specs
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+#: Judges cases, given by their jobs with their rows, and how many they are; gives the result of each, in any order.
+Judging = Callable[["Iterable[tuple[str, dict[str, pa.Table]]]", int], Iterator[tuple[str, dict[str, Result]]]]
+#: By job and input: the number of rows, and the sum of their hashes.
+_Contents = dict[tuple[str, str], tuple[int, int]]
+
+#: A table that judging itself writes to: it is read, but rows in it are no reason to judge again.
+_WRITTEN = "failure_name"
+_SCOPE = "join case_scope as s on s.job_id ="
+_JOB = f"from {{table}} as r {_SCOPE} r.job_id"
+_CLUSTER = f"from {{table}} as r join case_cluster as c on c.cluster = r.cluster {_SCOPE} c.job_id"
+_FILE = f"from {{table}} as r join case_file as c on c.file_id = r.file_id {_SCOPE} c.job_id"
+#: Columns that hold a moment of a row, with how many margins it may lie beside the job: `local_ns` is not yet UTC.
+_MOMENTS = {"utc_ns": 1, "local_ns": 2}
+_NEAR = (
+    "join threshold as m on m.name = 'case_margin_s' where (r.{moment} is null or s.since_ns is null or r.{moment}"
+    " between s.since_ns - {count} * m.value * 1e9 and s.until_ns + {count} * m.value * 1e9)"
+)
+#: Part of a hash, so that a sum of them stays within 64 bits.
+_HASH = "(hash(r) & 1099511627775)::bigint"
+_HASH_COLUMN = "row_hash"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """SQL that joins the rows of an input to the case that they concern (`s`); none where no column says whose."""
+
+    rows: str | None
+
+    def of_job(self, table: str) -> str:
+        """A select of the rows that concern a job, its parameter, each with a hash."""
+        if self.rows is None:
+            return f"select r.*, {_HASH} as {_HASH_COLUMN} from {table} as r where ?::varchar is not null"
+        return f"select r.*, {_HASH} as {_HASH_COLUMN} {self.rows} and s.job_id = ?"
+
+    def sums(self, table: str) -> str:
+        """A select of each job with the number of its rows and the sum of their hashes."""
+        if self.rows is None:
+            return f"select s.job_id, count(*), sum({_HASH}) from {table} as r, case_scope as s group by s.job_id"
+        return f"select s.job_id, count(*), sum({_HASH}) {self.rows} group by s.job_id"
+
+
+def _part(columns: Collection[str], table: str) -> _Part:
+    """How the rows of an input belong to a case, by the names of its columns."""
+    moment = next((name for name in _MOMENTS if name in columns), None)
+    near = _NEAR.format(moment=moment, count=_MOMENTS[moment]) if moment else "where true"
+    has_job, has_cluster, has_file = (name in columns for name in ("job_id", "cluster", "file_id"))
+    if has_job and not (has_file and has_cluster):
+        return _Part(f"{_JOB} where true".format(table=table))
+    if has_cluster and not has_job:
+        return _Part(f"{_CLUSTER} {near}".format(table=table))
+    return _Part(f"{_FILE} {near}".format(table=table) if has_file else None)
+
+
+def judge_in_turn(
+    cases: Iterable[tuple[str, dict[str, pa.Table]]], count: int
+) -> Iterator[tuple[str, dict[str, Result]]]:
+    """One case after the other, in this process."""
+    for job, inputs in cases:
+        yield job, judge(inputs)
+
+
+def judge_cases(
+    connection: duckdb.DuckDBPyConnection, changed: Collection[str] | None, judging: Judging = judge_in_turn
+) -> None:
+    """Judges the cases whose rows are others than before, in the caller's transaction, and keeps what came of it.
+
+    `changed`: the inputs that may have other rows than at the last time, None where nothing was judged before.
+    """
+    is_first = changed is None
+    if is_first:
+        connection.execute("delete from case_input")
+    parts = {name: _part(_columns(connection, name), name) for name in case_inputs()}
+    jobs = _stale_jobs(connection, {name: part for name, part in parts.items() if changed and name in changed})
+    if is_first and not jobs:
+        jobs = [""]  # a case without rows shows what columns there are
+    for job, results in judging(_slices(connection, parts, jobs), len(jobs)):
+        _keep_results(connection, job, results, is_first=is_first)
+        is_first = False
+    _forget(connection)
+
+
+def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.Table]:
+    """The rows that the case of a job is judged from."""
+    parts = {name: _part(_columns(connection, name), name) for name in case_inputs()}
+    return _without_hashes(_slice(connection, parts, job, {}))
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
+    return [column[0] for column in connection.execute(f"from {table} limit 0").description]
+
+
+def _stale_jobs(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part]) -> list[str]:
+    """The jobs that were not judged yet, or have other rows in these inputs than they were judged from."""
+    known: _Contents = {
+        (job, name): (count, content)
+        for job, name, count, content in connection.execute("from case_input").fetchall()
+        if name in parts and name != _WRITTEN
+    }
+    judged = {row[0] for row in connection.execute("select distinct job_id from case_input").fetchall()}
+    jobs = {row[0] for row in connection.execute("select job_id from case_scope").fetchall()}
+    stale = jobs - judged
+    if judged:
+        found: _Contents = {
+            (job, name): (count, content)
+            for name, part in parts.items()
+            if name != _WRITTEN
+            for job, count, content in connection.execute(part.sums(name)).fetchall()
+        }
+        stale |= {job for job, name in known.keys() | found.keys() if known.get((job, name)) != found.get((job, name))}
+    return sorted(stale & jobs)
+
+
+def _slices(
+    connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part], jobs: Iterable[str]
+) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+    """Each job with the rows that concern it; what they are is noted."""
+    common: dict[str, pa.Table] = {}
+    for job in jobs:
+        found = _slice(connection, parts, job, common)
+        common.update((name, found[name]) for name, part in parts.items() if part.rows is None)
+        _note(connection, job, found)
+        yield job, _without_hashes(found)
+
+
+def _slice(
+    connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part], job: str, common: Mapping[str, pa.Table]
+) -> dict[str, pa.Table]:
+    """The rows of each input that concern a job, with their hashes; `common`: those that are known already."""
+    return {
+        name: common[name] if name in common else connection.sql(part.of_job(name), params=[job]).to_arrow_table()
+        for name, part in parts.items()
+    }
+
+
+def _without_hashes(found: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    return {name: rows.drop_columns([_HASH_COLUMN]) for name, rows in found.items()}
+
+
+def _note(connection: duckdb.DuckDBPyConnection, job: str, found: Mapping[str, pa.Table]) -> None:
+    """Keeps what a case is judged from."""
+    import pyarrow.compute as pc
+
+    some = {name: rows for name, rows in found.items() if rows.num_rows}
+    counts = [rows.num_rows for rows in some.values()]
+    contents = [pc.sum(rows[_HASH_COLUMN]).as_py() for rows in some.values()]
+    connection.execute("delete from case_input where job_id = ?", [job])
+    connection.execute(
+        "insert into case_input select ?, unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::bigint[])",
+        [job, list(some), counts, contents],
+    )
+
+
+def _kept() -> list[ViewSpec]:
+    return [spec for spec in view_specs() if spec.is_kept]
+
+
+def _keep_results(
+    connection: duckdb.DuckDBPyConnection, job: str, results: Mapping[str, Result], *, is_first: bool
+) -> None:
+    """Puts the rows of a case in the place of those it had; the first result makes the tables."""
+    for spec in _kept():
+        result = results[spec.name]
+        if is_first:
+            columns = ", ".join(f'"{name}" {kind}' for name, kind in result.columns)
+            connection.execute(f"create table {spec.stored_name} (case_job_id varchar, {columns})")
+            create_view(connection, spec, f"select * exclude (case_job_id) from {spec.stored_name}")
+        else:
+            connection.execute(f"delete from {spec.stored_name} where case_job_id = ?", [job])
+        if result.rows.num_rows:
+            connection.register("given", result.rows)
+            connection.execute(f"insert into {spec.stored_name} select ?, * from given", [job])
+            connection.unregister("given")
+
+
+def _forget(connection: duckdb.DuckDBPyConnection) -> None:
+    """Removes what is kept of jobs that failed by what was known, and by what is known now did not."""
+    for table, column in (("case_input", "job_id"), *((spec.stored_name, "case_job_id") for spec in _kept())):
+        connection.execute(f"delete from {table} where {column} not in (select job_id from case_scope)")

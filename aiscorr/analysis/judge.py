@@ -1,0 +1,120 @@
+"""Judges one case: the rows that concern it go in, what is concluded comes out.
+
+Nothing else is read or written, so the answer is the same whoever asks: a process of an ingest, a worker of a cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from aiscorr.analysis.spec import ViewSpec, compute, view_specs
+from aiscorr.errors import PlanError
+from aiscorr.store.database import in_memory, plan_plainly
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+#: Inputs of more rows are worth DuckDB's own threads.
+_MANY_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of a view, with the names and DuckDB's types of its columns."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: pa.Table
+
+
+@lru_cache(maxsize=1)
+def case_views() -> tuple[ViewSpec, ...]:
+    """The views that are computed for a case, in order."""
+    return tuple(spec for spec in view_specs() if spec.is_case)
+
+
+@lru_cache(maxsize=1)
+def case_inputs() -> tuple[str, ...]:
+    """The tables and views of the database that these read: what a case is made of."""
+    own = {spec.name for spec in case_views()}
+    return tuple(sorted({name for spec in case_views() for name in spec.reads} - own))
+
+
+def judge(inputs: Mapping[str, pa.Table], *, threads: int = 1, memory_limit: str = "1GB") -> dict[str, Result]:
+    """The rows of each kept view for a case.
+
+    `inputs`: for each of `case_inputs` the rows that concern the case. Raises PlanError where DuckDB fails inside
+    twice: stages of its optimizer that rewrite a query break on some rows and not on others, so the second try leaves
+    them out.
+    """
+    try:
+        return _judged(inputs, threads, memory_limit, is_plain=False)
+    except PlanError:
+        return _judged(inputs, 1, memory_limit, is_plain=True)
+
+
+def _judged(inputs: Mapping[str, pa.Table], threads: int, memory_limit: str, *, is_plain: bool) -> dict[str, Result]:
+    with opened(inputs, threads, memory_limit, is_plain=is_plain) as connection:
+        return {spec.name: _result(connection, spec.name) for spec in case_views() if spec.is_kept}
+
+
+@contextlib.contextmanager
+def opened(
+    inputs: Mapping[str, pa.Table], threads: int = 1, memory_limit: str = "1GB", *, is_plain: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory with a case's rows and every view that is computed from them, as tables."""
+    is_large = any(rows.num_rows > _MANY_ROWS for rows in inputs.values())
+    with contextlib.closing(in_memory(memory_limit, threads if is_large else 1)) as connection:
+        if is_plain:
+            plan_plainly(connection)
+        for name, rows in inputs.items():
+            connection.register("given", rows)
+            connection.execute(f"create table {name} as from given")
+            connection.unregister("given")
+        _compute_all(connection, case_views(), threads)
+        yield connection
+
+
+def _result(connection: duckdb.DuckDBPyConnection, name: str) -> Result:
+    rows = connection.sql(f"from {name}")
+    columns = zip(rows.columns, map(str, rows.types), strict=True)
+    return Result(tuple(columns), rows.to_arrow_table())
+
+
+def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> None:
+    """Computes each view as soon as what it reads is there, so many at a time."""
+    if threads < 2:
+        for spec in specs:
+            compute(connection, spec, spec.name)
+        return
+    own = {spec.name for spec in specs}
+    cursors: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+    with contextlib.ExitStack() as held, ThreadPoolExecutor(threads) as pool:
+        for _ in range(threads):
+            cursors.put(held.enter_context(contextlib.closing(connection.cursor())))
+
+        def computed(spec: ViewSpec) -> str:
+            cursor = cursors.get()
+            try:
+                compute(cursor, spec, spec.name)
+            finally:
+                cursors.put(cursor)
+            return spec.name
+
+        waiting = {spec: {name for name in spec.reads if name in own} for spec in specs}
+        running: set[Future[str]] = set()
+        while waiting or running:
+            for spec in [spec for spec, left in waiting.items() if not left]:
+                del waiting[spec]
+                running.add(pool.submit(computed, spec))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                name = future.result()
+                for left in waiting.values():
+                    left.discard(name)
