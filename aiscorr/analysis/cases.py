@@ -182,7 +182,7 @@ def _keep_results(
         result = results[spec.name]
         if is_first:
             columns = ", ".join(f'"{name}" {kind}' for name, kind in result.columns)
-            connection.execute(f"create table {spec.stored_name} (case_job_id varchar, {columns})")
+            connection.execute(f"create or replace table {spec.stored_name} (case_job_id varchar, {columns})")
             create_view(connection, spec, f"select * exclude (case_job_id) from {spec.stored_name}")
         else:
             connection.execute(f"delete from {spec.stored_name} where case_job_id = ?", [job])

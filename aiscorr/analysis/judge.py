@@ -6,13 +6,12 @@ Nothing else is read or written, so the answer is the same whoever asks: a proce
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from aiscorr.analysis.order import in_order
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
 from aiscorr.store.database import in_memory, plan_plainly
@@ -77,44 +76,15 @@ def opened(
             connection.register("given", rows)
             connection.execute(f"create table {name} as from given")
             connection.unregister("given")
-        _compute_all(connection, case_views(), threads)
+        in_order(connection, case_views(), _computed, threads)
         yield connection
+
+
+def _computed(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+    compute(connection, spec, spec.name)
 
 
 def _result(connection: duckdb.DuckDBPyConnection, name: str) -> Result:
     rows = connection.sql(f"from {name}")
     columns = zip(rows.columns, map(str, rows.types), strict=True)
     return Result(tuple(columns), rows.to_arrow_table())
-
-
-def _compute_all(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> None:
-    """Computes each view as soon as what it reads is there, so many at a time."""
-    if threads < 2:
-        for spec in specs:
-            compute(connection, spec, spec.name)
-        return
-    own = {spec.name for spec in specs}
-    cursors: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
-    with contextlib.ExitStack() as held, ThreadPoolExecutor(threads) as pool:
-        for _ in range(threads):
-            cursors.put(held.enter_context(contextlib.closing(connection.cursor())))
-
-        def computed(spec: ViewSpec) -> str:
-            cursor = cursors.get()
-            try:
-                compute(cursor, spec, spec.name)
-            finally:
-                cursors.put(cursor)
-            return spec.name
-
-        waiting = {spec: {name for name in spec.reads if name in own} for spec in specs}
-        running: set[Future[str]] = set()
-        while waiting or running:
-            for spec in [spec for spec, left in waiting.items() if not left]:
-                del waiting[spec]
-                running.add(pool.submit(computed, spec))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                name = future.result()
-                for left in waiting.values():
-                    left.discard(name)

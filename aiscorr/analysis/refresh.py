@@ -14,8 +14,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import Judging, judge_cases, judge_in_turn
+from aiscorr.analysis.order import in_order
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
+from aiscorr.store import load
 from aiscorr.store.database import plan_plainly, reading
 from aiscorr.store.working_copy import WorkingCopy
 
@@ -29,8 +31,6 @@ _OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes 
 
 #: DuckDB shares a table out to threads by groups of so many rows.
 _SHARED_ROWS = 122_880
-#: Where a stored view is computed, until it is known to hold something else than before.
-_FRESH = "fresh_rows"
 #: How many rows a stored view held, and the sum of their hashes.
 _Content = tuple[int, str]
 
@@ -60,9 +60,12 @@ def reading_views(
 
 
 def refresh_alone(
-    copy: WorkingCopy, then: Callable[[duckdb.DuckDBPyConnection], None], judging: Judging = judge_in_turn
+    copy: WorkingCopy,
+    then: Callable[[duckdb.DuckDBPyConnection], None],
+    judging: Judging = judge_in_turn,
+    threads: int = 1,
 ) -> None:
-    """Views (see refresh_views) and what stands on them, in a transaction of its own; all else is committed before.
+    """Brings a working copy up to date (see refresh_views), and what stands on it; all else is committed before.
 
     Where DuckDB fails inside, the copy is opened again and all is done once more with plainer plans: stages of its
     optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup and dict-surviving
@@ -72,44 +75,50 @@ def refresh_alone(
     import duckdb
 
     try:
-        _refresh(copy.connection, then, judging)
+        refresh_views(copy.connection, judging, then, threads)
     except (PlanError, duckdb.InternalException, duckdb.FatalException):
         connection = copy.reopen()
         plan_plainly(connection)
-        _refresh(connection, then, judging)
-    copy.connection.execute("commit")
+        refresh_views(connection, judging, then)
 
 
-def _refresh(
-    connection: duckdb.DuckDBPyConnection, then: Callable[[duckdb.DuckDBPyConnection], None], judging: Judging
+def refresh_views(
+    connection: duckdb.DuckDBPyConnection,
+    judging: Judging = judge_in_turn,
+    then: Callable[[duckdb.DuckDBPyConnection], None] = lambda connection: None,
+    threads: int = 1,
 ) -> None:
-    """One try, in a transaction that is left open."""
-    connection.execute("begin")
-    refresh_views(connection, judging)
-    then(connection)
+    """Computes the views whose inputs or SQL changed, then judges the cases that have other rows.
 
-
-def _spare_threads(connection: duckdb.DuckDBPyConnection) -> None:
-    """Takes one thread as long as the connection lives where no table can be shared out; more would wake in vain."""
-    (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
-    if largest < _SHARED_ROWS:
-        connection.execute("set threads = 1")
-
-
-def refresh_views(connection: duckdb.DuckDBPyConnection, judging: Judging = judge_in_turn) -> None:
-    """Computes the views whose inputs or SQL changed, and judges the cases that have other rows, in a transaction."""
+    The views are committed one by one, so that several can be computed at a time; where it ends early it begins again.
+    What cases gave, and what `then` does, is one transaction.
+    """
     specs = view_specs()
-    _spare_threads(connection)
-    if _definitions(connection) == _wanted(specs):
-        judge_cases(connection, _compute_changed(connection, specs), judging)
-    else:
-        _remove_all(connection)
-        of_database, on_results = _in_order(specs)
-        _make(connection, of_database)
-        judge_cases(connection, None, judging)
-        _make(connection, on_results)
-        _keep(connection, [spec for spec in specs if spec.is_case], {})
+    count = _cursors(connection, threads)
+    with load.few_checkpoints(connection):
+        if _definitions(connection) == _wanted(specs):
+            changed, contents = _compute_changed(connection, specs, count)
+            late: list[ViewSpec] = []
+        else:
+            _remove_all(connection)
+            of_database, late = _in_order(specs)
+            changed, contents = None, _make(connection, of_database, count)
+    connection.execute("begin")
+    judge_cases(connection, changed, judging)
+    _make(connection, late, 1)
+    _keep(connection, specs if changed is None else [spec for spec in specs if spec.name in contents], contents)
+    then(connection)
     connection.execute("delete from changed_table")
+    connection.execute("commit")
+
+
+def _cursors(connection: duckdb.DuckDBPyConnection, threads: int) -> int:
+    """How many views are computed at a time: several where no table can be shared out to threads, which then rest."""
+    (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
+    if largest >= _SHARED_ROWS:
+        return 1
+    connection.execute("set threads = 1")
+    return threads
 
 
 def _in_order(specs: Sequence[ViewSpec]) -> tuple[list[ViewSpec], list[ViewSpec]]:
@@ -132,38 +141,48 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("delete from view_state")
 
 
-def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> None:
+def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> dict[str, _Content]:
+    """Makes views anew; gives what the stored ones hold."""
     contents: dict[str, _Content] = {}
-    for spec in specs:
+
+    def make(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
         if spec.is_stored:
-            compute(connection, spec, spec.stored_name)
-            contents[spec.name] = _content(connection, spec.stored_name)
-        create_view(connection, spec, f"from {spec.stored_name}" if spec.is_stored else None)
-    _keep(connection, specs, contents)
+            compute(cursor, spec, spec.stored_name)
+            contents[spec.name] = _content(cursor, spec.stored_name)
+        create_view(cursor, spec, f"from {spec.stored_name}" if spec.is_stored else None)
+
+    in_order(connection, specs, make, threads)
+    return contents
 
 
-def _compute_changed(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec]) -> set[str]:
-    """Computes each stored view of which an input changed; gives the tables and views that have other rows now."""
-    held = {
-        row[0]: row[1:] for row in connection.execute("select view, row_count, content_hash from view_state").fetchall()
-    }
+def _compute_changed(
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
+) -> tuple[set[str], dict[str, _Content]]:
+    """Computes each stored view of which an input changed.
+
+    Gives the tables and views that have other rows now, and what the stored ones among them hold.
+    """
+    held = {row[0]: row[2:] for row in connection.execute("from view_state").fetchall()}
     changed = _changed_tables(connection)
-    new: dict[str, _Content] = {}
-    for spec in specs:
-        if spec.is_case or changed.isdisjoint(spec.reads):
-            continue
+    contents: dict[str, _Content] = {}
+
+    def renew(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+        if changed.isdisjoint(spec.reads):
+            return
         if spec.is_stored:
-            compute(connection, spec, _FRESH)
-            content = _content(connection, _FRESH)
+            fresh = f"fresh_{spec.name}"
+            compute(cursor, spec, fresh)
+            content = _content(cursor, fresh)
             if content == held[spec.name]:
-                continue
-            connection.execute(f"drop table {spec.stored_name}")
-            connection.execute(f"alter table {_FRESH} rename to {spec.stored_name}")
-            new[spec.name] = content
+                cursor.execute(f"drop table {fresh}")
+                return
+            cursor.execute(f"drop table {spec.stored_name}")
+            cursor.execute(f"alter table {fresh} rename to {spec.stored_name}")
+            contents[spec.name] = content
         changed.add(spec.name)
-    connection.execute(f"drop table if exists {_FRESH}")
-    _keep(connection, [spec for spec in specs if spec.name in new], new)
-    return changed
+
+    in_order(connection, [spec for spec in specs if not spec.is_case], renew, threads)
+    return changed, contents
 
 
 def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:

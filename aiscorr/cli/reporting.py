@@ -148,6 +148,7 @@ def explain(context: Context, name: str) -> int:
 @click.pass_obj
 def demo(context: Context, keep: str | None, form: str) -> int:
     """Read the bundled incident into a temporary database and print its report."""
+    from aiscorr.config import default_job_count
     from aiscorr.demo import demo_folder
     from aiscorr.model import IngestOptions
 
@@ -156,7 +157,8 @@ def demo(context: Context, keep: str | None, form: str) -> int:
         paths = [str(path) for path in demo_folder()]
         context.say("reading " + " ".join(paths))
         settings = context.settings
-        summary = run_ingest(context, paths, replace(settings, db_path=db_path), IngestOptions(job_count=1))
+        options = IngestOptions(job_count=settings.job_count or default_job_count())
+        summary = run_ingest(context, paths, replace(settings, db_path=db_path), options)
         context.say(summary_text(summary, context).split("\nfailure ")[0])
         is_terminal = sys.stdout.isatty()
         text = _report(

@@ -118,13 +118,14 @@ def _store(copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
-    load.commit_for_now(connection)
+    with load.few_checkpoints(connection):
+        connection.execute("commit")
 
     def conclude(connection: duckdb.DuckDBPyConnection) -> None:
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    refresh_alone(copy, conclude, judging(options.job_count))
+    refresh_alone(copy, conclude, judging(options.job_count), options.job_count)
     return run_id
 
 

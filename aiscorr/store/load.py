@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -241,12 +242,13 @@ def log_run(
     _changed(connection, INGEST_LOG)
 
 
-def commit_for_now(connection: duckdb.DuckDBPyConnection) -> None:
-    """Commits what another commit will follow: the log takes it where it is little, and the file with the next.
+@contextlib.contextmanager
+def few_checkpoints(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commits in here go to the log where they are little, and to the file with the first commit after.
 
     To write the file takes as long as its number of tables asks for, however little changed.
     """
     (kept,) = connection.execute("select current_setting('checkpoint_threshold')").fetchall()[0]
-    connection.execute("set checkpoint_threshold = '1MB'")
-    connection.execute("commit")
+    connection.execute("set checkpoint_threshold = '16MB'")
+    yield
     connection.execute(f"set checkpoint_threshold = '{kept}'")

@@ -44,7 +44,9 @@ def test_a_damaged_search_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.M
     text = memoryview(b"a wheel is lost, a wheel is found")
 
     def find() -> list[tuple[int, int]]:
-        return HyperscanPrefilter([Expression(rb"lost", (b"lost",)), Expression(rb"wheel is", (b"wheel",))]).find(text)
+        return HyperscanPrefilter([Expression(rb"lost", (b"lost",)), Expression(rb"wheel is", (b"wheel",))], 0).find(
+            text
+        )
 
     right = find()
     assert sorted({number for _, number in right}) == [0, 1]
@@ -60,5 +62,5 @@ def test_a_regex_that_hyperscan_does_not_take(tmp_path: Path, monkeypatch: pytes
     """Its literals are searched in its stead, and the other expressions as ever."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     odd = Expression(rb"lost (?=and)", (b"lost",), override="lost (?=and)")
-    found = HyperscanPrefilter([odd, Expression(rb"found", (b"found",))]).find(memoryview(b"lost or found"))
+    found = HyperscanPrefilter([odd, Expression(rb"found", (b"found",))], 0).find(memoryview(b"lost or found"))
     assert found == [(4, 0), (13, 1)]

@@ -92,7 +92,7 @@ def search(request: pytest.FixtureRequest) -> Search:
         pytest.skip("there is no hyperscan wheel for this machine")
     patterns = pattern_set(kind)
     expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in patterns]
-    found = build_prefilter(expressions, use_hyperscan=way == "hyperscan")
+    found = build_prefilter(expressions, use_hyperscan=way == "hyperscan", patience_bytes=0)
     if way == "sieve" and sieved(found, expressions) is found:
         pytest.skip("no compiled part, no processor for the sieve, or a pattern for which case does not count")
     with patch.object(sieve, "WORTH_BYTES", 0):
@@ -243,7 +243,7 @@ def test_every_match_holds_a_literal() -> None:
 def test_hits_are_ordered_and_end_in_the_block() -> None:
     """Candidates come in the order of their ends, and end inside the block."""
     block = "\n".join(sample.line for _, sample in samples()).encode()
-    search = build_prefilter([Expression(p.regex_text, p.literals, p.prefilter) for p in every()])
+    search = build_prefilter([Expression(p.regex_text, p.literals, p.prefilter) for p in every()], patience_bytes=0)
     ends = [end for end, _ in search.find(memoryview(block))]
     assert ends == sorted(ends)
     assert ends[0] > 0 and ends[-1] <= len(block)

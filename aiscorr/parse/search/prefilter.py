@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from aiscorr.cache import cached, key_of
+from aiscorr.cache import cached, kept, key_of
 from aiscorr.parse.search.regex_facts import always_holds_one
 from aiscorr.parse.search.shortened import escaped, shorten
 
@@ -27,6 +27,8 @@ Hit = tuple[int, int]
 _LITERAL_BYTES = 12
 #: Raise when the same expressions are searched with other texts: what was compiled is then compiled anew.
 _TEXTS_VERSION = "4"
+#: Searching so many bytes for literals takes about as long as compiling all expressions.
+PATIENCE_BYTES = 2 << 20
 
 
 class Prefilter(Protocol):
@@ -76,15 +78,34 @@ class Expression:
 
 
 class HyperscanPrefilter:
-    """Block-mode Hyperscan over the shortened regexes; one scratch space, so one per process."""
+    """Block-mode Hyperscan over the shortened regexes; one scratch space, so one per process.
 
-    def __init__(self, expressions: Sequence[Expression]) -> None:
-        name = f"prefilter-{key_of([hyperscan.__version__, _TEXTS_VERSION, *(e.key() for e in expressions)])}.hs"
-        self._owner, self._database = cached(name, lambda: _packed(expressions), _unpacked)
-        self._database.scratch = hyperscan.Scratch(self._database)
+    Where they were never compiled before, which takes seconds, the literals serve for the first bytes.
+    """
+
+    def __init__(self, expressions: Sequence[Expression], patience_bytes: int = PATIENCE_BYTES) -> None:
+        self._expressions = expressions
+        self._name = f"prefilter-{key_of([hyperscan.__version__, _TEXTS_VERSION, *(e.key() for e in expressions)])}.hs"
+        self._left = patience_bytes
+        self._plain: LiteralPrefilter | None = None
+        self._owner: list[int] = []
+        self._database: Any = None
+        known = kept(self._name, _unpacked)
+        if known is not None:
+            self._use(*known)
+
+    def _use(self, owner: list[int], database: Any) -> None:
+        self._owner, self._database = owner, database
+        database.scratch = hyperscan.Scratch(database)
 
     def find(self, block: memoryview) -> list[Hit]:
         """(end offset, expression number) of every candidate, sorted by offset."""
+        if self._database is None:
+            self._left -= len(block)
+            if self._left >= 0:
+                self._plain = self._plain or LiteralPrefilter(self._expressions)
+                return self._plain.find(block)
+            self._use(*cached(self._name, lambda: _packed(self._expressions), _unpacked))
         hits: list[Hit] = []
         owner = self._owner
 
@@ -185,8 +206,10 @@ def _find_all(text: bytes, literals: list[tuple[bytes, int]]) -> list[Hit]:
     return hits
 
 
-def build_prefilter(expressions: Sequence[Expression], *, use_hyperscan: bool = True) -> Prefilter:
-    """The fastest search this machine has."""
+def build_prefilter(
+    expressions: Sequence[Expression], *, use_hyperscan: bool = True, patience_bytes: int = PATIENCE_BYTES
+) -> Prefilter:
+    """The fastest search this machine has; `patience_bytes`: so much is searched before anything is compiled."""
     if use_hyperscan and hyperscan is not None:
-        return HyperscanPrefilter(expressions)
+        return HyperscanPrefilter(expressions, patience_bytes)
     return LiteralPrefilter(expressions)

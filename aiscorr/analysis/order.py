@@ -1,0 +1,49 @@
+"""Does something for each view as soon as it was done for all that the view reads, several at a time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from aiscorr.analysis.spec import ViewSpec
+
+if TYPE_CHECKING:
+    import duckdb
+
+Step = Callable[["duckdb.DuckDBPyConnection", ViewSpec], None]
+
+
+def in_order(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], step: Step, threads: int) -> None:
+    """Calls `step` for each view, in order on the connection, or with so many cursors of it, outside a transaction."""
+    if threads < 2:
+        for spec in specs:
+            step(connection, spec)
+        return
+    own = {spec.name for spec in specs}
+    cursors: SimpleQueue[duckdb.DuckDBPyConnection] = SimpleQueue()
+
+    def done(spec: ViewSpec) -> str:
+        cursor = cursors.get()
+        try:
+            step(cursor, spec)
+        finally:
+            cursors.put(cursor)
+        return spec.name
+
+    with contextlib.ExitStack() as held, ThreadPoolExecutor(threads) as pool:
+        for _ in range(threads):
+            cursors.put(held.enter_context(contextlib.closing(connection.cursor())))
+        waiting = {spec: own.intersection(spec.reads) for spec in specs}
+        running: set[Future[str]] = set()
+        while waiting or running:
+            for spec in [spec for spec, left in waiting.items() if not left]:
+                del waiting[spec]
+                running.add(pool.submit(done, spec))
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                name = future.result()
+                for left in waiting.values():
+                    left.discard(name)
