@@ -32,6 +32,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _POLL_S = 0.2
 #: In a spool: the proxies of the last map that an endpoint gave.
 _PROXIES = f"{WORK_PREFIX}proxies.json"
+#: In a cluster's folder of it: the nodes of the map that the last pull saw.
+_NODES = f"{WORK_PREFIX}nodes.json"
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,9 @@ def pull(
         folder = Path(os.path.abspath(options.folder), name)
         folder.mkdir(exist_ok=True)
         work = _Work(cluster, spool, folder, connection.node_s, should_stop)
-        results = work.run(cluster_map, options.width, show)
+        results = work.run(cluster_map, options.width, show) + _departed(folder / _NODES, cluster_map)
         record = write_record(spool, folder, cluster_map, results, started_at)
+        _remember(folder / _NODES, cluster_map)
     refused = [result for result in results if result.is_refused]
     if refused and not any(result.status or result.byte_count for result in results):
         raise cluster.failed(RefusedError(refused[0].gaps[0][1]))
@@ -171,6 +174,27 @@ class _Work:
         if result.is_refused:
             self._refused.set()
         return result
+
+
+def _departed(known_path: Path, cluster_map: ClusterMap) -> list[NodeResult]:
+    """The nodes that were in the map at the last pull and are not in it now: what they kept since is not fetched."""
+    known, there = read_state(known_path), {node.node_id for node in cluster_map.nodes}
+    return [
+        _not_pulled(
+            Node(node_id, one["role"], one["snode"]),
+            f"it has left the cluster map since the last pull (Smap v{one['smap_version']}, now v{cluster_map.version})",
+        )
+        for node_id, one in known.items()
+        if node_id not in there
+    ]
+
+
+def _remember(known_path: Path, cluster_map: ClusterMap) -> None:
+    version = cluster_map.version
+    nodes = {
+        node.node_id: {"role": node.role, "snode": node.snode, "smap_version": version} for node in cluster_map.nodes
+    }
+    write_state(known_path, nodes)
 
 
 def _not_pulled(node: Node, reason: str, *, is_refused: bool = False, is_stopped: bool = False) -> NodeResult:
