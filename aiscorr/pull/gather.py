@@ -182,7 +182,7 @@ def _departed(known_path: Path, cluster_map: ClusterMap) -> list[NodeResult]:
     return [
         _not_pulled(
             Node(node_id, one["role"], one["snode"]),
-            f"it has left the cluster map since the last pull (Smap v{one['smap_version']}, now v{cluster_map.version})",
+            f"it has left the cluster map since the last pull: Smap v{one['smap_version']} to v{cluster_map.version}",
         )
         for node_id, one in known.items()
         if node_id not in there
