@@ -150,6 +150,7 @@ class FileSummary:
     is_stream_copy: bool = False
     problem: str | None = None
     is_cut_short: bool = False
+    is_unusable: bool = False
     options_key: str = ""
     parser_version: int = 0
     is_tail_only: bool = False

@@ -133,7 +133,7 @@ def _outcome(plan: Plan, merged: Merged) -> str:
     if merged.is_stopped:
         return "stopped"
     is_partial = any(problem.is_error for problem in (*plan.unreadable, *merged.unreadable)) or any(
-        summary.is_cut_short for summary in (*merged.summaries, *merged.touched)
+        summary.is_cut_short or summary.is_unusable for summary in (*merged.summaries, *merged.touched)
     )
     return "partial" if is_partial else "ok"
 

@@ -121,6 +121,7 @@ def test_bad_dumps_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (failure,) = failures_of(str(db))
     assert failure["culprit_ranks"] == [2]
     assert not Path("executed").exists()
+    assert column(db, "select outcome from ingest_run") == ["partial"], "exit code 3"
     rejected = column(db, "select path from reject")
     counts = Counter(int(path.rpartition("_")[2]) for path in rejected)
     assert [what for rank, what in enumerate(BAD, first) if BAD[what][1] and counts[rank] != 1] == []

@@ -112,5 +112,5 @@ def _add_groups(summary: FileSummary, sink: PartSink, dump: FlightDump) -> None:
 
 
 def _reject(summary: FileSummary, sink: PartSink, reason: str, data: bytes) -> None:
-    summary.problem = reason
+    summary.problem, summary.is_unusable = reason, True
     add_reject(summary, sink, reason, data[:128].decode("utf-8", "backslashreplace"), byte_offset=None)
