@@ -44,6 +44,7 @@ from (
         ('exit_heard_s', 6.0, 'an agent of torchrun looks at its processes every 5 s or more often, and a process that crashed takes a moment to end'),
         ('felt_before_s', 5.0, 'clients meet the end of a node seconds after it at the earliest, give or take their clocks'),
         ('felt_after_s', 45.0, 'who reads from a node meets its end within a read time-out or two'),
+        ('stack_confidence', 0.7, 'in a healthy job, too, some ranks wait while one is late; one set of stacks is a moment'),
         ('case_margin_s', 86400.0, 'what befell a cluster within a day of a job may concern it, and clocks in doubt are off by less'),
         ('verdict_margin', 0.1, 'two hypotheses closer than this cannot be told apart')
 ) as t(name, value, reason)

@@ -1,8 +1,9 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, printed_progress, threshold
+-- reads: failure_signal, job_span, fr_failure, printed_progress, stack_stand, threshold
 -- stored: yes
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print. Retries, errors that were only logged, those of a thread that the program stepped over, and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
+-- note: A job of which no line says that it failed hangs where most of its newest stacks wait in a collective, and its logs, if there are any, fell silent before that (stood_ns).
 create or replace view failed_attempt as
 with strong as (
     select
@@ -28,6 +29,25 @@ with strong as (
         min(utc_ns) filter (where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own') as first_stamped_ns
     from failure_signal
     group by job_id, attempt
+),
+newest_stack as (
+    select job_id, coalesce(attempt, 0) as attempt, taken_ns, activity, file_id, line_no
+    from stack_stand
+    where told_kind is null
+    qualify row_number() over (
+        partition by job_id, coalesce(attempt, 0), coalesce(stated_rank, path_rank, pid)
+        order by taken_ns desc, file_id desc, dump_no desc
+    ) = 1
+),
+waiting_stack as (
+    select
+        job_id, attempt, max(taken_ns) as stood_ns,
+        arg_min(file_id, (file_id, line_no)) filter (where activity in ('collective', 'backward')) as file_id,
+        arg_min(line_no, (file_id, line_no)) filter (where activity in ('collective', 'backward')) as line_no
+    from newest_stack
+    group by job_id, attempt
+    having count(*) > 1
+        and count(*) filter (where activity in ('collective', 'backward')) * 2 >= count(*)
 )
 select
     j.job_id,
@@ -45,13 +65,20 @@ select
     j.world_size,
     j.is_world_stated,
     d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0 and j.cancel_ns is not null
-        and j.cancel_ns - greatest(coalesce(j.progress_ns, j.started_ns), case when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns + (j.cancel_ns - j.started_ns) / 5 then j.started_ns + p.printed_s * 1e9 end) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled
+        and j.cancel_ns - greatest(coalesce(j.progress_ns, j.started_ns), case when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns + (j.cancel_ns - j.started_ns) / 5 then j.started_ns + p.printed_s * 1e9 end) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled,
+    case when coalesce(s.sign_count + s.echo_count + s.abort_count + s.lost_count, 0) = 0
+        and d.job_id is null and j.cancel_ns is null then h.stood_ns end as stood_ns,
+    h.file_id as stood_file_id,
+    h.line_no as stood_line_no
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
+left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt and j.success_ns is null
+    and coalesce(j.log_ended_ns + (select value * 1000000000 from threshold where name = 'hang_gap_s') <= h.stood_ns, true)
 where d.job_id is not null
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
         and s.echo_count + s.abort_count + s.lost_count > 0)
     or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)
+    or h.job_id is not null

@@ -1,6 +1,6 @@
 -- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and how it ended.
 -- grain: one row a job and attempt
--- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump
+-- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_stand
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as torchrun does; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null. A task is told by the experiment folder, the job's own words or the training script of a traceback.
@@ -45,6 +45,12 @@ dump as (
     from fr_dump
     where state = 'used'
     group by job_id, path_attempt
+    union all
+    select k.job_id, coalesce(k.attempt, 0), count(distinct coalesce(k.stated_rank, k.path_rank))
+    from stack_stand as k
+    where k.told_kind is null
+        and not exists (select 1 from fr_dump as d where d.job_id = k.job_id and d.state = 'used')
+    group by k.job_id, coalesce(k.attempt, 0)
 )
 select
     s.job_id,
@@ -66,7 +72,7 @@ select
     make_timestamp_ns(s.started_ns) as started_at,
     make_timestamp_ns(s.ended_ns) as ended_at,
     case when f.job_id is not null and s.cancel_ns is not null and f.timeout_count + f.crash_count + f.exit_count = 0 then 'cancelled'
-        when f.job_id is not null then 'failed' when s.success_ns is not null then 'completed' when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
+        when f.job_id is not null and f.stood_ns is null then 'failed' when s.success_ns is not null then 'completed' when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
 from job_span as s
 left join told as t on t.job_id = s.job_id and t.attempt = s.attempt
 left join node as n on n.job_id = s.job_id

@@ -104,6 +104,6 @@ where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture
         )
     )
 union all
-select job_id, attempt, rank, 'stack', certainty, elsewhere_count, file_id, line_no, text from stack_suspect
+select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text from stack_suspect
 union all
 select job_id, attempt, rank, case when is_absent and (job_id, rank) not in (select job_id, rank from stack_process where rank is not null and activity is not null) then 'absent' else 'silent' end, case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null from quiet

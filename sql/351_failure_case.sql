@@ -35,7 +35,7 @@ moment as (
     select
         f.job_id, f.attempt,
         k.hang_start_ns,
-        coalesce(k.spoke_ns, d.crash_latest_ns, s.first_own_ns, s.first_ns, f.cancel_ns) as spoke_ns,
+        coalesce(k.spoke_ns, d.crash_latest_ns, s.first_own_ns, s.first_ns, f.cancel_ns, f.stood_ns) as spoke_ns,
         d.crash_ns,
         d.crash_latest_ns,
         case
@@ -43,13 +43,14 @@ moment as (
             when d.stamp_source = 'own' then d.crash_ns
             else coalesce(least(d.crash_latest_ns, s.first_own_ns, case when l.interval_ns is not null then greatest(d.crash_ns, l.step_ns + l.interval_ns, g.crash_from_ns) end), s.first_own_ns, s.first_ns, f.progress_ns)
         end as stall_ns,
-        coalesce(greatest(s.last_ns, f.ended_ns), s.last_ns, f.ended_ns) as ended_ns,
+        case when f.stood_ns is null then coalesce(greatest(s.last_ns, f.ended_ns), s.last_ns, f.ended_ns) end as ended_ns,
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated, f.cancel_ns, f.progress_ns,
+        f.stood_ns,
         k.guid, k.process_group, k.seq_num, coalesce(k.op_type, upper(replace(k.collective, '_', ''))) as op_type, k.numel_in, k.numel_out, k.timeout_ms, k.ran_for_ms,
         k.rank_count as waiting_count,
         coalesce(p.user_location, k.user_location) as user_location,
-        coalesce(k.file_id, d.file_id, s.file_id) as file_id,
-        coalesce(k.line_no, d.line_no, s.line_no) as line_no
+        coalesce(k.file_id, d.file_id, s.file_id, f.stood_file_id) as file_id,
+        coalesce(k.line_no, d.line_no, s.line_no, f.stood_line_no) as line_no
     from failed_attempt as f
     left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
     left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt
@@ -62,7 +63,7 @@ select
     coalesce(n.failure_id, m.job_id || '.' || m.attempt::varchar || '-' || coalesce(strftime(make_timestamp_ns(coalesce(m.spoke_ns, m.ended_ns))::timestamp, '%Y%m%dT%H%M%S'), 'undated')) as failure_id,
     m.job_id, m.attempt, m.hang_start_ns, m.spoke_ns, m.crash_ns, m.crash_latest_ns, m.stall_ns, m.ended_ns, coalesce(m.spoke_ns, m.ended_ns) as heard_ns, m.started_ns,
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0) - (w.value * 1000000000)::bigint as low_ns,
-    m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated, m.cancel_ns, m.progress_ns,
+    m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated, m.cancel_ns, m.progress_ns, m.stood_ns,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms, m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no
 from moment as m
 join threshold as w on w.name = 'window_margin_s'

@@ -46,7 +46,8 @@ joined as (
         x.rank is not null as is_crashed,
         p.rank is not null and p.last_enqueued < f.seq_num as is_behind,
         s.rank is not null or coalesce(p.last_completed >= f.seq_num, false) or coalesce(p.seq_num > f.seq_num, false) as is_ahead,
-        coalesce(p.is_waiting, false) or coalesce(p.last_enqueued, p.seq_num) is not null as is_placed,
+        coalesce(p.is_waiting, false) or coalesce(p.last_enqueued, p.seq_num) is not null
+            or coalesce(d.witness = 'stack' and d.activity in ('collective', 'backward'), false) as is_placed,
         f.process_group, p.last_enqueued, p.last_completed, p.is_waiting,
         d.activity, d.witness, x.tier as crash_tier,
         greatest(r.last_ns, k.last_ns) as last_ns,

@@ -33,6 +33,7 @@ select
             || case when l.rank = f.culprit_rank then '; it had been late before, by ' || l.late_s::varchar || ' s in the middle of the last ' || l.collective_count::varchar || ' collectives' else '' end
         when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
         when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ') || case when f.absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
+        when f.stood_ns is not null then 'the job had not ended when its stacks were taken: most ranks wait in a collective, and no stack shows why'
         else 'the job failed and no line at hand names a first cause'
     end as statement,
     list_filter([
