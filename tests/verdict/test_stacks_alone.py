@@ -1,4 +1,4 @@
-"""A job that hangs and has not ended is known from its stacks alone, with its suspect, and with the doubt that they leave."""
+"""A job that hangs and has not ended is known from its stacks alone, with its suspect and the doubt that they leave."""
 
 from __future__ import annotations
 
