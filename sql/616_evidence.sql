@@ -3,6 +3,7 @@
 -- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, counter_sample, stack_frame, fr_place, ingested_file, step_slowdown, step_time
 -- public: yes
 -- case: kept
+-- note: Counters of a statistics line stand in the order of their names, which is AIStore's; those of disks, which 1.3.18 to 1.4.4 print last and unsorted, are left out.
 -- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
 create or replace view evidence as
 with cited as (
@@ -40,7 +41,12 @@ printed as (
     select
         s.file_id,
         s.line_no,
-        '{' || string_agg(c.name || ':' || c.value, ',' order by c.name) || case when s.is_complete then '}' else '…' end as text
+        '{' || concat_ws(case when bool_or(starts_with(c.name, 'disk.')) then '…' else ',' end,
+            string_agg(c.name || ':' || c.value, ',' order by c.name) filter (where c.name < 'disk.'),
+            string_agg(c.name || ':' || c.value, ',' order by c.name)
+                filter (where c.name > 'disk.' and not starts_with(c.name, 'disk.'))
+        ) || case when s.is_complete and not bool_or(starts_with(c.name, 'disk.')) then '}' else '…' end
+            as text
     from stats_reading as s
     join counter_sample as c on c.file_id = s.file_id and c.line_no = s.line_no
     where exists (select 1 from line as l where l.file_id = s.file_id and l.line_no = s.line_no)

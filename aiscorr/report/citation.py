@@ -212,4 +212,4 @@ def _squeezed(text: str) -> str:
 
 def _counters(text: str) -> set[str]:
     """The pairs of a statistics line, cut or not: `I 10:03:00.000000 {get.n:1,put.n:2}` → {"get.n:1", "put.n:2"}."""
-    return {pair for pair in text.rpartition("{")[2].rstrip("}…\r\n ").split(",") if pair}
+    return {pair for pair in re.split("[,…]", text.rpartition("{")[2].rstrip("}…\r\n ")) if pair}
