@@ -39,7 +39,7 @@ def cached(name: str, make: Callable[[], bytes], read: Callable[[bytes], _Read])
     if there is not None:
         return there
     data = make()
-    _keep(cache_folder() / name, data)
+    keep(name, data)
     return read(data)
 
 
@@ -55,7 +55,9 @@ def cached_json(name: str, make: Callable[[], bytes], read: Callable[[Any], _Rea
     return cached(name, make, lambda data: read(json.loads(data)))
 
 
-def _keep(path: Path, data: bytes) -> None:
+def keep(name: str, data: bytes) -> None:
+    """Keeps an entry; a cache that cannot be written is no error."""
+    path = cache_folder() / name
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)

@@ -8,11 +8,13 @@ cannot touch it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aiscorr.analysis.judge import Result, case_inputs, judge
+from aiscorr import cache
+from aiscorr.analysis.judge import Result, case_inputs, case_views, judge
 from aiscorr.analysis.spec import ViewSpec, create_view, view_specs
 
 if TYPE_CHECKING:
@@ -93,10 +95,12 @@ def judge_cases(
     parts = {name: _part(_columns(connection, name), name) for name in case_inputs()}
     jobs = _stale_jobs(connection, {name: part for name, part in parts.items() if changed and name in changed})
     if is_first and not jobs:
-        jobs = [""]  # a case without rows shows what columns there are
+        _make_tables(connection, _known_columns(connection, parts))
     for job, results in judging(_slices(connection, parts, jobs), len(jobs)):
-        _keep_results(connection, job, results, is_first=is_first)
-        is_first = False
+        if is_first:
+            _make_tables(connection, {name: result.columns for name, result in results.items()})
+            is_first = False
+        _keep_results(connection, job, results)
     _forget(connection)
 
 
@@ -175,20 +179,31 @@ def _kept() -> list[ViewSpec]:
     return [spec for spec in view_specs() if spec.is_kept]
 
 
-def _keep_results(
-    connection: duckdb.DuckDBPyConnection, job: str, results: Mapping[str, Result], *, is_first: bool
-) -> None:
-    """Puts the rows of a case in the place of those it had; the first result makes the tables."""
+def _known_columns(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part]) -> dict[str, str]:
+    """The columns of the kept views, where there is no case that shows them: a case without rows does."""
+
+    def make() -> bytes:
+        results = judge(_without_hashes(_slice(connection, parts, "", {})))
+        return json.dumps({name: result.columns for name, result in results.items()}).encode()
+
+    key = cache.key_of(f"{spec.name} {spec.select}" for spec in (*case_views(), *view_specs()))
+    return cache.cached_json(f"case-columns-{key}.json", make, dict)
+
+
+def _make_tables(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str]) -> None:
     for spec in _kept():
-        result = results[spec.name]
-        if is_first:
-            columns = ", ".join(f'"{name}" {kind}' for name, kind in result.columns)
-            connection.execute(f"create or replace table {spec.stored_name} (case_job_id varchar, {columns})")
-            create_view(connection, spec, f"select * exclude (case_job_id) from {spec.stored_name}")
-        else:
-            connection.execute(f"delete from {spec.stored_name} where case_job_id = ?", [job])
-        if result.rows.num_rows:
-            connection.register("given", result.rows)
+        table = f"{spec.stored_name} (case_job_id varchar, {columns[spec.name]})"
+        connection.execute(f"create or replace table {table}")
+        create_view(connection, spec, f"select * exclude (case_job_id) from {spec.stored_name}")
+
+
+def _keep_results(connection: duckdb.DuckDBPyConnection, job: str, results: Mapping[str, Result]) -> None:
+    """Puts the rows of a case in the place of those it had."""
+    for spec in _kept():
+        rows = results[spec.name].rows
+        connection.execute(f"delete from {spec.stored_name} where case_job_id = ?", [job])
+        if rows.num_rows:
+            connection.register("given", rows)
             connection.execute(f"insert into {spec.stored_name} select ?, * from given", [job])
             connection.unregister("given")
 

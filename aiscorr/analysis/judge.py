@@ -26,9 +26,9 @@ _MANY_ROWS = 100_000
 
 @dataclass(frozen=True)
 class Result:
-    """Rows of a view, with the names and DuckDB's types of its columns."""
+    """Rows of a view, and its columns with DuckDB's types, as a table is made of them."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: str
     rows: pa.Table
 
 
@@ -86,5 +86,9 @@ def _computed(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
 
 def _result(connection: duckdb.DuckDBPyConnection, name: str) -> Result:
     rows = connection.sql(f"from {name}")
-    columns = zip(rows.columns, map(str, rows.types), strict=True)
-    return Result(tuple(columns), rows.to_arrow_table())
+    return Result(definition(rows), rows.to_arrow_table())
+
+
+def definition(rows: duckdb.DuckDBPyRelation) -> str:
+    """The columns of a relation, as a table is made of them."""
+    return ", ".join(f'"{name}" {kind}' for name, kind in zip(rows.columns, rows.types, strict=True))
