@@ -4,11 +4,15 @@ A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads
 where its rows are: `-- stored: yes` in a table that ingest computes (refresh.py); `-- case: yes` nowhere but in the
 judging of a case (judge.py), `-- case: kept` in a table with those of all cases (cases.py). A view with neither is a
 view of the database. None of them is ever stale, because only ingest changes what they read.
+
+facts/*.csv hold what is known beforehand: words, weights, thresholds. Lines that begin with `# ` are the same headers;
+the first line after them names each column with its type, where it is no text. An empty cell is null.
 """
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import re
@@ -28,7 +32,10 @@ _FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
 _CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
 _HEADER = re.compile(r"^-- (grain|reads|note|stored|case|public): (.*)$")
 UNION_MARK = "-- union of findings"
-_READER_VERSION = "2"
+_FACTS = "facts"
+#: The number of the views of facts, before those of all others.
+FACTS_NUMBER = 100
+_READER_VERSION = "3"
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,44 @@ def parse_view(path: Path) -> ViewSpec:
     )
 
 
+def parse_facts(path: Path) -> ViewSpec:
+    """A view of the rows of a CSV file, or a SpecError."""
+    lines = path.read_text("utf-8").splitlines()
+    fields: dict[str, list[str]] = {}
+    while lines and lines[0].startswith("# "):
+        key, mark, rest = lines.pop(0)[2:].partition(": ")
+        is_field = mark and key in ("grain", "note")
+        fields.setdefault(key if is_field else "sentence", []).append(rest if is_field else f"{key}{mark}{rest}")
+    if not {"sentence", "grain"} <= fields.keys() or not lines:
+        raise SpecError(
+            "a file of facts begins with `# One sentence.`, `# grain: one row a …` and the names of its columns",
+            where=str(path),
+            try_this="add what is missing",
+        )
+    head, *rows = csv.reader(lines)
+    columns = [name.partition(" ")[::2] for name in head]
+    for number, row in enumerate(rows, len(path.read_text("utf-8").splitlines()) - len(rows) + 1):
+        if len(row) != len(columns):
+            said = f"line {number} has {len(row)} cells, not {len(columns)}"
+            raise SpecError(said, where=str(path), try_this="quote cells with commas")
+    chosen = ", ".join(f"{name}::{kind} as {name}" if kind else name for name, kind in columns)
+    values = ",\n".join("(" + ", ".join(_quoted(cell) if cell else "null" for cell in row) + ")" for row in rows)
+    return ViewSpec(
+        number=FACTS_NUMBER,
+        name=path.stem,
+        path=str(path),
+        sentence=" ".join(fields["sentence"]),
+        grain=" ".join(fields["grain"]),
+        reads=(),
+        note=" ".join(fields.get("note", [])),
+        is_stored=True,
+        is_case=False,
+        is_kept=False,
+        is_public=False,
+        select=f"select {chosen} from (values\n{values}) as t({', '.join(name for name, _ in columns)})",
+    )
+
+
 def _names(parts: Iterable[str]) -> tuple[str, ...]:
     names = (name.strip() for part in parts for name in part.split(","))
     return tuple(name for name in names if name and name != "nothing")
@@ -125,16 +170,24 @@ def view_specs(folder: str | None = None) -> tuple[ViewSpec, ...]:
 
 
 def _parsed(folder: Path) -> list[ViewSpec]:
-    """The views of a folder in the order of its files, kept in the cache for their names, sizes and times."""
-    with os.scandir(folder) as entries:
-        found = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".sql"))
-    state = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in found]
+    """Facts, then the views in the order of their files; kept in the cache for names, sizes and times of the files."""
+    facts = _files(folder / _FACTS, ".csv")
+    found = _files(folder, ".sql")
+    state = [f"{path.name} {stat.st_size} {stat.st_mtime_ns}" for path, stat in (*facts, *found)]
 
     def make() -> bytes:
-        return json.dumps([parse_view(folder / name).__dict__ for name, _ in found]).encode()
+        specs = [parse_facts(path) for path, _ in facts] + [parse_view(path) for path, _ in found]
+        return json.dumps([spec.__dict__ for spec in specs]).encode()
 
     name = f"views-{cache.key_of([_READER_VERSION, str(folder), *state])}.json"
     return cache.cached_json(name, make, lambda held: [_from_json(**fields) for fields in held])
+
+
+def _files(folder: Path, end: str) -> list[tuple[Path, os.stat_result]]:
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return sorted((Path(entry.path), entry.stat()) for entry in entries if entry.name.endswith(end))
 
 
 def _from_json(reads: list[str], **others: Any) -> ViewSpec:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scenes import REPO
 
-from aiscorr.analysis.spec import ViewSpec, view_specs
+from aiscorr.analysis.spec import FACTS_NUMBER, ViewSpec, view_specs
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
 
@@ -72,10 +72,10 @@ def test_parse() -> None:
 
 def test_names_and_numbers() -> None:
     """A view's file is called NNN_name.sql, no number and no name is used twice, and the hundreds have a meaning."""
-    specs = view_specs()
+    specs = [spec for spec in view_specs() if spec.number != FACTS_NUMBER]
     assert len(specs) == len(sql_paths())
     assert len({spec.number for spec in specs}) == len(specs)
-    assert len({spec.name for spec in specs}) == len(specs)
+    assert len({spec.name for spec in view_specs()}) == len(view_specs())
     assert {spec.number // 100 for spec in specs} <= set(HUNDREDS)
     assert [spec.name for spec in specs if spec.name.startswith("finding_") != (spec.number // 100 == 5)] == []
 
