@@ -14,7 +14,12 @@ from typing import Any
 _CSV_MARK = re.compile(r'[",\r\n]')
 _MARKDOWN_MARK = re.compile(r"[\\|<`*]")
 _LATE_CONTROL = re.compile(r"[\x7f-\x9f]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+#: Controls of a terminal, and characters that turn the direction of a text or are not seen at all.
+_UNSEEN = (
+    r"\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0001\U000e0020-\U000e007f"
+)
+_CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f{_UNSEEN}]")
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,11 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def printable(text: str) -> str:
-    """The text as a terminal may show it: a line break as `⏎`, other control characters by their codes."""
+    """The text as people may be shown it: a line break as `⏎`, control, invisible and turning characters by codes."""
 
     def shown(match: re.Match[str]) -> str:
-        return {"\n": "⏎", "\t": " "}.get(match[0], f"\\x{ord(match[0]):02x}")
+        code = ord(match[0])
+        return {"\n": "⏎", "\t": " "}.get(match[0], f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
     return _CONTROL.sub(shown, text)
 

@@ -96,3 +96,18 @@ def test_control_characters_are_not_obeyed(library: Library, tmp_path: Path, run
     assert failure.culprit_ranks == (5,)
     assert {line.check for line in failure.root_causes[0].supports} == {"verified"}
     assert controls(run("-v", "verify").out) == controls(run("query", "@timeline").out) == set()
+
+
+UNSEEN = "\u202e\u2066\u200b\u200f\ufeff\u2028\xad"
+
+
+def test_a_log_turns_no_text_round(library: Library, tmp_path: Path, run: Command) -> None:
+    """Characters that turn the direction of a text or are not seen are shown by their codes wherever people look."""
+    copy = changed_copy(library, tmp_path / "logs\u202e", f" {UNSEEN}turned")
+    (copy / "no\u202ete").write_text("nothing\n")
+    outcomes = [run("ingest", copy), run("query", "@timeline"), run("query", "--format", "markdown", "@timeline")]
+    outcomes += [run("report", "--format", form) for form in ("text", "markdown", "html")]
+    for outcome in outcomes:
+        assert not set(UNSEEN) & set(outcome.out + outcome.err)
+    assert all("u202e" in outcome.out for outcome in outcomes)
+    assert "\u202e" in run("query", "--format", "csv", "select text from ais_event").out, "data stays as it is"
