@@ -7,12 +7,16 @@ import sys
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from aiscorr.cli.context import Context, emit
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import UsageError
+
+if TYPE_CHECKING:
+    from aiscorr.report.layout import Extent
 
 _FORMATS = ("text", "markdown", "json", "html")
 
@@ -31,9 +35,10 @@ class _Form(click.Choice[str]):
 
 @click.command()
 @click.argument("failure", default="latest")
-@click.option("--format", "form", type=_Form(_FORMATS), default="text")
+@click.option("--format", "form", type=_Form(_FORMATS), help="Else what the end of FILE's name says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
+@click.option("--brief", is_flag=True, help="Only the verdict, who acts, and the strongest lines.")
 @click.option("--full", is_flag=True, help="Show suspects and coverage of a determined failure, too.")
 @click.option("--width", type=click.IntRange(60, 400), help="Columns of the text (else the terminal's, else 110).")
 @click.option("--color/--no-color", default=None, help="Colours (else on a terminal).")
@@ -41,27 +46,36 @@ class _Form(click.Choice[str]):
 def report(
     context: Context,
     failure: str,
-    form: str,
+    form: str | None,
     output: str | None,
     no_verify: bool,
+    brief: bool,
     full: bool,
     width: int | None,
     color: bool | None,
 ) -> int:
     """The incident report of a failure: latest, an id, a job id, or all."""
+    if brief and full:
+        raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
     is_terminal = output is None and sys.stdout.isatty()
     text = _report(
         context,
         context.settings.db_path,
         failure,
-        form,
+        form or _form_of(output),
         is_verified=not no_verify,
-        is_full=full,
+        extent="brief" if brief else "full" if full else "usual",
         width=width,
         color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
     )
     emit(text, output)
     return 0
+
+
+def _form_of(output: str | None) -> str:
+    """What the name of a file says of its form."""
+    _, end = os.path.splitext(output or "")
+    return {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}.get(end.lower(), "text")
 
 
 def _report(
@@ -73,7 +87,7 @@ def _report(
     is_verified: bool,
     width: int | None,
     color: bool,
-    is_full: bool = False,
+    extent: Extent = "usual",
 ) -> str:
     from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
@@ -87,13 +101,13 @@ def _report(
     if form == "json":
         return render.render_json(document)
     if form == "markdown":
-        return render.render_markdown(document, is_full=is_full)
+        return render.render_markdown(document, extent=extent)
     if form == "html":
         from aiscorr.report.html import render_html
 
-        return render_html(document, is_full=is_full)
+        return render_html(document, extent=extent)
     columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
-    return render.render_text(document, width=columns, color=color, is_full=is_full)
+    return render.render_text(document, width=columns, color=color, extent=extent)
 
 
 @click.command()

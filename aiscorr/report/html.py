@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
 
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 
@@ -30,9 +30,9 @@ def policy_of_file() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'"
 
 
-def render_html(report: doc.Report, *, is_full: bool = False) -> str:
+def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
     """The report as one HTML file."""
-    shown = [laid_out(failure, is_full=is_full) for failure in report.failures]
+    shown = [laid_out(failure, extent) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
     parts = [*map(block_html, other_failures(report)), *parts]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Protocol, TypeVar, cast
+from typing import Literal, Protocol, TypeVar, cast
 
 from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, date_and_clock, listed, shorten
-from aiscorr.report.sections import sections
+from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, date_and_clock, listed, shorten
+from aiscorr.report.sections import sections, verdict
 
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in the logs at hand."
 _NO_LOGS = "No failure was found, as this database holds no logs: aiscorr ingest FOLDER reads them."
 _MANY = 8
+_STRONGEST = 3
+#: How much of a report is shown: the verdict with its strongest lines, what a reader needs, or all there is.
+Extent = Literal["brief", "usual", "full"]
 _ONE_LOOK = (
     "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
     " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
@@ -38,11 +41,11 @@ class LaidOut:
     sections: tuple[tuple[str, list[Block]], ...]
 
 
-def laid_out(failure: doc.FailureReport, *, is_full: bool = False) -> LaidOut:
-    """The sections of a failure in their order, all with `is_full`; an empty one says why, or is left out."""
+def laid_out(failure: doc.FailureReport, extent: Extent = "usual") -> LaidOut:
+    """The sections of a failure in their order; an empty one says why, or is left out."""
     shown = _printable(failure)
     places = Places(_paths(shown))
-    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places, is_full=is_full)))
+    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places, extent)))
 
 
 def standing_apart(report: doc.Report) -> list[Block]:
@@ -128,15 +131,33 @@ def _printable(value: _T) -> _T:
     return value
 
 
-def _sections(failure: doc.FailureReport, places: Places, *, is_full: bool) -> Iterable[tuple[str, list[Block]]]:
+def _sections(failure: doc.FailureReport, places: Places, extent: Extent) -> Iterable[tuple[str, list[Block]]]:
+    if extent == "brief":
+        yield verdict.TITLE, _brief(failure, places)
+        return
     for section in sections():
-        if section.is_hidden(failure) and not is_full:
+        if section.is_hidden(failure) and extent != "full":
             continue
         blocks = section.blocks(failure, places)
         if blocks:
             yield section.title, blocks
         elif section.empty:
             yield section.title, [Paragraph(section.empty, "dim")]
+
+
+def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
+    """The verdict, the first advice for each team, and the strongest lines."""
+    advice: dict[str, str] = {}
+    for item in failure.recommendations:
+        advice.setdefault(item.to, item.text)
+    supports = failure.root_causes[0].supports[:_STRONGEST] if failure.root_causes else ()
+    blocks: list[Block] = list(verdict.blocks(failure, places)[:2])
+    if advice:
+        blocks.append(Facts(tuple((to, shorten(text, 100)) for to, text in advice.items())))
+    if supports:
+        lines = ((shorten(line.text or line.why, 100), places.line(line.path, line.line_no)) for line in supports)
+        blocks.append(Bullets(tuple(lines)))
+    return blocks
 
 
 def _paths(failure: doc.FailureReport) -> Iterable[str]:

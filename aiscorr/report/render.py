@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.layout import Extent, foot, laid_out, no_failure, other_failures, standing_apart
 from aiscorr.report.table_width import GAP, table_widths, text_widths
 from aiscorr.report.wrapping import hanging, lines_of
 
@@ -31,13 +31,13 @@ def render_json(report: doc.Report) -> str:
     return json_text(doc.to_json(report), indent=2) + "\n"
 
 
-def render_markdown(report: doc.Report, *, is_full: bool = False) -> str:
+def render_markdown(report: doc.Report, *, extent: Extent = "usual") -> str:
     """The report as Markdown."""
     apart = [_markdown(block) for block in standing_apart(report)]
     if not report.failures:
         return "\n".join([*map(_markdown, no_failure(report)), *apart])
     parts = [_markdown(block) for block in other_failures(report)]
-    for failure in (laid_out(one, is_full=is_full) for one in report.failures):
+    for failure in (laid_out(one, extent) for one in report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
         if failure.root:
             parts.append(f"Paths are below {_code(failure.root)}.\n")
@@ -48,7 +48,7 @@ def render_markdown(report: doc.Report, *, is_full: bool = False) -> str:
     return "\n".join(parts)
 
 
-def render_text(report: doc.Report, *, width: int, color: bool, is_full: bool = False) -> str:
+def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent = "usual") -> str:
     """The report as text of the given width in columns; ANSI colours where `color`."""
     from rich.console import Console
 
@@ -64,7 +64,7 @@ def render_text(report: doc.Report, *, width: int, color: bool, is_full: bool = 
         legacy_windows=False,
     )
     _show(console, other_failures(report), gap=True)
-    for failure in (laid_out(one, is_full=is_full) for one in report.failures):
+    for failure in (laid_out(one, extent) for one in report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if failure.root:
             console.print(f"Paths are below {failure.root}", style="dim", soft_wrap=True)

@@ -266,3 +266,28 @@ def test_no_failure() -> None:
     assert render_text(report, width=110, color=True) == render_markdown(report)
     assert "No failure was found" in render_markdown(report)
     assert json.loads(render_json(report))["failures"] == []
+
+
+def test_brief(run: Command, library: Library) -> None:
+    """The verdict, an advice for each team and three lines: what fits into a message."""
+    db = library.database("target_killed_short_batch")
+    said = run("--db", db, "report", "--brief", "--no-verify", "--width", "110").out
+    assert "Storage failed this job" in said and "was killed at" in said and "\n  storage " in said
+    assert len(re.findall(r"^  - ", said, re.MULTILINE)) == 3 and len(re.findall(r":\d+$", said, re.MULTILINE)) == 3
+    assert len(said.splitlines()) < 30 and "Timeline" not in said
+    assert "<h2>Verdict</h2>" in run("--db", db, "report", "--brief", "--format", "html").out
+    assert run("--db", db, "report", "--brief", "--full").code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"), [("x.html", "<!doctype"), ("x.md", "# Failure"), ("x.json", "{"), ("x.txt", "FAILURE")]
+)
+def test_the_name_of_the_file_says_the_form(
+    name: str, begin: str, run: Command, library: Library, tmp_path: Path
+) -> None:
+    """Without --format the end of the file's name decides; --format has the last word."""
+    db = library.database("target_killed_short_batch")
+    assert run("--db", db, "report", "--no-verify", "-o", tmp_path / name).code == 0
+    assert (tmp_path / name).read_text().startswith(begin)
+    assert run("--db", db, "report", "--no-verify", "--format", "json", "-o", tmp_path / name).code == 0
+    assert (tmp_path / name).read_text().startswith("{")

@@ -11,6 +11,7 @@ from reports import as_json, scenario_report
 from scenes import NOW, Library
 
 from aiscorr.report import document as doc
+from aiscorr.report.layout import Extent
 from aiscorr.report.render import render_markdown, render_text
 
 STORAGE = "target_killed_short_batch"
@@ -23,10 +24,10 @@ def failure_of_storage(library: Library) -> doc.FailureReport:
     return scenario_report(library, STORAGE).failures[0]
 
 
-def text_of(failure: doc.FailureReport, *, is_full: bool = False) -> str:
+def text_of(failure: doc.FailureReport, extent: Extent = "usual") -> str:
     """The text of the report of one failure."""
     report = doc.Report(doc.SCHEMA, NOW, "1", (failure,))
-    return render_text(report, width=120, color=False, is_full=is_full)
+    return render_text(report, width=120, color=False, extent=extent)
 
 
 def test_case_as_json(library: Library) -> None:
@@ -64,7 +65,7 @@ def test_suspects_of_an_undetermined_failure(failure: doc.FailureReport) -> None
     assert "\nCoverage\n" in text and "Output of ranks: " in text
     for short in (text_of(failure), render_markdown(doc.Report(doc.SCHEMA, NOW, "1", (failure,)))):
         assert "Suspects\n" not in short and "Coverage\n" not in short
-    full = text_of(failure, is_full=True)
+    full = text_of(failure, "full")
     assert "\nSuspects\n" in full and "\nCoverage\n" in full
 
 
@@ -74,7 +75,7 @@ def test_coverage_in_short(failure: doc.FailureReport) -> None:
     cut = [replace(item, of=f"rank {n}", rank=n, state="cut", because="it ends early") for n in (2, 3, 4)]
     node = replace(item, of="node t1", kind="log", rank=None, state="missing", because="no log of it was read")
     other = replace(node, of="node t2", because="another reason")
-    text = text_of(replace(failure, coverage=(item, *cut, node, other)), is_full=True)
+    text = text_of(replace(failure, coverage=(item, *cut, node, other)), "full")
     assert "Output of ranks: 1 complete; cut: ranks 2-4 (it ends early)\n" in text
     assert "Logs of AIStore: missing: node t1, node t2\n" in text
 
