@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from aiscorr.analysis.needs import Presence, definition
 from aiscorr.analysis.order import in_order
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
@@ -72,23 +73,25 @@ def opened(
     with contextlib.closing(in_memory(memory_limit, threads if is_large else 1)) as connection:
         if is_plain:
             plan_plainly(connection)
+        presence = Presence(name for name, rows in inputs.items() if rows.num_rows)
         for name, rows in inputs.items():
             connection.register("given", rows)
             connection.execute(f"create table {name} as from given")
             connection.unregister("given")
-        in_order(connection, case_views(), _computed, threads)
+        in_order(connection, case_views(), partial(_computed, presence), threads)
+        presence.keep()
         yield connection
 
 
-def _computed(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
-    compute(connection, spec, spec.name)
+def _computed(presence: Presence, connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+    columns = presence.columns(spec)
+    if columns is not None:
+        connection.execute(f"create table {spec.name} ({columns})")
+        return
+    presence.note(spec, compute(connection, spec, spec.name))
+    presence.learn(connection, spec, spec.name)
 
 
 def _result(connection: duckdb.DuckDBPyConnection, name: str) -> Result:
     rows = connection.sql(f"from {name}")
     return Result(definition(rows), rows.to_arrow_table())
-
-
-def definition(rows: duckdb.DuckDBPyRelation) -> str:
-    """The columns of a relation, as a table is made of them."""
-    return ", ".join(f'"{name}" {kind}' for name, kind in zip(rows.columns, rows.types, strict=True))

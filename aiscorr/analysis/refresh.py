@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from aiscorr import cache
 from aiscorr.analysis.cases import Judging, judge_cases, judge_in_turn
-from aiscorr.analysis.judge import definition
+from aiscorr.analysis.needs import Presence
 from aiscorr.analysis.order import in_order
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
@@ -147,50 +145,33 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> dict[str, _Content]:
-    """Makes views anew; gives what the stored ones hold.
-
-    A view of which every input is empty has the columns that it had the last time that this was so, and no rows: most
-    databases have no dumps, no stacks, or only one side, and to make a view takes as long without rows as with some.
-    """
+    """Makes views anew; gives what the stored ones hold."""
     contents: dict[str, _Content] = {}
-    known, found = _known_columns(), dict[str, str]()
-    empty = {table.name for table in TABLES if not _has_rows(connection, table.name)}
+    presence = Presence(_tables_with_rows(connection))
 
     def make(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
-        is_blank = bool(spec.reads) and empty.issuperset(spec.reads)
         if not spec.is_stored:
             create_view(cursor, spec)
-        elif is_blank and spec.name in known:
-            cursor.execute(f"create or replace table {spec.stored_name} ({known[spec.name]})")
-            contents[spec.name] = _NOTHING
-        else:
+            presence.note(spec, None)
+            return
+        columns = presence.columns(spec)
+        if columns is None:
             compute(cursor, spec, spec.stored_name)
             contents[spec.name] = _content(cursor, spec.stored_name)
-            is_blank = is_blank and contents[spec.name] == _NOTHING
-            if is_blank:
-                found[spec.name] = definition(cursor.sql(f"from {spec.stored_name}"))
-        if spec.is_stored:
-            create_view(cursor, spec, f"from {spec.stored_name}")
-        if is_blank:
-            empty.add(spec.name)
+            presence.note(spec, contents[spec.name][0])
+            presence.learn(cursor, spec, spec.stored_name)
+        else:
+            cursor.execute(f"create or replace table {spec.stored_name} ({columns})")
+            contents[spec.name] = _NOTHING
+        create_view(cursor, spec, f"from {spec.stored_name}")
 
     in_order(connection, specs, make, threads)
-    if found:
-        cache.keep(_columns_file(), json.dumps({**known, **found}).encode())
+    presence.keep()
     return contents
 
 
-def _has_rows(connection: duckdb.DuckDBPyConnection, table: str) -> bool:
-    return bool(connection.execute(f"select 1 from {table} limit 1").fetchall())
-
-
-def _columns_file() -> str:
-    return f"columns-{cache.key_of(f'{name} {text}' for name, text in _wanted(view_specs()).items())}.json"
-
-
-def _known_columns() -> dict[str, str]:
-    """By view, the columns of those that were seen with empty inputs, as a table is made of them."""
-    return cache.kept(_columns_file(), lambda data: dict(json.loads(data))) or {}
+def _tables_with_rows(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {t.name for t in TABLES if connection.execute(f"select 1 from {t.name} limit 1").fetchall()}
 
 
 def _compute_changed(
@@ -203,20 +184,26 @@ def _compute_changed(
     held = {row[0]: row[2:] for row in connection.execute("from view_state").fetchall()}
     changed = _changed_tables(connection)
     contents: dict[str, _Content] = {}
+    presence = Presence(_tables_with_rows(connection))
 
     def renew(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
-        if changed.isdisjoint(spec.reads):
+        is_empty = held[spec.name] == _NOTHING
+        if changed.isdisjoint(spec.reads) or (is_empty and not presence.may_have_rows(spec)):
+            presence.note(spec, held[spec.name][0])
             return
         if spec.is_stored:
             fresh = f"fresh_{spec.name}"
             compute(cursor, spec, fresh)
             content = _content(cursor, fresh)
+            presence.note(spec, content[0])
             if content == held[spec.name]:
                 cursor.execute(f"drop table {fresh}")
                 return
             cursor.execute(f"drop table {spec.stored_name}")
             cursor.execute(f"alter table {fresh} rename to {spec.stored_name}")
             contents[spec.name] = content
+        else:
+            presence.note(spec, None)
         changed.add(spec.name)
 
     in_order(connection, [spec for spec in specs if not spec.is_case], renew, threads)
