@@ -21,7 +21,7 @@ told as (
         coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
             coalesce(exception, alike_exception) || ': ' || coalesce(crash_message, alike_message),
-            '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
+            '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b|wait(s|ed|ing)?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
         ) as is_about_transfer,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
