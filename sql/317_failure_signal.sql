@@ -46,7 +46,7 @@ select
         when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
         when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and not coalesce(is_chained, false)
-            and coalesce(is_uncaught, block_line_no is not null and not is_followed) then 'timeout'
+            and (is_uncaught or (block_line_no is not null and not is_followed)) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
             and rank is not null and has_timeout and not has_own_word then 'timeout'
         when rank_effect = 'names_peer' and severity = 'warning' and is_followed then null
