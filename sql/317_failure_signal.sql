@@ -26,8 +26,7 @@ told as (
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 ),
 event as (
-    from told union all by name
-    select n.* replace (
+    from told union all by name select n.* replace (
             n.peer_rank as rank, null as peer_rank, null as group_rank, null as process_group,
             null as last_enqueued, null as last_completed, 'timed_out' as rank_effect)
     from told as n
@@ -102,11 +101,9 @@ from (
             pattern = 'nccl_watchdog_timeout' as is_own,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
-            role = 'context' and severity = 'error' and exception is not null
-                and not is_chained as is_cut,
+            role = 'context' and severity = 'error' and exception is not null and not is_chained as is_cut,
             coalesce(bool_or(
-                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up'
-                or marks = 'attempt_end'
+                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up' or marks = 'attempt_end'
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
             ) over attempt_lines, false) as has_end,

@@ -48,7 +48,9 @@ class Mending:
         """Whether a line is the rest of the one above."""
         if line_no in self.rest_line_nos:
             return True
-        is_full = self.width is not None and bool(line.strip()) and width_of(above) == self.width and not is_padded(above)
+        is_full = (
+            self.width is not None and bool(line.strip()) and width_of(above) == self.width and not is_padded(above)
+        )
         return is_full and not self.begins(line)
 
 
