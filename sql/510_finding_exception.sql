@@ -73,8 +73,8 @@ select
         else 0.85
     end as score,
     culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
-        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
-            when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
+        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case if(starts_with(cause_pattern, 'fs_'), 'file system', class)
+            when 'file system' then 'the file system: ' when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end end
         || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; ' || turned_says when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name when sudden_node_id is not null and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' when is_of_store and not is_foreign then '; what it says of AIStore no log confirms or denies' when class = 'network' and failure_id in (select failure_id from lone_address) then '; other ranks of its host complained of nothing, so that the node at that address may be the reason' else '' end as statement,
     [
