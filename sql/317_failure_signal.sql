@@ -26,8 +26,7 @@ told as (
     left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
 ),
 event as (
-    from told union all by name
-    select n.* replace (
+    from told union all by name select n.* replace (
             n.peer_rank as rank, null as peer_rank, null as group_rank, null as process_group,
             null as last_enqueued, null as last_completed, 'timed_out' as rank_effect)
     from told as n
@@ -45,9 +44,11 @@ select
         when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
-        when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and is_uncaught and not coalesce(is_chained, false) then 'timeout'
+        when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and not coalesce(is_chained, false)
+            and (is_uncaught or (block_line_no is not null and not is_followed)) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
             and rank is not null and has_timeout and not has_own_word then 'timeout'
+        when rank_effect = 'names_peer' and severity = 'warning' and is_followed then null
         when rank_effect in ('notified', 'names_peer') then rank_effect
         when pattern = 'torchrun_failure_entry' then case
             when exit_code in (-15, 143, -2, 130) then 'victim'
@@ -55,7 +56,7 @@ select
             when exit_code < 0 or exit_code in (137, 139, 135, 132, 136) then 'killed'
             else 'exit'
         end
-        when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed') then 'killed'
+        when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed', 'deepspeed_worker_crashed', 'deepspeed_worker_bus_error') then 'killed'
         when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143) and utc_ns = first_failed_ns and not has_cancel then 'killed'
         when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo)) then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
@@ -100,10 +101,9 @@ from (
             pattern = 'nccl_watchdog_timeout' as is_own,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
-            role = 'context' and severity = 'error' and exception is not null
-                and not is_chained as is_cut,
+            role = 'context' and severity = 'error' and exception is not null and not is_chained as is_cut,
             coalesce(bool_or(
-                block_line_no is not null or rank_effect is not null or marks = 'attempt_end'
+                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up' or marks = 'attempt_end'
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
             ) over attempt_lines, false) as has_end,

@@ -17,7 +17,8 @@ with strong as (
         count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
-                or (pattern = 'torchrun_worker_failed' and exit_code not in (0, -2, -15, 130, 143))
+                or (pattern in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited')
+                    and exit_code not in (0, -2, -15, 130, 143))
         ) as lost_count,
         count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,
         count(*) filter (

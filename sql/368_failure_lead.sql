@@ -34,7 +34,8 @@ alike as (
         union all
         from failure_signal as s
         select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no
-        where rank is null and signal in ('crash', 'chained') and exception is not null and exception <> 'ChildFailedError' and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+        where rank is null and signal in ('crash', 'chained')
+            and (exception <> 'ChildFailedError' or (exception is null and tier = 'gpu' and failure_class = 'software')) and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
     )
     group by job_id, attempt, pattern
     qualify row_number() over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc, count(*) desc, min(utc_ns), pattern) = 1
@@ -45,7 +46,10 @@ select
     f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms, f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
     u.rank as culprit_rank,
     coalesce(u.culprit_count, 0) as culprit_count,
-    coalesce('rank ' || u.rank::varchar, case when a.crash_count = 1 then 'a rank that its line does not name' else coalesce(a.crash_count, 0)::varchar || ' ranks' end) as culprit_words,
+    coalesce(
+        'rank ' || u.rank::varchar, nullif(a.crash_count, 1)::varchar || ' ranks',
+        'a rank that its line does not name'
+    ) as culprit_words,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
     u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,

@@ -7,7 +7,9 @@ create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
     case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered or u.kind = 'turned_away'))) and coalesce(e.state, '') <> 'fired' and b.failure_id is null and f.failure_id not in (select failure_id from clearing_line where sign = 'stored_empty') then 'fired' else 'quiet' end as state,
-    case when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
+    case
+        when u.kind = 'foreign_service' and s.failure_id is not null and f.status_code >= 500 then 'storage_io'
+        when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
     case when u.kind in ('node_gone', 'turned_away', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,

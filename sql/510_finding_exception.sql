@@ -20,7 +20,7 @@ told as (
         coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
             coalesce(exception, alike_exception) || ': ' || coalesce(crash_message, alike_message),
-            '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
+            '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b|wait(s|ed|ing)?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
         ) as is_about_transfer,
         coalesce(cause_pattern = 'python_exception', false) and (regexp_matches(coalesce(crash_message, alike_message), 'ais://|/v1/(?:objects|buckets|ml/moss)/|://[\w.-]+:5108[0-9]\b|\bport=5108[0-9]\b') or exists (from node_endpoint as e where e.cluster = f.cluster and contains(coalesce(f.crash_message, f.alike_message), e.endpoint))) as is_of_store,
         rtrim(regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern), '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )', ''), '. ') as cause_words,
@@ -72,8 +72,8 @@ select
         else 0.85
     end as score,
     culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
-        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case class
-            when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
+        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case if(starts_with(cause_pattern, 'fs_'), 'file system', class)
+            when 'file system' then 'the file system: ' when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end end
         || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; ' || turned_says when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name when sudden_node_id is not null and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' when is_of_store and not is_foreign then '; what it says of AIStore no log confirms or denies' when class = 'network' and failure_id in (select failure_id from lone_address) then '; other ranks of its host complained of nothing, so that the node at that address may be the reason' else '' end as statement,
     [

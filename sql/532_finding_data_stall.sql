@@ -24,7 +24,10 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     case when z.failure_id is not null then 0.95 when activity_witness = 'stack' then 0.85 when q.failure_id is not null or s.failure_id is not null or d.node_id is not null then 0.72 else 0.68 end as score,
-    culprit_words || case when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
+    culprit_words || case
+        when culprit_rank is null and alike_count < 2
+            then ' failed with ' || coalesce(exception, crash_pattern) || ' while it waited for data'
+        when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
         || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 and d.node_id is not null then '; AIStore prints no error of that moment' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' || case when w.told_count < w.target_count and q.failure_id is null and s.failure_id is null then ', but how reads went then is not told by the statistics of ' || (w.target_count - w.told_count)::varchar || ' of its ' || w.target_count::varchar || ' targets' else '' end when z.failure_id is not null then '' when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what was in the way' else '; no AIStore log at hand covers that moment, so it stays open what was in the way' end
         || case when l.failure_id is not null then '; its loaders had decoded for ' || l.decode_s::varchar || ' s what they had read in ' || l.read_s::varchar || ' s' else '' end
         || case when z.failure_id is not null then '; it has no open connection, so it waits for no answer of a storage' else '' end

@@ -48,7 +48,9 @@ class Mending:
         """Whether a line is the rest of the one above."""
         if line_no in self.rest_line_nos:
             return True
-        is_full = self.width is not None and bool(line.strip()) and width_of(above) == self.width
+        is_full = (
+            self.width is not None and bool(line.strip()) and width_of(above) == self.width and not is_padded(above)
+        )
         return is_full and not self.begins(line)
 
 
@@ -86,6 +88,11 @@ def width_of(line: bytes) -> int:
     """How many characters a line has."""
     line = line.rstrip(b"\r")
     return len(line) if line.isascii() else len(line.decode("utf-8", "surrogateescape"))
+
+
+def is_padded(line: bytes) -> bool:
+    """Whether a terminal filled a line up with blanks: it ended before the edge, so that nothing of it follows."""
+    return line.rstrip(b"\r").endswith(b"  ")
 
 
 class MendedStream:

@@ -104,6 +104,13 @@ def test_lines_of_one_length_are_no_broken_ones() -> None:
     assert told(found, "line_no") == [(10,), (12,)]
 
 
+def test_lines_that_a_terminal_filled_up() -> None:
+    """A line that ends before the edge, and is filled up with blanks to it, does not go on in the next."""
+    text, _ = broken(OUTPUT, 100)
+    filled = "".join(f"{line:<100}\n" for line in text.splitlines())
+    assert [row[:-1] for row in values(read_worker(filled))] == [row[:-1] for row in values(read_worker(text))]
+
+
 @pytest.mark.parametrize("mark", ["> ", ">", "> > ", "    ", "\t", ">     "])
 def test_a_quoted_text(mark: str) -> None:
     """A text with the mark of a quotation, or the margin of code, before each line tells the same, line by line."""

@@ -28,3 +28,19 @@ def test_a_failure_table_behind_a_collectors_stamps() -> None:
     row = read_worker(text).only("torchrun_failure_entry")
     assert (row["rank"], row["exit_code"], row["zone_offset_s"]) == (5, -9, 0)
     assert row["local_ns"] == iso_ns("2026-03-07 14:15:54")
+
+
+def test_a_traceback_behind_bare_times() -> None:
+    """A time with nothing but a blank behind it, as `ts` puts it before each line, leaves a traceback one."""
+    lines = (
+        "Traceback (most recent call last):",
+        '  File "/srv/train.py", line 9, in <module>',
+        "    main()",
+        "KeyError: 'pt'",
+        "step 12 loss 2.0",
+    )
+    for day in ("2026/03/07", "2026-03-07"):
+        text = "".join(f"{day} 14:15:5{number} {line}\n" for number, line in enumerate(lines))
+        row = read_worker(text).only("python_exception")
+        assert (row["exception"], row["block_line_no"], row["line_no"]) == ("KeyError", 1, 4)
+        assert row["local_ns"] == iso_ns("2026-03-07 14:15:53")

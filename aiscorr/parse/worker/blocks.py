@@ -48,7 +48,8 @@ _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
 class TracebackBlock:
     """One traceback of one rank, with the chain of exceptions it ends in.
 
-    `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them).
+    `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them). `is_stamped`: a
+    collector put a time in front of each of its lines.
     """
 
     first_line_no: int
@@ -59,6 +60,7 @@ class TracebackBlock:
     functions: list[str] = field(default_factory=list)
     is_announcing: bool = False
     is_ignored: bool = False
+    is_stamped: bool = False
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None

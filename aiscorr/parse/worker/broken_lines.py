@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from aiscorr.parse.detect import HEAD_BYTES
-from aiscorr.parse.mended import Mending, margin_of, quote_depth, unquoted, width_of
+from aiscorr.parse.mended import Mending, is_padded, margin_of, quote_depth, unquoted, width_of
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi
@@ -66,7 +66,7 @@ class BrokenLines:
         pairs = [
             number
             for number, (above, line) in enumerate(pairwise(lines), 1)
-            if len(above) >= _LEAST_BYTES and self._may_go_on(line)
+            if len(above) >= _LEAST_BYTES and not is_padded(above) and self._may_go_on(line)
         ][:_MOST_PAIRS]
         rests: set[int] = set()
         for number, numbers in zip(pairs, self._candidates([(lines[n - 1], lines[n]) for n in pairs]), strict=True):
@@ -128,7 +128,7 @@ class BrokenLines:
         width = max(widths, default=0)
         if not _LEAST_WIDTH <= width <= _MOST_WIDTH:
             return None
-        full = [number for number in range(1, len(lines)) if widths[number - 1] == width]
+        full = [n for n in range(1, len(lines)) if widths[n - 1] == width and not is_padded(lines[n - 1])]
         followed = [number for number in full if lines[number].strip() and not self.begins(lines[number])]
         if 2 * len(followed) < len(full) or not followed:
             return None

@@ -33,6 +33,11 @@ class Line(NamedTuple):
         """The text behind the stamp as well."""
         return self.text[self.prefix.message_start :]
 
+    def behind_stamp(self) -> Line:
+        """The line as it was before a collector put a time and a blank in front of it."""
+        start = self.prefix.message_start
+        return self._replace(prefix=self.prefix._replace(body_start=start + (self.text[start : start + 1] == b" ")))
+
     @property
     def is_tagged(self) -> bool:
         """Whether a tag in the line says its rank."""

@@ -24,6 +24,8 @@ _NEAR = 4
 _ABORT_REASON = b"  what():"
 #: Errors of NCCL whose line tells no cause; `Last error:` and the cause follow (PyTorch 2.0 to 2.15).
 _TELLING_LATER = ("nccl_internal_error",)
+#: What only a collector's time stands in front of: a logger's record has its message there.
+_HEADER = b"Traceback (most recent call last):"
 #: Whose words may stand behind the first line of an exception's message.
 _MESSAGE_TIERS = ("data_io", "gpu", "network")
 
@@ -54,6 +56,7 @@ class OpenBlocks:
         key = self._note_fed(line)
         if key not in self._tracebacks:
             block = self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
+            block.is_stamped = line.prefix.stamp_source == "own" and line.message.lstrip().startswith(_HEADER)
             block.begin(line.body)
             block.is_ignored = line.segment.line_no - self._ignored.pop(key, -_NEAR) < _NEAR
 
@@ -150,7 +153,9 @@ class OpenBlocks:
         return line.prefix.stamp_source is None and not line.segment.candidates and held.feed(line.body)
 
     def _feed_traceback(self, block: TracebackBlock, line: Line, key: Key) -> bool:
-        if line.prefix.stamp_source == "own" and not line.body.lstrip().startswith(b"File "):
+        if block.is_stamped and line.prefix.stamp_source == "own":
+            line = line.behind_stamp()
+        elif line.prefix.stamp_source == "own" and not line.body.lstrip().startswith(b"File "):
             self._close_traceback(key)
             return False
         if self._takes(block, line):
