@@ -20,7 +20,7 @@ from aiscorr.store.database import in_memory
 if TYPE_CHECKING:
     import duckdb
 
-_VERSION = "1"
+_VERSION = "2"
 #: Sets of names: of one of them, all must have rows. None: it may have rows whatever else has none.
 Needs = frozenset[frozenset[str]] | None
 _Node = dict[str, Any]
@@ -108,7 +108,7 @@ def _of_node(node: _Node, steps: Mapping[str, Needs]) -> Needs:
         own[entry["key"]] = _of_node(_query_of(entry["value"]), own)
     if node["type"] == "SET_OPERATION_NODE":
         sides = [_of_node(side, own) for side in node.get("children") or (node["left"], node["right"])]
-        return reduce(_either, sides) if node["setop_type"] == "UNION" else sides[0]
+        return reduce(_either, sides) if node["setop_type"].startswith("UNION") else sides[0]
     if node["type"] != "SELECT_NODE" or _gives_a_row_of_none(node):
         return None
     return _both(_of_source(node["from_table"], own), _of_condition(node["where_clause"], own))

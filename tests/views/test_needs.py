@@ -30,6 +30,7 @@ from aiscorr.store.database import in_memory
         ("select a from t asof join u on t.a >= u.a", [{"t", "u"}]),
         ("select a from t union all select a from u union all select a from v", [{"t"}, {"u"}, {"v"}]),
         ("select a from t union all select a from t join u using (a)", [{"t"}]),
+        ("select a from t union by name select a from u", [{"t"}, {"u"}]),
         ("select a from t except select a from u", [{"t"}]),
         ("with s as (select a from t join u using (a)) select a from s join v using (a)", [{"t", "u", "v"}]),
         ("select count(*) as n from t", None),
