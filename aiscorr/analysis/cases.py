@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiscorr import cache
-from aiscorr.analysis.judge import Result, case_inputs, case_views, judge
+from aiscorr.analysis.judge import Result, case_inputs, judge
 from aiscorr.analysis.spec import ViewSpec, create_view, view_specs
+from aiscorr.schema.tables import TABLES
 
 if TYPE_CHECKING:
     import duckdb
@@ -92,7 +93,7 @@ def judge_cases(
     is_first = changed is None
     if is_first:
         connection.execute("delete from case_input")
-    parts = {name: _part(_columns(connection, name), name) for name in case_inputs()}
+    parts = _parts(connection)
     jobs = _stale_jobs(connection, {name: part for name, part in parts.items() if changed and name in changed})
     if is_first and not jobs:
         _make_tables(connection, _known_columns(connection, parts))
@@ -106,12 +107,26 @@ def judge_cases(
 
 def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.Table]:
     """The rows that the case of a job is judged from."""
-    parts = {name: _part(_columns(connection, name), name) for name in case_inputs()}
-    return _without_hashes(_slice(connection, parts, job, {}))
+    return _without_hashes(_slice(connection, _parts(connection), job, {}))
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    return [column[0] for column in connection.execute(f"from {table} limit 0").description]
+def _parts(connection: duckdb.DuckDBPyConnection) -> dict[str, _Part]:
+    """How the rows of each input belong to a case; kept, as their columns differ only where their SQL does."""
+
+    def make() -> bytes:
+        found = {}
+        for name in case_inputs():
+            found[name] = [column[0] for column in connection.execute(f"from {name} limit 0").description]
+        return json.dumps(found).encode()
+
+    columns = cache.cached_json(f"inputs-{cache.key_of(_texts())}.json", make, dict)
+    return {name: _part(names, name) for name, names in columns.items()}
+
+
+def _texts() -> Iterator[str]:
+    """All that the columns of views depend on."""
+    yield from (table.create_statement() for table in TABLES)
+    yield from (f"{spec.name} {spec.select}" for spec in view_specs())
 
 
 def _stale_jobs(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part]) -> list[str]:
@@ -186,8 +201,7 @@ def _known_columns(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _P
         results = judge(_without_hashes(_slice(connection, parts, "", {})))
         return json.dumps({name: result.columns for name, result in results.items()}).encode()
 
-    key = cache.key_of(f"{spec.name} {spec.select}" for spec in (*case_views(), *view_specs()))
-    return cache.cached_json(f"case-columns-{key}.json", make, dict)
+    return cache.cached_json(f"case-columns-{cache.key_of(_texts())}.json", make, dict)
 
 
 def _make_tables(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str]) -> None:

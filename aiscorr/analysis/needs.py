@@ -46,14 +46,18 @@ class Presence:
         """The columns of a view that cannot have rows, as a table is made of them; None where they are not known."""
         return None if self.may_have_rows(spec) else self._known.get(spec.name)
 
+    def has_rows(self, name: str) -> bool:
+        """Whether a table or view has rows, or is not known to have none."""
+        return name in self._with_rows
+
     def note(self, spec: ViewSpec, row_count: int | None) -> None:
         """Notes how many rows a view has; None for one that is not computed."""
         if row_count or (row_count is None and self.may_have_rows(spec)):
             self._with_rows.add(spec.name)
 
     def learn(self, connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> None:
-        """Notes the columns of a view, from a table of its rows."""
-        if spec.name not in self._known:
+        """Notes the columns of a view that has no rows now, and may well have none the next time."""
+        if spec.name not in self._known and not self.has_rows(spec.name):
             self._found[spec.name] = definition(connection.sql(f"from {table}"))
 
     def keep(self) -> None:
