@@ -79,7 +79,7 @@ def opened(
             connection.execute(f"create table {name} as from given")
             connection.unregister("given")
         in_order(connection, case_views(), partial(_computed, presence), threads)
-        presence.keep()
+        presence.keep(connection, {spec.name: spec.name for spec in case_views()})
         yield connection
 
 
@@ -89,7 +89,6 @@ def _computed(presence: Presence, connection: duckdb.DuckDBPyConnection, spec: V
         connection.execute(f"create table {spec.name} ({columns})")
         return
     presence.note(spec, compute(connection, spec, spec.name))
-    presence.learn(connection, spec, spec.name)
 
 
 def _result(connection: duckdb.DuckDBPyConnection, name: str) -> Result:

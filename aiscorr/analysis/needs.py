@@ -24,6 +24,12 @@ _VERSION = "2"
 #: Sets of names: of one of them, all must have rows. None: it may have rows whatever else has none.
 Needs = frozenset[frozenset[str]] | None
 _Node = dict[str, Any]
+#: The columns of each table, as another is made of them.
+_COLUMNS = """
+select table_name, string_agg('"' || column_name || '" ' || data_type, ', ' order by column_index)
+from duckdb_columns()
+group by table_name
+"""
 #: So many sets are not told apart any more.
 _MANY = 32
 
@@ -31,10 +37,10 @@ _MANY = 32
 class Presence:
     """Which tables and views have rows, as they become known; `with_rows`: tables of which that is known at first."""
 
-    def __init__(self, with_rows: Iterable[str]) -> None:
+    def __init__(self, with_rows: Iterable[str], *, is_patient: bool = False) -> None:
         self._known = cache.kept(_file(), lambda data: dict(json.loads(data))) or {}
-        self._needs = needs_of_views() if self._known else {}  # without columns they are of no use
-        self._found: dict[str, str] = {}
+        # to parse all views takes as long as to compute some of them, and is of no use without their columns
+        self._needs = (needs_of_views() if is_patient and self._known else _known_needs()) or {}
         self._with_rows = set(with_rows)
 
     def may_have_rows(self, spec: ViewSpec) -> bool:
@@ -55,15 +61,13 @@ class Presence:
         if row_count or (row_count is None and self.may_have_rows(spec)):
             self._with_rows.add(spec.name)
 
-    def learn(self, connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> None:
-        """Notes the columns of a view that has no rows now, and may well have none the next time."""
-        if spec.name not in self._known and not self.has_rows(spec.name):
-            self._found[spec.name] = definition(connection.sql(f"from {table}"))
-
-    def keep(self) -> None:
-        """Keeps the columns that were not known before."""
-        if self._found:
-            cache.keep(_file(), json.dumps({**self._known, **self._found}).encode())
+    def keep(self, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, str]) -> None:
+        """Keeps the columns of views that have no rows now; `tables`: by view, the table of its rows."""
+        new = {view for view in tables if view not in self._known and not self.has_rows(view)}
+        if new:
+            held = dict(connection.execute(_COLUMNS).fetchall())
+            found = {view: held[tables[view]] for view in new}
+            cache.keep(_file(), json.dumps({**self._known, **found}).encode())
 
 
 def definition(rows: duckdb.DuckDBPyRelation) -> str:
@@ -81,7 +85,20 @@ def _file() -> str:
     return f"columns-{_key()}.json"
 
 
-@lru_cache(maxsize=1)
+def _known_needs() -> Mapping[str, Needs] | None:
+    """What each view needs, where that was told from its SQL before."""
+    return cache.kept(_needs_file(), _read_needs)
+
+
+def _needs_file() -> str:
+    return f"needs-{_key()}.json"
+
+
+def _read_needs(data: bytes) -> dict[str, Needs]:
+    held = json.loads(data)
+    return {name: None if some is None else frozenset(map(frozenset, some)) for name, some in held.items()}
+
+
 def needs_of_views() -> Mapping[str, Needs]:
     """What each view needs to have a row."""
 
@@ -92,10 +109,7 @@ def needs_of_views() -> Mapping[str, Needs]:
             {name: None if some is None else [sorted(names) for names in some] for name, some in found.items()}
         ).encode()
 
-    def read(held: Mapping[str, list[list[str]] | None]) -> dict[str, Needs]:
-        return {name: None if some is None else frozenset(map(frozenset, some)) for name, some in held.items()}
-
-    return cache.cached_json(f"needs-{_key()}.json", make, read)
+    return cache.cached(_needs_file(), make, _read_needs)
 
 
 def needs(connection: duckdb.DuckDBPyConnection, select: str) -> Needs:

@@ -147,7 +147,7 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
 def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> dict[str, _Content]:
     """Makes views anew; gives what the stored ones hold."""
     contents: dict[str, _Content] = {}
-    presence = Presence(_tables_with_rows(connection))
+    presence = Presence(_tables_with_rows(connection), is_patient=True)
 
     def make(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
         if not spec.is_stored:
@@ -159,14 +159,13 @@ def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], thre
             compute(cursor, spec, spec.stored_name)
             contents[spec.name] = _content(cursor, spec.stored_name)
             presence.note(spec, contents[spec.name][0])
-            presence.learn(cursor, spec, spec.stored_name)
         else:
             cursor.execute(f"create or replace table {spec.stored_name} ({columns})")
             contents[spec.name] = _NOTHING
         create_view(cursor, spec, f"from {spec.stored_name}")
 
     in_order(connection, specs, make, threads)
-    presence.keep()
+    presence.keep(connection, {spec.name: spec.stored_name for spec in specs if spec.is_stored})
     return contents
 
 
@@ -184,7 +183,7 @@ def _compute_changed(
     held = {row[0]: row[2:] for row in connection.execute("from view_state").fetchall()}
     changed = _changed_tables(connection)
     contents: dict[str, _Content] = {}
-    presence = Presence(_tables_with_rows(connection))
+    presence = Presence(_tables_with_rows(connection), is_patient=True)
 
     def renew(cursor: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
         is_empty = held[spec.name] == _NOTHING

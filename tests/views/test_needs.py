@@ -10,7 +10,6 @@ import pytest
 from scenes import Library, read_in
 from test_refresh import assert_as_if_made_anew
 
-from aiscorr.analysis import needs as needs_module
 from aiscorr.analysis import refresh
 from aiscorr.analysis.needs import needs, needs_of_views
 from aiscorr.analysis.spec import ViewSpec, build_views, view_specs
@@ -105,7 +104,6 @@ def test_nothing_is_left_out_before_columns_are_known(
 ) -> None:
     """On a machine that never saw the views all are computed, with the same rows."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    needs_module.needs_of_views.cache_clear()
     read_in(tmp_path / "x.duckdb", library.folder("worker_logs_only") / "workers")
     monkeypatch.undo()
     assert_as_if_made_anew(tmp_path / "x.duckdb")

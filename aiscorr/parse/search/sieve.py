@@ -5,7 +5,6 @@ Every match of an expression holds one of its literals, so a line without any of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,6 @@ WORTH_BYTES = 2 << 20
 #: Where one byte in so many is to be searched after all, the sieve rests for so many blocks.
 _SHARE, _REST_BLOCKS = 4, 64
 _SHORTEST, _LONGEST = 3, 255
-#: What a regex begins with for which case does not count; to compile all of them takes too long.
-_CASELESS = re.compile(rb"\(\?[aLmsux]*i")
 
 
 class SievedPrefilter:
@@ -59,6 +56,6 @@ def sieved(inner: Prefilter, expressions: Sequence[Expression], statistics: int 
     """
     texts = tuple(dict.fromkeys(text for one in expressions for text in one.literals))
     is_fit = all(_SHORTEST <= len(text) <= _LONGEST and b"\n" not in text for text in texts)
-    is_fit = is_fit and not any(_CASELESS.match(one.text) for one in expressions)
+    is_fit = is_fit and not any(one.is_caseless for one in expressions)
     is_there = native.module is not None and native.module.HAS_SIEVE
     return SievedPrefilter(inner, texts, statistics) if is_there and is_fit else inner
