@@ -8,6 +8,7 @@ cannot touch it.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,10 +46,15 @@ _HASH_COLUMN = "row_hash"
 
 
 @dataclass(frozen=True)
-class _Part:
-    """SQL that joins the rows of an input to the case that they concern (`s`); none where no column says whose."""
+class _Input:
+    """A table or view that cases read, and whether it may have rows.
 
+    `rows`: SQL that joins its rows to the case that they concern (`s`); None where no column says whose they are.
+    """
+
+    schema: pa.Schema
     rows: str | None
+    has_rows: bool
 
     def of_job(self, table: str) -> str:
         """A select of the rows that concern a job, its parameter, each with a hash."""
@@ -62,17 +68,23 @@ class _Part:
             return f"select s.job_id, count(*), sum({_HASH}) from {table} as r, case_scope as s group by s.job_id"
         return f"select s.job_id, count(*), sum({_HASH}) {self.rows} group by s.job_id"
 
+    def none(self) -> pa.Table:
+        """No rows, with a column for their hashes."""
+        import pyarrow as pa
 
-def _part(columns: Collection[str], table: str) -> _Part:
+        return self.schema.append(pa.field(_HASH_COLUMN, pa.int64())).empty_table()
+
+
+def _rows_of(columns: Collection[str], table: str) -> str | None:
     """How the rows of an input belong to a case, by the names of its columns."""
     moment = next((name for name in _MOMENTS if name in columns), None)
     near = _NEAR.format(moment=moment, count=_MOMENTS[moment]) if moment else "where true"
     has_job, has_cluster, has_file = (name in columns for name in ("job_id", "cluster", "file_id"))
     if has_job and not (has_file and has_cluster):
-        return _Part(f"{_JOB} where true".format(table=table))
+        return f"{_JOB} where true".format(table=table)
     if has_cluster and not has_job:
-        return _Part(f"{_CLUSTER} {near}".format(table=table))
-    return _Part(f"{_FILE} {near}".format(table=table) if has_file else None)
+        return f"{_CLUSTER} {near}".format(table=table)
+    return f"{_FILE} {near}".format(table=table) if has_file else None
 
 
 def judge_in_turn(
@@ -84,20 +96,24 @@ def judge_in_turn(
 
 
 def judge_cases(
-    connection: duckdb.DuckDBPyConnection, changed: Collection[str] | None, judging: Judging = judge_in_turn
+    connection: duckdb.DuckDBPyConnection,
+    changed: Collection[str] | None,
+    judging: Judging = judge_in_turn,
+    has_rows: Callable[[str], bool] = lambda name: True,
 ) -> None:
     """Judges the cases whose rows are others than before, in the caller's transaction, and keeps what came of it.
 
     `changed`: the inputs that may have other rows than at the last time, None where nothing was judged before.
+    `has_rows`: whether one may have any.
     """
     is_first = changed is None
     if is_first:
         connection.execute("delete from case_input")
-    parts = _parts(connection)
-    jobs = _stale_jobs(connection, {name: part for name, part in parts.items() if changed and name in changed})
+    inputs = _inputs(connection, has_rows)
+    jobs = _stale_jobs(connection, {name: one for name, one in inputs.items() if changed and name in changed})
     if is_first and not jobs:
-        _make_tables(connection, _known_columns(connection, parts))
-    for job, results in judging(_slices(connection, parts, jobs), len(jobs)):
+        _make_tables(connection, _known_columns(connection, inputs))
+    for job, results in judging(_slices(connection, inputs, jobs), len(jobs)):
         if is_first:
             _make_tables(connection, {name: result.columns for name, result in results.items()})
             is_first = False
@@ -107,20 +123,24 @@ def judge_cases(
 
 def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.Table]:
     """The rows that the case of a job is judged from."""
-    return _without_hashes(_slice(connection, _parts(connection), job, {}))
+    return _without_hashes(_slice(connection, _inputs(connection, lambda name: True), job, {}))
 
 
-def _parts(connection: duckdb.DuckDBPyConnection) -> dict[str, _Part]:
-    """How the rows of each input belong to a case; kept, as their columns differ only where their SQL does."""
+def _inputs(connection: duckdb.DuckDBPyConnection, has_rows: Callable[[str], bool]) -> dict[str, _Input]:
+    """The inputs of cases; their columns are kept, as these differ only where the SQL does."""
+    import pyarrow as pa
 
     def make() -> bytes:
-        found = {}
-        for name in case_inputs():
-            found[name] = [column[0] for column in connection.execute(f"from {name} limit 0").description]
-        return json.dumps(found).encode()
+        found = {name: connection.sql(f"from {name} limit 0").to_arrow_table().schema for name in case_inputs()}
+        return json.dumps(
+            {name: base64.b64encode(schema.serialize()).decode() for name, schema in found.items()}
+        ).encode()
 
-    columns = cache.cached_json(f"inputs-{cache.key_of(_texts())}.json", make, dict)
-    return {name: _part(names, name) for name, names in columns.items()}
+    def read(held: dict[str, str]) -> dict[str, pa.Schema]:
+        return {name: pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))) for name, text in held.items()}
+
+    schemas = cache.cached_json(f"schemas-{cache.key_of(_texts())}.json", make, read)
+    return {name: _Input(schema, _rows_of(schema.names, name), has_rows(name)) for name, schema in schemas.items()}
 
 
 def _texts() -> Iterator[str]:
@@ -129,12 +149,12 @@ def _texts() -> Iterator[str]:
     yield from (f"{spec.name} {spec.select}" for spec in view_specs())
 
 
-def _stale_jobs(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part]) -> list[str]:
+def _stale_jobs(connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Input]) -> list[str]:
     """The jobs that were not judged yet, or have other rows in these inputs than they were judged from."""
     known: _Contents = {
         (job, name): (count, content)
         for job, name, count, content in connection.execute("from case_input").fetchall()
-        if name in parts and name != _WRITTEN
+        if name in inputs and name != _WRITTEN
     }
     judged = {row[0] for row in connection.execute("select distinct job_id from case_input").fetchall()}
     jobs = {row[0] for row in connection.execute("select job_id from case_scope").fetchall()}
@@ -142,34 +162,35 @@ def _stale_jobs(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part
     if judged:
         found: _Contents = {
             (job, name): (count, content)
-            for name, part in parts.items()
+            for name, one in inputs.items()
             if name != _WRITTEN
-            for job, count, content in connection.execute(part.sums(name)).fetchall()
+            for job, count, content in connection.execute(one.sums(name)).fetchall()
         }
         stale |= {job for job, name in known.keys() | found.keys() if known.get((job, name)) != found.get((job, name))}
     return sorted(stale & jobs)
 
 
 def _slices(
-    connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part], jobs: Iterable[str]
+    connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Input], jobs: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     """Each job with the rows that concern it; what they are is noted."""
     common: dict[str, pa.Table] = {}
     for job in jobs:
-        found = _slice(connection, parts, job, common)
-        common.update((name, found[name]) for name, part in parts.items() if part.rows is None)
+        found = _slice(connection, inputs, job, common)
+        common.update((name, found[name]) for name, one in inputs.items() if one.rows is None)
         _note(connection, job, found)
         yield job, _without_hashes(found)
 
 
 def _slice(
-    connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part], job: str, common: Mapping[str, pa.Table]
+    connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Input], job: str, common: Mapping[str, pa.Table]
 ) -> dict[str, pa.Table]:
     """The rows of each input that concern a job, with their hashes; `common`: those that are known already."""
-    return {
-        name: common[name] if name in common else connection.sql(part.of_job(name), params=[job]).to_arrow_table()
-        for name, part in parts.items()
-    }
+    found = {name: common[name] if name in common else one.none() for name, one in inputs.items()}
+    for name, one in inputs.items():
+        if one.has_rows and name not in common:
+            found[name] = connection.sql(one.of_job(name), params=[job]).to_arrow_table()
+    return found
 
 
 def _without_hashes(found: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -194,11 +215,11 @@ def _kept() -> list[ViewSpec]:
     return [spec for spec in view_specs() if spec.is_kept]
 
 
-def _known_columns(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, _Part]) -> dict[str, str]:
+def _known_columns(connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Input]) -> dict[str, str]:
     """The columns of the kept views, where there is no case that shows them: a case without rows does."""
 
     def make() -> bytes:
-        results = judge(_without_hashes(_slice(connection, parts, "", {})))
+        results = judge(_without_hashes(_slice(connection, inputs, "", {})))
         return json.dumps({name: result.columns for name, result in results.items()}).encode()
 
     return cache.cached_json(f"case-columns-{cache.key_of(_texts())}.json", make, dict)

@@ -100,15 +100,17 @@ def refresh_views(
     count = _cursors(connection, threads)
     with load.few_checkpoints(connection):
         if _definitions(connection) == _wanted(specs):
-            changed, contents = _compute_changed(connection, specs, count)
+            changed, contents, presence = _compute_changed(connection, specs, count)
             late: list[ViewSpec] = []
         else:
             _remove_all(connection)
             of_database, late = _in_order(specs)
-            changed, contents = None, _make(connection, of_database, count)
+            changed = None
+            contents, presence = _make(connection, of_database, count)
     connection.execute("begin")
-    judge_cases(connection, changed, judging)
-    _make(connection, late, 1)
+    judge_cases(connection, changed, judging, presence.has_rows)
+    for spec in late:
+        create_view(connection, spec)
     _keep(connection, specs if changed is None else [spec for spec in specs if spec.name in contents], contents)
     then(connection)
     connection.execute("delete from changed_table")
@@ -144,8 +146,10 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("delete from view_state")
 
 
-def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int) -> dict[str, _Content]:
-    """Makes views anew; gives what the stored ones hold."""
+def _make(
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
+) -> tuple[dict[str, _Content], Presence]:
+    """Makes views anew; gives what the stored ones hold, and which have rows."""
     contents: dict[str, _Content] = {}
     presence = Presence(_tables_with_rows(connection), is_patient=True)
 
@@ -166,7 +170,7 @@ def _make(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], thre
 
     in_order(connection, specs, make, threads)
     presence.keep(connection, {spec.name: spec.stored_name for spec in specs if spec.is_stored})
-    return contents
+    return contents, presence
 
 
 def _tables_with_rows(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -175,10 +179,10 @@ def _tables_with_rows(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 def _compute_changed(
     connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
-) -> tuple[set[str], dict[str, _Content]]:
+) -> tuple[set[str], dict[str, _Content], Presence]:
     """Computes each stored view of which an input changed.
 
-    Gives the tables and views that have other rows now, and what the stored ones among them hold.
+    Gives the tables and views that have other rows now, what the stored ones among them hold, and which have rows.
     """
     held = {row[0]: row[2:] for row in connection.execute("from view_state").fetchall()}
     changed = _changed_tables(connection)
@@ -206,7 +210,7 @@ def _compute_changed(
         changed.add(spec.name)
 
     in_order(connection, [spec for spec in specs if not spec.is_case], renew, threads)
-    return changed, contents
+    return changed, contents, presence
 
 
 def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:

@@ -111,6 +111,6 @@ def test_a_case_that_is_none_any_more(library: Library, tmp_path: Path) -> None:
 def test_inputs_without_a_key_are_lists_of_facts(library: Library) -> None:
     """What a case takes whole is the same for all cases: constants, and nothing of a job, a file or a cluster."""
     with reading(str(library.database(KILLED))) as connection:
-        whole = [name for name, part in cases._parts(connection).items() if part.rows is None]
+        whole = [name for name, one in cases._inputs(connection, lambda name: True).items() if one.rows is None]
     constants = {spec.name for spec in view_specs() if spec.number < 200}
     assert set(whole) - constants == {"pattern", "cold_counter"}
