@@ -5,14 +5,13 @@
 create or replace view suspect_basis as
 select
     basis,
-    basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'out_of_step') as has_parted,
+    basis in ('mismatch', 'other_collective', 'ahead', 'order', 'out_of_step') as has_parted,
     words
 from (
     values
         ('named', 'its peers, or the error that all share, name it'),
         ('mismatch', 'its operation or size differs from that of the others'),
         ('other_collective', 'it stands in another collective than the others'),
-        ('other_words', 'its last words differ from those of all others, who say the same'),
         ('out_of_step', 'it waits in a collective of a number that the others have completed'),
         ('behind', 'it had not entered the collective the others waited in'),
         ('ahead', 'it entered a collective that nobody else did'),

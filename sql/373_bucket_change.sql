@@ -1,9 +1,7 @@
 -- A change to a bucket since which AIStore refuses, or does not find, what it gave a job before.
 -- grain: one row a failure; of several changes the last before the first refusal
 -- reads: failure_lead, rank_request, ais_event, threshold
--- stored: yes
--- empty without: failure_lead
--- empty without: ais_event where pattern = 'ais_bucket_changed'
+-- case: yes
 -- note: The line about a change names no bucket. It is that of the job if the job had trained, no request for the bucket had failed since it began, and from within fault_bite_s of the change on several do, of several objects or of the bucket as a whole. Requests that clients broke off are none.
 create or replace view bucket_change as
 with wanted as (

@@ -1,6 +1,6 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
 -- grain: one row a failure
--- reads: failure_lead, clearing_line, soft_broken_chain, decoding_loader, cut_host, many_addresses, node_fault, fault_kind, get_batch_chain, threshold
+-- reads: failure_lead, cut_host, many_addresses, node_fault, fault_kind, get_batch_chain, threshold
 -- stored: yes
 -- empty without: failure_lead
 -- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). Content that ends early is not cut by a node that hangs, at the same time and no more. An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy, whatever ties the two, where the way to many nodes failed (cut_host, many_addresses). It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; one that AIStore broke off without a reason that its logs show (an object that is not there looks alike) leaves it open; nor a field that a manifest lacks or samples that do not fit together, which came whole, whatever node a rank asked before; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
@@ -9,7 +9,7 @@ select
     f.failure_id,
     'storage_error' as finding,
     case
-        when f.crash_class is null or o.chain_id is not null or f.failure_id in (select failure_id from clearing_line where sign = 'stored_empty') or (d.failure_id is not null and f.crash_class = 'data_loading_stall' and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
+        when f.crash_class is null then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.crash_class = 'network' and f.failure_id in (select failure_id from cut_host) and f.failure_id in (select failure_id from many_addresses) then 'quiet'
@@ -52,6 +52,4 @@ from (
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
 left join get_batch_chain as g on g.chain_id = f.chain_id
-left join soft_broken_chain as o on o.chain_id = f.chain_id
-left join decoding_loader as d on d.failure_id = f.failure_id
 where f.crash_pattern is not null

@@ -1,9 +1,7 @@
 -- Somebody changed or took away the bucket that a job was reading: since then AIStore refuses what it gave before.
 -- grain: one row a failure
 -- reads: failure_lead, bucket_change
--- stored: yes
--- empty without: failure_lead
--- empty without: bucket_change
+-- case: yes
 -- note: The client asked as it had asked before, and AIStore's answer is true to the new state: whoever runs the storage changed it under a job. No node is to blame.
 create or replace view finding_bucket_changed as
 select
