@@ -1,6 +1,6 @@
 -- A span of time in which something was wrong with an AIStore node, whatever it was.
 -- grain: one row a fault of a node
--- reads: node_outage, isolated_node, node_trouble, slow_answer, slow_target, slow_source, stale_membership, node, fault_kind
+-- reads: node_outage, isolated_node, node_trouble, slow_target, slow_source, stale_membership, node, fault_kind
 -- public: yes
 -- stored: yes
 -- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is only the earliest moment that fits, else null.
@@ -24,9 +24,6 @@ with every as (
     union all by name
     select cluster, node_id, case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
     from slow_target
-    union all by name
-    select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns, started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
-    from slow_answer
 ),
 worded as (
     select

@@ -11,10 +11,10 @@ select
     case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered))) and coalesce(e.state, '') <> 'fired' and f.failure_id not in (select failure_id from bucket_change) then 'fired' else 'quiet' end as state,
     case when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
-    case when u.kind in ('node_gone', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
+    case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
-    case u.kind when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
+    case u.kind when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || replace(case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there'
@@ -23,9 +23,7 @@ select
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
-        when 'batch_left_open' then ' while reading from storage; target ' || u.open_node_id || ' of AIStore was still at a batch when its client gave up, and no log at hand tells what held it up'
         when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
-        when 'answers_cut' then ': AIStore began ' || u.cut_count::varchar || ' answers one after the other and closed each in the middle, and no log at hand tells why'
         when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about ' || u.remark_name, 'AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
@@ -35,7 +33,7 @@ select
     end, ' while reading from ', if(regexp_matches(coalesce(f.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload|CompleteMultipartUpload) operation|"method":"PUT"'), ' while writing to ', ' while reading from ')) as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when u.kind = 'answers_cut' then u.cut_file_id end, 'line_no': u.cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when u.kind = 'batch_left_open' then u.open_file_id end, 'line_no': u.open_line_no, 'why': 'a batch whose client was gone before it was done'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports,
     [] as contradicts
