@@ -1,7 +1,7 @@
 -- A kind of trouble an AIStore node can be in: how much it explains a client that waits or fails, in words, and what to do.
 -- grain: one row a kind of fault
 -- reads: nothing
--- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once. is_loud: whoever it hits gets an error at once, so it does not explain a rank that hangs without a word. takes_connections: who connects to it gets a connection while it lasts, so it does not explain one that does not come about. broke_words complete `because AIStore node X …`, stalled_words `while AIStore node X …`.
+-- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once.
 create or replace view fault_kind as
 select
     fault_kind,

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: ais_line
 -- empty without: worker_line where zone_offset_s is null and (wid is not null or (node_id is not null and object is not null))
--- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours. An object proves it only where the target was asked for it in vain at one time (chain_gap_s). Where the user gave a zone it is what is left of a difference.
+-- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours.
 create or replace view clock_worker_anchor as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'

@@ -3,7 +3,7 @@
 -- reads: fr_dump, fr_group, fr_collective
 -- stored: yes
 -- empty without: fr_group
--- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none. Members come from pg_config, else from the dumps that have the group (gloo writes none for groups made by new_group).
+-- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none.
 create or replace view fr_position as
 with member as (
     select distinct job_id, path_attempt, group_key, rank from fr_group where is_used and pg_id is not null

@@ -3,7 +3,7 @@
 -- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread, crossed_locks
 -- stored: yes
 -- empty without: stack_frame
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less, and is that of a tracker or a hub whose own code waits at it; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A thread that py-spy saw at work on a processor, in calls that tell nothing, computes. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other, or stand still in the same file of the program (crossed_locks); so does a forked one that waits for a thread which was not forked. local_rank: in the command, else that of torchrun's label or of the file of a stack in a log. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failed_attempt, fr_failure
 -- empty without: failure_signal where signal = 'timeout'; fr_failure where true
--- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, or anywhere after the last one, and nobody waits before the job's last step; where no line has a date, no start is told. The nccl2 back-end prints neither duration nor time-out: then the job stood still when its next report of progress was due, unless a dump knows better. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out.
 create or replace view stuck_collective as
 with wait as (
     select

@@ -3,7 +3,7 @@
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
 -- stored: yes
 -- empty without: stuck_collective, fr_failure
--- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14), and its tag is no sign that the rank waits in that group. A rank whose connections gloo closed stands where broken_call says.
+-- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only.
 create or replace view rank_position as
 with line as (
     select

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: stuck_collective
 -- empty without: worker_tail where activity is not null and rank is null and local_rank is null
--- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang (a line without a time must stand below all last words of ranks, and the span fit into the hang); a rank without a line of its own may have written in the one file that all others share. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. What a daemon of a host says of storage (syslog's `gpu-7 s3fs[811]:`) in the second half of the hang, or without a time below all last words of its ranks, is about what the only rank there waits for that is not held up by others. A block of lines in which a watcher names the rank that makes no step, and then tells of its processes and connections, is about that rank. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
+-- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may.
 create or replace view hang_word as
 with said as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a culprit rank of a failed attempt
 -- reads: worker_event, rank_suspect, lost_host, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- stored: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. Who sends to a port that went down gets the same error as the rank above it, which alone is named. A host to whose address no other could connect is the culprit before the errors of those. A host that was lost is the culprit before errors of others if these are all of the network.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt

@@ -3,7 +3,7 @@
 -- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint, public_service
 -- stored: yes
 -- empty without: culprit_cause
--- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend. An error is another service's where it names a host outside the networks of the cluster's daemons (not every daemon's address need be in the logs), or a well-known service, or asks for a path below /api/, as no interface of AIStore has, or was raised by a client of such a service, of a model hub, or of Google's or Azure's store; but an answer of AIStore is its own, whatever backend it names, and so is one that names a file below its mountpaths (/@ais/bucket/%ob/). is_own_host: it asked its own host (localhost), where no daemon of the job's cluster is, nor what the job reads its data through: it reads them through another address, or its program found none in its environment, or it never came to a step while no node was gone. is_any_mount: a mount's daemon names no store, or one that shows no sign of AIStore.
+-- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend.
 create or replace view error_address as
 with asked as (
     select

@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: progress_line
--- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept line before of the same rank, so gap_s / gap_steps is the mean over the steps between, checkpoints and validation included. Lines that name no rank are the job's; where several ranks print one step alike the first counts.
+-- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept line before of the same rank, so gap_s / gap_steps is the mean over the steps between, checkpoints and validation included.
 create or replace view step_time as
 with line as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a kept progress line before a failure
 -- reads: step_time, failure_case, worker_event, threshold
 -- stored: yes
--- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
+-- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it.
 create or replace view step_pace as
 with told as (
     select

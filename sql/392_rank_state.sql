@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: failure_case
--- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it. activity_detail is the finer word.
+-- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it.
 create or replace view rank_state as
 with heard as (
     select

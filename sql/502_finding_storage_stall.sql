@@ -1,9 +1,9 @@
 -- A rank hung without a word while an AIStore node was away or could not serve.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, node_fault, fault_kind, many_addresses, threshold
+-- reads: failure_lead, suspect_basis, node_fault, fault_kind, threshold, host_without_path
 -- stored: yes
 -- empty without: failure_lead
--- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error; where all ranks of one host wait and no other does, the moment is not enough (host_apart), nor where the rank could connect to none of many nodes (many_addresses). A host that was lost waits for nothing.
+-- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error; nor will it where the rank could connect to none of many nodes (host_without_path).
 create or replace view finding_storage_stall as
 select
     f.failure_id,
@@ -47,4 +47,4 @@ from failure_lead as f
 join threshold as p on p.name = 'link_score'
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
-left join many_addresses as m on m.failure_id = f.failure_id
+left join host_without_path as m on m.failure_id = f.failure_id and m.is_many

@@ -1,9 +1,9 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, cut_host, many_addresses, sudden_fault, public_service, threshold, last_step, bucket_change
+-- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, sudden_fault, public_service, threshold, last_step, bucket_change, host_without_path
 -- stored: yes
 -- empty without: failure_lead where crash_pattern is not null or alike_pattern is not null
--- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not come do not say what failed. An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. A client that found no free connection in its own pool (http_pool_exhausted) did not give them back, where no node was slow. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully (unless it finds the signature of one invalid that it had taken before, as the job had trained: whose key changed stays open where no log tells), and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port, no command or no network that leads anywhere (ENETUNREACH) never left the job's host, and one for a well-known service does not go to AIStore; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time, and of which some ranks cannot connect to one node, that node may be the reason (lone_address).
+-- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not come do not say what failed.
 create or replace view finding_exception as
 with named as (
     select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
@@ -16,7 +16,7 @@ with named as (
 ),
 told as (
     select
-        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign,
+        f.*, h.is_cut, h.is_many, h.is_lone, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign,
         coalesce(f.basis = 'named' and f.crash_pattern is null and f.alike_pattern = 'ddp_model_differs', false) as is_odd_one, coalesce(crash_class, case when culprit_count = 0 or is_odd_one then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
@@ -34,6 +34,7 @@ told as (
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join host_without_path as h on h.failure_id = f.failure_id
     left join named as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id and coalesce(f.crash_tier, '') <> 'gpu' left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software' and coalesce(f.crash_tier, '') <> 'gpu'
 )
 select
@@ -47,8 +48,9 @@ select
         when not is_storage_cleared and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
             || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$') then 'undetermined'
         when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service or (starts_with(cause_pattern, 'nccl') and not has_stepped))) then 'innocent'
-        when class = 'network' and failure_id in (select failure_id from cut_host) and failure_id in (select failure_id from many_addresses) then 'innocent'
-        when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or failure_id in (select failure_id from cut_host)))) then 'innocent'
+        when class = 'network' and is_lone then 'undetermined'
+        when class = 'network' and is_cut and is_many then 'innocent'
+        when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or is_cut))) then 'innocent'
         when class = 'network' then 'undetermined'
         when cause_pattern = 'http_tls_failed' and (regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') or (regexp_matches(coalesce(crash_message, alike_message), 'WRONG_VERSION_NUMBER|wrong version number|UNKNOWN_PROTOCOL') and not has_stepped)) then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where signal = 'launcher' or tier = 'launcher'
--- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which. Ranks that did not come to the store may have been held by anything their programs do before. A time limit that a job reached because AIStore kept it waiting for a considerable part of its time is no cause of its own (finding_cancelled).
+-- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which.
 create or replace view finding_launcher as
 with first_line as (
     select

@@ -4,7 +4,7 @@
 -- stored: yes
 -- empty without: failure_lead
 -- empty without: failure_signal where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. In one output of all ranks, which the scheduler itself closes, nothing is missing: most print no line of their own there, and the error of any would stand in it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, is a time limit no cause of its own. It stays open where a target was in heavy trouble through most of the job and to its end.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,

@@ -1,9 +1,9 @@
 -- A rank hung, and the kernel of its host says what was wrong there (a mounted file system, a disk, a processor, a port), SLURM that a process there could not be killed, or no rank of its host got a connection to any of several nodes.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, cut_host, threshold
+-- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, threshold, host_without_path
 -- stored: yes
 -- empty without: failure_lead
--- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for; one that SLURM could not kill stood there, as no wait for an answer over the network does, though one for a mounted bucket may. A port of the only host that waits, down just before, acquits storage (host_apart); so does one that went down up to stall_reach_s before all ranks, none of which is missing, waited in one collective.
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood.
 create or replace view finding_host_trouble as
 with home as (
     select w.job_id, w.attempt, w.file_id, case when count(r.host) = count(r.rank) and min(r.host) = max(r.host) then min(r.host) end as host, list(distinct w.rank) filter (where w.rank is not null) as ranks, count(distinct w.host) as told_count, count(*) over (partition by w.job_id, w.attempt) = 1 as is_only
@@ -33,7 +33,7 @@ told as (
         f.activity in ('checkpoint', 'file_write', 'file_read', 'log_upload', 'evaluation') as is_at_files
     from failure_lead as f
     left join line as l on l.failure_id = f.failure_id
-    left join cut_host as c on c.failure_id = f.failure_id and f.crash_pattern is null
+    left join host_without_path as c on c.failure_id = f.failure_id and c.is_cut and f.crash_pattern is null
 )
 select
     failure_id,

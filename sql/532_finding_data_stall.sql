@@ -3,7 +3,7 @@
 -- reads: failure_lead, unanswered_node, storage_remark, told_reads
 -- stored: yes
 -- empty without: failure_lead
--- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it acquits storage only where the statistics of every target tell how reads went then; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl; and where its own read timed out in the hang, beside reads that took crawl_s on average. Ranks that call their reads from AIStore slow then (slow_word) keep it from being acquitted. A rank of which a watcher says that it has no open connection waits for no storage (clearing_line). A rank whose loaders said that they decode far longer than they read waited for them. A reader that gave up waiting for a download (nobody gives up before a minute) waited for the one target of which a disk moved next to nothing all that minute, and so did a rank that says in the hang for how long it has been at a transfer.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too.
 create or replace view finding_data_stall as
 select
     f.failure_id,

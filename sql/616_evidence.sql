@@ -4,7 +4,7 @@
 -- public: yes
 -- stored: yes
 -- empty without: root_cause
--- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
+-- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old.
 create or replace view evidence as
 with cited as (
     select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause
