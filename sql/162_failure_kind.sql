@@ -22,6 +22,7 @@ from (
         ('entries_missing', 'A batch asked for more entries that are not in its bucket than it may miss (max_soft_errs).', 'the manifest beside ais ls BUCKET; err.soft.getbatch.n of the target'),
         ('evicted', 'Objects are gone from a target that had evicted objects (LRU) of a bucket without a backend.', 'ais bucket props show BUCKET lru; the capacity of the target'),
         ('evicted_unnamed', 'An object is not there, and its target counts objects that it had evicted (LRU), without a word of which bucket.', 'ais bucket props show BUCKET lru; whether the object was ever written'),
+        ('corrupt', 'The object''s own copy on its target was found corrupt.', 'the disk of that target; mirror copies of the bucket'),
         ('disk_lost', 'Objects are gone from a target that had lost a disk or came back without it.', 'findmnt, lsblk and dmesg on its host; ais storage mountpath'),
         ('deleted', 'Objects are gone that a job of AIStore deleted while the training ran.', 'who asked for it: the proxies'' logs at that second'),
         ('deleted_behind', 'Objects are gone that AIStore deleted because they were gone from the bucket behind.', 'who tidies up there; ais bucket props show BUCKET versioning'),

@@ -8,10 +8,10 @@
 create or replace view finding_launcher as
 with first_line as (
     select
-        s.job_id, s.attempt, s.pattern, s.failure_class, s.message, s.file_id, s.line_no, s.rank, p.title,
-        s.marks_end, row_number() over (partition by s.job_id, s.attempt order by s.utc_ns nulls last, s.line_no) as line_rank
+        s.job_id, s.attempt, s.pattern, s.failure_class, s.file_id, s.line_no, p.title,
+        row_number() over (partition by s.job_id, s.attempt order by s.utc_ns nulls last, s.line_no) as line_rank
     from (
-        select job_id, attempt, pattern, failure_class, message, file_id, line_no, rank, utc_ns, signal = 'cancel' as marks_end
+        select job_id, attempt, pattern, failure_class, file_id, line_no, utc_ns
         from failure_signal
         where signal = 'launcher' or (signal = 'crash' and tier = 'launcher')
     ) as s

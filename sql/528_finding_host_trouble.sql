@@ -1,6 +1,6 @@
 -- A rank hung, and the kernel of its host says what was wrong there (a mounted file system, a disk, a processor, a port), SLURM that a process there could not be killed, or no rank of its host got a connection to any of several nodes.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, threshold, host_without_path
+-- reads: failure_lead, suspect_basis, rank_host, worker_event, threshold, host_without_path
 -- stored: yes
 -- empty without: failure_lead
 -- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood.
@@ -21,7 +21,7 @@ line as (
     join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and ((w.role = 'symptom' and starts_with(w.pattern, 'kernel_')) or w.pattern = 'slurm_step_unkillable')
         and (w.stamp_source in ('own', 'wrapper') or w.pattern = 'slurm_step_unkillable' or coalesce(try_cast(json_extract_string(w.capture, '$.stuck_s') as double) * 1e9 <= f.ended_ns - f.low_ns, false)) and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
     left join home as h on h.job_id = w.job_id and h.attempt = w.attempt and h.file_id = w.file_id
-    where (w.pattern <> 'kernel_raid_check' or exists (from rank_word as o where o.job_id = f.job_id and o.attempt = f.attempt and o.rank = f.culprit_rank and regexp_matches(o.line, '(^|[\s''"(=])/\w[\w.-]*/[\w./-]*\d[\w.-]*\.\w') and not contains(o.line, '://')))
+    where w.pattern <> 'kernel_raid_check'
         and case when f.culprit_rank is null then f.waiting_count = f.rank_count and w.pattern = 'kernel_network_trouble' and w.utc_ns between f.stall_ns - p.value::bigint * 1000000000 and f.stall_ns + 5000000000
             when w.host is not null and r.host is not null then w.host = r.host or starts_with(w.host, r.host || '.') else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) or (r.host is null and h.told_count = 1 and (h.is_only or list_contains(h.ranks, f.culprit_rank))) end
     qualify row_number() over (partition by f.failure_id order by turn, if(f.culprit_rank is null, -w.utc_ns, w.utc_ns), w.file_id, w.line_no) = 1
