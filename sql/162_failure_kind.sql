@@ -45,7 +45,6 @@ from (
         ('silent', 'One rank had not entered the collective, and nothing tells what it did.', 'its stack: py-spy dump --pid'),
         ('own_code', 'One rank had not entered the collective, and its stack stands in the program''s own code.', 'that line, and what it waits for: a lock, a queue, a device'),
         ('lost_host', 'The host of ranks was lost: the scheduler, its kernel or its power supplies say so, and none of its ranks told how it ended.', 'the power and the kernel log of that host, and whether it came back'),
-        ('world_size', 'The job went on with another number of ranks than its checkpoint or data expects.', 'how the job was launched'),
         ('data_wait', 'Steps had become slow before the failure, and most of that was waiting for data.', 'aiscorr query @steps'),
         ('error_not_at_hand', 'A rank ended first, and its error, or that of the process which broke it, is in no log at hand.', 'the whole log of that rank'),
         ('silent_rank', 'One rank kept the others waiting, and nothing tells why.', 'its stack, next time'),

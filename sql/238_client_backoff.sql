@@ -32,7 +32,6 @@ select
     bucket,
     min(utc_ns) as started_ns,
     max(utc_ns) + (max(pause_s) * 1e9)::bigint as ended_ns,
-    min(pause_s) as first_s,
     max(pause_s) as last_s,
     arg_min(file_id, utc_ns) as file_id,
     arg_min(line_no, utc_ns) as line_no

@@ -40,9 +40,7 @@ select
     case when d.file_id is not null then coalesce(greatest(k.last_enqueued, r.last_seen), k.last_enqueued, r.last_seen) end as last_enqueued,
     case when d.file_id is not null then coalesce(greatest(k.last_completed, r.last_finished), k.last_completed, r.last_finished, r.pending_seq - 1) end as last_completed,
     k.last_started,
-    r.pending_seq,
     r.pending_ns,
-    coalesce(r.p2p_count, 0) as p2p_count,
     coalesce(r.collective_count, 0) as collective_count,
     bool_or(coalesce(r.p2p_count, 0) > 0) over (partition by m.job_id, m.path_attempt, m.group_key)
         and not bool_or(coalesce(r.collective_count, 0) > 0) over (partition by m.job_id, m.path_attempt, m.group_key)

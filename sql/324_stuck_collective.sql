@@ -64,7 +64,6 @@ select
     case when p.seq_num is null then coalesce(d.guid, p.guid) else p.guid end as guid,
     case when p.seq_num is null then coalesce(p.process_group, d.process_group) else p.process_group end as process_group,
     coalesce(p.seq_num, d.seq_num) as seq_num,
-    case when p.seq_num is null then coalesce(p.first_op_type, d.op_type) else p.first_op_type end as first_op_type,
     case when p.seq_num is null then coalesce(p.op_type, d.op_type) else p.op_type end as op_type,
     case when p.seq_num is null then coalesce(p.numel_in, d.numel_in) else p.numel_in end as numel_in,
     case when p.seq_num is null then coalesce(p.numel_out, d.numel_out) else p.numel_out end as numel_out,

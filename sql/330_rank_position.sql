@@ -70,7 +70,6 @@ select
     coalesce(t.numel_in, d.numel_in) as numel_in,
     t.collective,
     coalesce(t.user_location, d.user_location) as user_location,
-    coalesce(t.wait_start_ns, d.wait_start_ns) as wait_start_ns,
     coalesce(t.last_enqueued, d.last_enqueued) as last_enqueued,
     coalesce(t.last_completed, d.last_completed) as last_completed,
     coalesce(t.file_id, d.file_id) as file_id,

@@ -51,7 +51,7 @@ usual as (
     group by failure_id, rank, pattern
 )
 select
-    p.failure_id, p.job_id, p.attempt, p.rank, p.pattern, p.step, p.at_ns, p.is_exact, p.pace_s, p.smooth_s, p.data_s,
+    p.failure_id, p.job_id, p.attempt, p.rank, p.pattern, p.step, p.at_ns, p.is_exact, p.pace_s, p.data_s,
     u.usual_s, u.usual_data_s, u.usual_count,
     p.smooth_s > (select value from threshold where name = 'step_slow_factor') * u.usual_s as is_slow,
     p.stall_ns, p.file_id, p.line_no, p.text
