@@ -22,7 +22,7 @@ crash as (
         s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, c.failure_class, k.hang_start_ns, k.spoke_ns,
         p.last_enqueued is null as is_outside, coalesce(p.is_waiting, false) as is_waiting, c.tier,
         coalesce(c.utc_ns <= k.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true) as is_before_hang,
-        c.latest_ns, min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
+        min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
         first_value(c.failure_class) over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_class,
         count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count,
         c.failure_class = 'infrastructure' and c.tier = 'gpu' and ((min(r.host) over same = max(r.host) over same and count(r.host) over same = count(*) over same) or min(s.file_id) over same = max(s.file_id) over same) as is_of_host
