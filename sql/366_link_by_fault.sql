@@ -18,11 +18,6 @@ with reach as (
     from threshold
 ),
 retried as (select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object),
-let_down as (
-    select q.failure_id, q.rank, list(distinct q.node_id) as node_ids from rank_request as q join failure_case as f on f.failure_id = q.failure_id
-    where q.outcome = 'retry' and q.wid is not null and regexp_matches(q.text, '(?i)read timed? ?out') and q.to_ns > f.stall_ns
-    group by q.failure_id, q.rank having count(distinct q.node_id) >= 2
-),
 faulty as (
     select
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
@@ -35,14 +30,9 @@ faulty as (
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 0.5 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated')) or r.missed_ns < n.started_ns - p.slack_ns) then 0.2 when r.is_absence and not k.takes_away and (starts_with(n.fault_kind, 'slow_reads') or not coalesce(y.retried_ns > f.stall_ns, false)) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
-            * case when u.crash_pattern = 'sdk_entry_timeout' and n.role = 'target' and n.node_id is distinct from u.crash_node_id then 1.3 when u.crash_pattern like '%out_of_space' and n.fault_kind <> 'out_of_space' then 0.5 else 1.0 end
-            * case when q.node_id is null and ((k.is_loud and u.crash_pattern = 'storage_timeout') or (starts_with(n.fault_kind, 'disk_') and regexp_matches(u.crash_text, 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime'))) then 0.8 else 1.0 end
-            * case when (k.is_refusing or k.is_loud) and u.activity = 'storage_wait' and u.activity_witness = 'stack' and n.ended_ns >= f.spoke_ns - p.slack_ns and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity') then 1.15 else 1.0 end
             * case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0 and n.known_ns > e.last_ns
                 then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns)) else 1.0 end
-            * case when n.fault_kind = 'pressure' and n.role = 'target' and not list_contains(d.node_ids, n.node_id) and x.node_count = 1 then 1.3 else 1.0 end
             * case when q.is_unreached and k.takes_connections then 0.3 else 1.0 end * case when c.certainty >= p.sure then 1.0 else c.certainty end
-            * case when n.fault_kind = 'backend' and q.node_id is null and not contains(coalesce(j.data_source, b.name) || ' ' || coalesce(u.crash_text, b.name), b.name) then 0.6 else 1.0 end
             * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null and t.node_id <> n.node_id then 0.7 else 1.0 end as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
@@ -55,9 +45,6 @@ faulty as (
         and n.ended_ns >= e.first_ns - if(u.crash_pattern is not null and f.hang_start_ns is null, e.waited_ns, 0)
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    left join let_down as d on d.failure_id = f.failure_id and d.rank = u.witness_rank
-    cross join lateral (select count(distinct o.node_id) as node_count from node_fault as o where o.cluster = n.cluster and o.role = 'target' and o.weight >= 0.3 and o.started_ns <= n.ended_ns and o.ended_ns >= greatest(n.started_ns, f.stall_ns)) as x
-    cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
     left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null and not (u.crash_pattern = 'dataloader_timeout' and q.is_pending) then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
