@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure
 -- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, threshold
 -- stored: yes
--- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is about one. copy_file_id, copy_line_no: where the rank said that the file of its error lay on its host before.
+-- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is about one.
 create or replace view storage_relation as
 with missed as (
     select failure_id, max(to_ns) as missed_ns

@@ -3,7 +3,7 @@
 -- reads: failure_lead, suspect_basis, node_fault, fault_kind, threshold, host_without_path
 -- stored: yes
 -- empty without: failure_lead
--- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error; nor will it where the rank could connect to none of many nodes (host_without_path).
+-- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. The moment is not enough where the rank could connect to none of many nodes (host_without_path). A host that was lost waits for nothing.
 create or replace view finding_storage_stall as
 select
     f.failure_id,

@@ -3,7 +3,7 @@
 -- reads: failure_lead, node, worker_event, object_loss, storage_remark, failure_coverage, sudden_fault, fault_kind, node_fault, ais_event, bucket_change, failure_kind
 -- stored: yes
 -- empty without: failure_lead
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand.
+-- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing if several are gone; one may just as well have a wrong name and is left open. Content that ends early may be a cut stream: it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f

@@ -3,7 +3,7 @@
 -- reads: failure_lead, job, storage_relation, suspect_basis, worker_event
 -- stored: yes
 -- empty without: failure_lead
--- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing.
+-- note: Without a word of what the rank did AIStore's own logs decide: quiet and complete ones leave the rank itself, missing ones leave it open. A rank that is through before the others after a batch of it came short acquits nobody.
 create or replace view finding_rank_hang as
 with short as (
     select l.failure_id, arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as file_id, arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as line_no
