@@ -2,7 +2,7 @@
 -- grain: one row a kind of fault
 -- reads: nothing
 -- stored: yes
--- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once. is_loud: whoever it hits gets an error at once, so it does not explain a rank that hangs without a word. takes_connections: who connects to it gets a connection while it lasts, so it does not explain one that does not come about. broke_words complete `because AIStore node X …`, stalled_words `while AIStore node X …`.
+-- note: weight 1 = the node is gone, 0 = housekeeping. takes_away: objects of the node are not there while it lasts. is_refusing: who asks the node is refused at once.
 create or replace view fault_kind as
 select
     fault_kind,
@@ -47,7 +47,6 @@ from (
         ('evicting', 0.25, true, false, true, true, 'was evicting objects (LRU)', 'was evicting objects (LRU)', 'A bucket without a backend loses what is evicted: switch LRU off for it (ais bucket props set), and make room; put back what is gone.'),
         ('misplaced_removed', 0.25, true, false, true, true, 'had removed misplaced objects (cleanup)', 'had removed misplaced objects (cleanup)', 'Let a rebalance finish before a cleanup removes what it calls misplaced; put back what is gone.'),
         ('certificate', 0.75, false, false, true, false, 'had an expired certificate', 'had an expired certificate', 'Renew the certificate on all nodes and load it.'),
-        ('upload_lost', 0.75, false, false, true, true, 'lost an upload that had been begun', 'lost an upload that had been begun', 'The parts of an upload are known to the target that owned the object when it began: look at who joined or left in between, and repeat the save.'),
         ('unexplained', 0.62, false, false, false, false, 'printed errors that no rule knows', 'printed errors that no rule knows', 'Read these lines; a pattern of your own (patterns in aiscorr.toml) gives them a meaning.'),
         ('slow_reads', 0.85, false, false, false, true, 'served reads far slower than before and than its peers', 'served reads far slower than before and than its peers', 'Look at the node''s disks (iostat, SMART), the speed and the errors of its network link (ethtool), and what else runs on its host.'),
         ('slow_reads_once', 0.6, false, false, false, true, 'served reads far slower than before and than its peers', 'served reads far slower than before and than its peers', 'One read that its reader drew out looks alike. Look at the node''s disks (iostat, SMART), the speed and the errors of its network link (ethtool), and what else runs on its host.'),

@@ -6,14 +6,13 @@
 create or replace view suspect_basis as
 select
     basis,
-    basis in ('mismatch', 'other_collective', 'other_words', 'ahead', 'order', 'out_of_step') as has_parted,
+    basis in ('mismatch', 'other_collective', 'ahead', 'order', 'out_of_step') as has_parted,
     words
 from (
     values
         ('named', 'its peers, or the error that all share, name it'),
         ('mismatch', 'its operation or size differs from that of the others'),
         ('other_collective', 'it stands in another collective than the others'),
-        ('other_words', 'its last words differ from those of all others, who say the same'),
         ('out_of_step', 'it waits in a collective of a number that the others have completed'),
         ('behind', 'it had not entered the collective the others waited in'),
         ('ahead', 'it entered a collective that nobody else did'),
@@ -24,13 +23,7 @@ from (
         ('crash', 'it failed by itself, before the others'),
         ('killed', 'it was ended by a signal, before the others'),
         ('exited', 'it exited first, by torchrun''s table, and nothing had hung'),
-        ('left', 'it ended with success while the others went on: torchrun lists every other rank of its node'),
-        ('own_error', 'the last line it writes is an error, and all others tell only of a connection that was closed'),
-        ('interrupted', 'it alone was interrupted from outside, before the others lost their connections'),
-        ('vanished', 'it, or all ranks of its host, write no more, and no launcher reports their end'),
         ('lost_host', 'its host was lost, by the scheduler, its kernel or its power, and none of its ranks told how it ended'),
-        ('unreached', 'no other rank could connect to the address that NCCL uses on its host'),
-        ('killed_host', 'the launcher of its host was killed, and with it all its ranks'),
         ('stack', 'its stack stands elsewhere, while the stacks of most others wait in a collective; no counter contradicts'),
         ('alike', 'most ranks failed with it'),
         ('unplaced', 'its lines name no rank'),

@@ -2,7 +2,7 @@
 -- grain: one row a rule
 -- reads: nothing
 -- stored: yes
--- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own. webdataset reads all but files of the host from the pipe of a child (curl, s5cmd, ais), and waits there for its answer. A faint rule counts where no call of the stack tells more: any loader waits at a lock somewhere. An inner rule counts only for the innermost call of Python: what stands there calls nothing that could wait for storage. Locks of logging, of imports and of the C library are held for moments and never while an answer is awaited; who stands in one for long was mostly forked while another thread held it. A rule about an outer call changes what the innermost telling call says: a request below wandb is no read of data.
+-- note: file, function and exception are regular expressions for the source file, the function, and both with a blank between. A passage is what a storage client calls to wait for its answer: what it calls beside is the program's own.
 create or replace view frame_rule as
 select
     position,

@@ -34,6 +34,5 @@ from (
         ('file_write', 'writing a file of a mounted file system, not AIStore', 'Look at that file system on the host of the rank: mount, quota, server; write from one rank in the background.'),
         ('log_upload', 'making or uploading logs, pictures or metrics', 'Make and upload them in the background, with a time-out.'),
         ('skipping', 'skipping a batch that the others go through', 'A rank that skips a batch by itself leaves its collectives out: agree on it first (all_reduce of a flag), or zero the loss instead.'),
-        ('own_work', 'at work of its own that it counts, neither reading nor in a step', 'Share that work between the ranks, or give the collective behind it a longer time-out.'),
         ('finish', 'ending', 'See whether this rank had fewer batches than the others (uneven inputs).')
 ) as t(activity, meaning, advice)

@@ -2,7 +2,7 @@
 -- grain: one row a verdict on storage, a list of classes (null: any other class) and a step of scores
 -- reads: nothing
 -- stored: yes
--- note: A score says how strongly a rule fired, not how often it is right. Counted on generated incidents (benchmarks/accuracy, `fit`); those that the rules were made on count for a tenth beside those that nobody had seen, and of these the odd ones, whose kinds had to be such as were not there before, for a quarter beside those of the sort that users report. Right is the answer as a whole: verdict, culprits and class. Who acquits storage is surer where the cause shows by itself than where a rank's own error is all there is, and least where that error is about data. Who names no class either leaves all open because lines or files are missing, and is right nearly always; who names one and leaves storage open is so half of the time (both counted from the thirty-third part on).
+-- note: A score says how strongly a rule fired, not how often it is right.
 create or replace view confidence_step as
 select
     storage_verdict,

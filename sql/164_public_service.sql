@@ -2,7 +2,7 @@
 -- grain: one row a service, or a name of its hosts
 -- reads: nothing
 -- stored: yes
--- note: host_pattern is a regular expression of part of a host's name, path_pattern one of where its paths begin: a client that tries again prints the path alone (urllib3), and AIStore's paths begin with /v1/ or /s3 (3.30 to 5.0). is_store: it keeps objects or data sets, so that it may be what the job reads its data from. Who cannot reach one of these has not been failed by AIStore; a message of AIStore's backend names them too, so who reads a message of AIStore must look at who says it.
+-- note: host_pattern is a regular expression of part of a host's name, path_pattern one of where its paths begin: a client that tries again prints the path alone (urllib3), and AIStore's paths begin with /v1/ or /s3 (3.30 to 5.0). is_store: it keeps objects, so that it may be what the job reads its data from.
 create or replace view public_service as
 select
     host_pattern,

@@ -2,7 +2,7 @@
 -- grain: one row an AIStore log file with a sighting of something that another node saw too
 -- reads: ais_file, ais_line, clock_run, clock_date, clock_mark, threshold
 -- stored: yes
--- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others. All targets begin an x-get-batch xaction within milliseconds (AIStore 4.0 and later); one that comes back joins it late, so that only a whole number of quarter hours is believed, to two seconds, and only of a file that saw no cluster map.
+-- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others.
 create or replace view clock_relative as
 with sighting as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row an AIStore log file
 -- reads: ais_file, ingested_file, clock_date, clock_told, file_run
 -- stored: yes
--- note: A file of which nothing tells takes the zone of its run's other files, else of its node's, else the only one of its cluster's nodes' zones in which it shows the hours that they do, unless it does so as UTC as well: logs of one cluster are of one time; else the zone of two thirds of the known nodes or more, where that are several. Worked example: 19 nodes are known, 18 at UTC+9 and one at UTC-4; a node that was started again wrote from 10:33 to 10:46, the others from 01:20 to 01:46 UTC; so it is at UTC+9.
+-- note: A file of which nothing tells takes the zone of its run's other files, else of its node's, else the only one of its cluster's nodes' zones in which it shows the hours that they do, unless it does so as UTC as well: logs of one cluster are of one time; else the zone of two thirds of the known nodes or more, where that are several.
 create or replace view clock_ais as
 with run_zone as (
     select r.cluster, r.node_id, r.run_ns, mode(t.offset_ns order by t.offset_ns) as offset_ns, least(max(t.confidence), 0.9) as confidence

@@ -2,7 +2,7 @@
 -- grain: one row a worker file and possible offset
 -- reads: worker_line, ais_line, clock_ais, worker_file, threshold
 -- stored: yes
--- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours. An object proves it only where the target was asked for it in vain at one time (chain_gap_s). Where the user gave a zone it is what is left of a difference.
+-- note: A line with its own stamp comes up to minutes after the server's; a traceback line without stamp lies between the stamped lines around it, which often leaves one quarter hour only; of several, none is the likeliest offset, then whole and half hours.
 create or replace view clock_worker_anchor as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'

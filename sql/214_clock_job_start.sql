@@ -2,7 +2,7 @@
 -- grain: one row a job for which exactly one offset fits
 -- reads: worker_file, job_storage, batch_start, cluster_load, zone_choice, threshold
 -- stored: yes
--- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if clocks somewhere go so, zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone. Of files whose zone the user gave it is what is left of a difference, and no other file is told by them.
+-- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if clocks somewhere go so, zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_job_start as
 with job_span as (
     select job_id, min(first_ns) as start_ns, max(last_ns) as end_ns

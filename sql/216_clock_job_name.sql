@@ -2,7 +2,7 @@
 -- grain: one row a job and cluster for which exactly one offset fits
 -- reads: worker_file, worker_line, ais_file, ais_line, clock_absolute, clock_ais, threshold
 -- stored: yes
--- note: A target's error about an object and the rank's error about it are seconds apart at most (same_cause_s), so that the difference of their stamps is a whole number of quarter hours but for that. Where both name its bucket it must be the same, whatever the provider for a client of the S3 interface, which does not tell it; a name of less than four letters is none. Only names count that either side says at one time (chain_gap_s), not what is read in vain again and again; most of them must fit the offset, and none another one. is_known: the job's own times are UTC, so that the offset is the cluster's zone. Worked example: a rank cannot open clip 153 at 00:00:21.289 UTC, a target finds its checksum bad at 05:30:21.284; no other clip fits elsewhere: the cluster is at UTC+5:30.
+-- note: A target's error about an object and the rank's error about it are seconds apart at most (same_cause_s), so that the difference of their stamps is a whole number of quarter hours but for that.
 create or replace view clock_job_name as
 with span as (
     select

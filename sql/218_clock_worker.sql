@@ -2,7 +2,7 @@
 -- grain: one row a worker log
 -- reads: worker_file, worker_line, clock_absolute, clock_worker_anchor, clock_job, pattern
 -- stored: yes
--- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much; then it is no surer than they leave it. Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others, be it one that the user gave; own evidence goes first, because nodes differ. In a file whose collector prints UTC, lines with a stamp of their own may still be local: the collector's stamps beside them tell by how much.
+-- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much; then it is no surer than they leave it. Ranks of one job see the same collective time out within seconds, so a file without evidence takes the clock of the others, be it one that the user gave; own evidence goes first, because nodes differ.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone, date_method, bool_and(zone is not null) over (partition by job_id) as is_all_given

@@ -2,7 +2,7 @@
 -- grain: one row a cluster for which exactly one zone fits
 -- reads: clock_ais, ais_file, ais_line, clock_worker, clock_job_name, worker_file, worker_line, worker_tail, job_storage, cluster_load, batch_start, threshold, zone_choice
 -- stored: yes
--- note: In the zone the logs cover the job from its first line to its last step; as they stand they lie wholly beside its time, but where both name several objects in the same second. Two signs must agree on the zone: the job's hosts are in it, the first batch of an xaction comes within minutes after the job's first line, the targets stop serving between its last step and its end, a batch breaks off with as many entries as a rank then says it got (same_cause_s), both name a request or an object in the same second (several are two signs). Where the job's clock is assumed, any quarter hour up to 26 hours may lie between them, so that three signs must agree; an error without a stamp then counts between the stamped lines around it. Worked example: a job ran from 17:41 to 17:45 UTC on hosts at UTC+5:30; logs from 22:54 to 23:16 with a first batch at 23:12:02 are at UTC+5:30 too. Logs of another hour would need both by chance; where another cluster beside the job covers its time, that one is the job's.
+-- note: In the zone the logs cover the job from its first line to its last step; as they stand they lie wholly beside its time, but where both name several objects in the same second.
 create or replace view clock_cluster as
 with lone as (
     select f.cluster from clock_ais as k join ais_file as f on f.file_id = k.file_id

@@ -2,7 +2,7 @@
 -- grain: one row an AIStore log file whose clock is off
 -- reads: ais_file, ais_line, clock_mark, clock_ais, clock_worker, worker_line, threshold
 -- stored: yes
--- note: A new cluster map reaches all nodes within milliseconds, so a node that sees it seconds late each time has another clock; three nodes must have seen it. The answer with an error to a request is printed on both sides at once; one that the client gave up after 20 s began 20 s before its line, and on the server as long ago as the age that it prints; half of such pairs must agree. Worked example: five of six nodes see v23 at 07:57:29.2, the sixth at 07:58:02.5 and v24 as late again: its clock is 33.3 s ahead.
+-- note: A new cluster map reaches all nodes within milliseconds, so a node that sees it seconds late each time has another clock; three nodes must have seen it.
 create or replace view clock_drift as
 with slack as (
     select max(value) filter (where name = 'drift_s') * 1e9 as ns, max(value) filter (where name = 'zone_step_s') * 1e9 / 2 as limit_ns

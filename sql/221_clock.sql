@@ -3,7 +3,7 @@
 -- reads: ingested_file, ais_file, clock_ais, clock_worker, clock_cluster, clock_drift
 -- public: yes
 -- stored: yes
--- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time. assumed means nothing tells the zone and UTC was taken; a cluster told by a job whose zone is unknown is then ahead of the job's clock by zone_offset_s, not of UTC, as its evidence says.
+-- note: offset_s is what was subtracted: seconds east of UTC, plus whole days where the file had no date, plus seconds by which an AIStore node was measured to be off. A Flight Recorder dump counts nanoseconds since 1970; the record of a pull states UTC, a saved node_status states no time.
 create or replace view clock as
 with every as (
     select

@@ -3,7 +3,7 @@
 -- reads: ais_event, ais_file, clock, stats_line, threshold
 -- public: yes
 -- stored: yes
--- note: A run begins with `Started up at`; a rotation continues it. killed: the next run began and this one wrote no stop line. A log may also just end, as the rest was not fetched or went with its folder: where no other node complained, and what is left of that time is longer than outages are, it is only a gap. alive_ns: until when it ran, by its own lines, or as others wrote on for longer than they need to miss it, and did not. Run 0 is what was written before the first start in the logs at hand.
+-- note: A run begins with `Started up at`; a rotation continues it. killed: the next run began and this one wrote no stop line. A log may also just end, as the rest was not fetched or went with its folder: where no other node complained, and what is left of that time is longer than outages are, it is only a gap.
 create or replace view node_process as
 with line as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a statistics line for all counters that the line before prints too, and one for each other counter
 -- reads: counter_sample, stats_reading
 -- stored: yes
--- note: counter is null where the row is for all. The others are few: first sights in a run, where before_* is the line itself, and what a cut line left out. A counter that every line of a file prints from its first to its last is told by the number of its values, without looking at each. A line behind counters that were removed because they were old has no interval.
+-- note: counter is null where the row is for all. The others are few: first sights in a run, where before_* is the line itself, and what a cut line left out. A counter that every line of a file prints from its first to its last is told by the number of its values, without looking at each.
 create or replace view counter_interval as
 with printed as (
     select file_id, process_no, name, count(*) as value_count, min(line_no) as first_line_no, max(line_no) as last_line_no

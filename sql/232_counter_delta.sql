@@ -2,7 +2,7 @@
 -- grain: one row a cumulative counter of a statistics line
 -- reads: counter_sample, counter_interval
 -- public: yes
--- note: Zero counters are not printed, so a counter that appears grew from 0 since the statistics line before. Nothing is printed while a node idles, so the growth may lie anywhere in the interval. A value that falls inside a run means reset-stats: the growth is the new value. A run whose start is not in the logs has no first delta.
+-- note: Zero counters are not printed, so a counter that appears grew from 0 since the statistics line before. Nothing is printed while a node idles, so the growth may lie anywhere in the interval. A value that falls inside a run means reset-stats: the growth is the new value.
 create or replace view counter_delta as
 select
     i.cluster, i.node_id, i.node_role, i.process_seq, c.name as counter, i.previous_at, i.sampled_at, c.value,

@@ -2,7 +2,7 @@
 -- grain: one row a counter of an answer
 -- reads: node_status, node_snapshot_counter
 -- public: yes
--- note: Not to be mixed with counter_reading: here .ns and .bps are cumulative (nanoseconds, bytes), on statistics lines they are means of 10 s. A counter that is missing in the answer before was 0 there. Without an answer before in this run the growth is since the daemon started. The run is another one if uptime and time between answers differ by more than 30 s.
+-- note: Not to be mixed with counter_reading: here .ns and .bps are cumulative (nanoseconds, bytes), on statistics lines they are means of 10 s. A counter that is missing in the answer before was 0 there. Without an answer before in this run the growth is since the daemon started.
 create or replace view node_status_counter as
 with every as (
     select cluster, node_id, node_role, sampled_ns, up_ns, file_id, line_no

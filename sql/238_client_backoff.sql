@@ -2,7 +2,7 @@
 -- grain: one row a series of a node and bucket
 -- reads: ais_event
 -- stored: yes
--- note: urllib3 repeats what was answered with 429 or 503 at once and then after pauses that double (AIStore's SDK 2.0: 6, 12, 24, 48 s), and the client prints nothing of it. Three such pauses in a row, each 1 s or longer, are no chance; repeats within a second are one moment. Where more clients than one are refused at once their moments mix, and no series is seen. last_s is the longest pause: the next repeat would come after twice that time.
+-- note: urllib3 repeats what was answered with 429 or 503 at once and then after pauses that double (AIStore's SDK 2.0: 6, 12, 24, 48 s), and the client prints nothing of it. Three such pauses in a row, each 1 s or longer, are no chance; repeats within a second are one moment.
 create or replace view client_backoff as
 with refusal as (
     select cluster, node_id, bucket, utc_ns, file_id, line_no, utc_ns - lag(utc_ns) over same > 1000000000 as is_later
@@ -31,7 +31,6 @@ select
     bucket,
     min(utc_ns) as started_ns,
     max(utc_ns) + (max(pause_s) * 1e9)::bigint as ended_ns,
-    min(pause_s) as first_s,
     max(pause_s) as last_s,
     arg_min(file_id, utc_ns) as file_id,
     arg_min(line_no, utc_ns) as line_no

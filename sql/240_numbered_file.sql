@@ -2,7 +2,7 @@
 -- grain: one row a file, or a file and process of a spawner
 -- reads: worker_line, worker_file
 -- stored: yes
--- note: Files numbered like tasks (error-5120341-3.out) are those of ranks where two files or more that print a rank print the one of their number, and none prints another. torch.multiprocessing.spawn numbers its processes from 0 on each host: where all of a job stand in one log and none prints a local rank beside another one, that number is the rank.
+-- note: Files numbered like tasks (error-5120341-3.out) are those of ranks where two files or more that print a rank print the one of their number, and none prints another.
 create or replace view numbered_file as
 with line as (
     select f.job_id, f.file_id, f.worker_node_no, w.rank, w.local_rank, starts_with(w.pattern, 'torch_child_') and w.local_rank is not null as is_child

@@ -2,7 +2,7 @@
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
 -- reads: numbered_file, worker_line, step_line, worker_file
 -- stored: yes
--- note: Lines of progress tell local ranks too. What numbers of files and of a spawner's processes tell stands in numbered_file. pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank. place: where the ranks that print in each file, or under each label of srun -l, are blocks of one size that make up the world, a local rank counts from the first of its block; a file without labels that holds all ranks is no such block.
+-- note: Lines of progress tell local ranks too. What numbers of files and of a spawner's processes tell stands in numbered_file. pids repeat on other nodes, so a pid counts inside its file first, and in the whole job only where it names one rank.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank, w.rank_source, w.task, w.world_size

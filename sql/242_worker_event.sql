@@ -3,7 +3,7 @@
 -- reads: worker_line, worker_file, rank_identity, clock, pattern, ais_event
 -- public: yes
 -- stored: yes
--- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event. A line whose stamp lies more than a month off all others of its file has a wrong clock and no time. Where the lines of a job name ranks, a number inside a process group is a rank in the default group only.
+-- note: A line without a stamp of its own happened between event_at (the stamp before it, else the job's start) and latest_at (the next stamp in its file), and not before the first line of AIStore about a request that it names. A --tee stream repeats per-rank files: such a line is one event.
 create or replace view worker_event as
 with line as (
     select

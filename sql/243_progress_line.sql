@@ -2,7 +2,7 @@
 -- grain: one row a kept progress line
 -- reads: step_line, threshold
 -- stored: yes
--- note: A line of an unknown program (patterns repeated_*) counts where those alike in the same file, attempt and rank show its number growing, repeated_lines times at least and four times as often as it falls (a count may begin anew with each epoch): numbers of workers, ports and retries do not grow, a line that waits for one step names the same step again. Alike are lines whose first words are the same, numbers left out. Of several sorts of lines in one file, attempt and rank the one that grew most often counts.
+-- note: A line of an unknown program (patterns repeated_*) counts where those alike in the same file, attempt and rank show its number growing, repeated_lines times at least and four times as often as it falls (a count may begin anew with each epoch): numbers of workers, ports and retries do not grow, a line that waits for one step names the same step again.
 create or replace view progress_line as
 with worded as (
     select

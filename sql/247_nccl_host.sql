@@ -2,7 +2,7 @@
 -- grain: one row a job attempt and host
 -- reads: worker_event, ib_status
 -- stored: yes
--- note: stop_no counts hosts by their first warning or lost connection, 1 = first; a host that others name and that says nothing itself comes before them, for it was the first to be gone. named_by counts other hosts that lost a connection to one of its addresses; addresses are known from the lines in which NCCL says its interface. A status that only follows another failure is no first trouble. NCCL prints its version once a communicator, so that most hosts have none.
+-- note: stop_no counts hosts by their first warning or lost connection, 1 = first; a host that others name and that says nothing itself comes before them, for it was the first to be gone. named_by counts other hosts that lost a connection to one of its addresses; addresses are known from the lines in which NCCL says its interface.
 create or replace view nccl_host as
 with placed as (
     select *, coalesce(nullif(json_extract_string(capture, '$.host'), ''), host) as own_host

@@ -2,7 +2,7 @@
 -- grain: one row a record
 -- reads: flight_collective, fr_dump, fr_group
 -- public: yes
--- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a coalesced call is when the record that closes the call is, its own state is never updated. peer_rank is the global rank of the other side of a send or receive, mapped through the members of the group. op_type is the operation in the words of the watchdog's lines.
+-- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a coalesced call is when the record that closes the call is, its own state is never updated. peer_rank is the global rank of the other side of a send or receive, mapped through the members of the group.
 create or replace view fr_collective as
 with closing as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a job, group and member
 -- reads: fr_dump, fr_group, fr_collective
 -- stored: yes
--- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none. Members come from pg_config, else from the dumps that have the group (gloo writes none for groups made by new_group).
+-- note: The counters are pg_status joined with what the records show; dumps of active collectives alone have no finished records, dumps up to PyTorch 2.4 no counters. Sends and receives are counted apart. A dump that speaks of no group is as good as none.
 create or replace view fr_position as
 with member as (
     select distinct job_id, path_attempt, group_key, rank from fr_group where is_used and pg_id is not null
@@ -39,9 +39,7 @@ select
     case when d.file_id is not null then coalesce(greatest(k.last_enqueued, r.last_seen), k.last_enqueued, r.last_seen) end as last_enqueued,
     case when d.file_id is not null then coalesce(greatest(k.last_completed, r.last_finished), k.last_completed, r.last_finished, r.pending_seq - 1) end as last_completed,
     k.last_started,
-    r.pending_seq,
     r.pending_ns,
-    coalesce(r.p2p_count, 0) as p2p_count,
     coalesce(r.collective_count, 0) as collective_count,
     bool_or(coalesce(r.p2p_count, 0) > 0) over (partition by m.job_id, m.path_attempt, m.group_key)
         and not bool_or(coalesce(r.collective_count, 0) > 0) over (partition by m.job_id, m.path_attempt, m.group_key)

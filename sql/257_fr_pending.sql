@@ -2,7 +2,7 @@
 -- grain: one row a rank and operation
 -- reads: fr_collective, fr_position
 -- stored: yes
--- note: operation_key is the same on all ranks: the number of a collective in its group; of a send or receive its pair and its place among the unfinished ones of that pair, because each side counts its own. A collective that another member finished was entered by all and holds nobody up, but for a root's or a leaf's part of a broadcast, scatter, gather or reduce. is_last: the rank enqueued nothing after it.
+-- note: operation_key is the same on all ranks: the number of a collective in its group; of a send or receive its pair and its place among the unfinished ones of that pair, because each side counts its own.
 create or replace view fr_pending as
 with open as (
     select

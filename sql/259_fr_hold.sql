@@ -2,7 +2,7 @@
 -- grain: one row a rank with an unfinished operation
 -- reads: fr_pending, fr_wait
 -- stored: yes
--- note: hold, the first that is true: absent (its last record lacks a member: it waits there), earlier (an earlier one does, and it went on after it), unknown (the only member that may be lacking left no dump), device (all entered, but a member's device stands in an earlier operation that lacks somebody), still (all entered, and nothing tells why nobody finishes). A rank without a row waits for nobody.
+-- note: hold, the first that is true: absent (its last record lacks a member: it waits there), earlier (an earlier one does, and it went on after it), unknown (the only member that may be lacking left no dump), device (all entered, but a member's device stands in an earlier operation that lacks somebody), still (all entered, and nothing tells why nobody finishes).
 create or replace view fr_hold as
 with part as (
     select

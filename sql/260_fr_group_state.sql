@@ -41,10 +41,10 @@ entered as (
 )
 select
     s.job_id, s.path_attempt, s.group_key, s.process_group, s.member_count, s.placed_count, coalesce(s.missing_ranks, []) as missing_ranks,
-    s.min_enqueued, s.max_enqueued, s.min_completed, s.max_completed, s.pending_count,
+    s.min_enqueued, s.max_enqueued,
     s.pending_count > 0 as is_stuck,
     case when s.pending_count > 0 then s.stuck_seq end as stuck_seq,
-    e.hang_start_ns, e.all_entered_ns, coalesce(e.entered_count, 0) as entered_count,
+    e.hang_start_ns, coalesce(e.entered_count, 0) as entered_count,
     e.op_type, e.numel_in, e.numel_out, e.timeout_ms, e.user_location, e.file_id, e.place_no, e.text
 from placed as s
 left join entered as e on e.job_id = s.job_id and e.path_attempt = s.path_attempt and e.group_key = s.group_key

@@ -2,7 +2,7 @@
 -- grain: one row a job, group and rank, for the first number where calls differ
 -- reads: fr_collective, fr_group_state
 -- stored: yes
--- note: Sizes of gather, scatter and all_to_all may differ between ranks, and so may the parts of all_gather; their operation may not. Coalesced parts share a number and are compared together. is_minority: fewer than half of the ranks called this; the first rank is not presumed right. Numbers before the stuck one count: two ranks that skip a call go on with the wrong partners until sizes or ends differ.
+-- note: Sizes of gather, scatter and all_to_all may differ between ranks, and so may the parts of all_gather; their operation may not. Coalesced parts share a number and are compared together. is_minority: fewer than half of the ranks called this; the first rank is not presumed right.
 create or replace view fr_mismatch as
 with call as (
     select

@@ -29,8 +29,7 @@ side as (
     group by all
 )
 select
-    o.job_id, o.path_attempt, o.rank, o.group_key, o.operation_key, o.later_group_key, o.later_operation_key,
-    s.side_count, t.side_count as other_count, s.side_count < t.side_count as is_minority,
+    o.job_id, o.path_attempt, o.rank, o.group_key, o.operation_key, o.later_group_key, s.side_count < t.side_count as is_minority,
     o.file_id, o.place_no, o.text
 from ordered as o
 join side as s on s.job_id = o.job_id and s.path_attempt = o.path_attempt and s.group_key = o.group_key and s.operation_key = o.operation_key

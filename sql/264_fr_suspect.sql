@@ -2,7 +2,7 @@
 -- grain: one row a job, group, rank and basis
 -- reads: fr_group_state, fr_position, fr_mismatch, fr_wait, fr_hold, fr_order
 -- stored: yes
--- note: Who had not entered an operation and waits for nobody itself is behind; where that are most members, the few that entered it diverged, unless theirs was the root's part of a broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device alone did not start is suspect. is_held: it waits for others, so it is no first cause; where everybody behind does, who went on after such an operation is the first (it was not stopped there).
+-- note: Who had not entered an operation and waits for nobody itself is behind; where that are most members, the few that entered it diverged, unless theirs was the root's part of a broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device alone did not start is suspect.
 create or replace view fr_suspect as
 with absent as (
     select w.job_id, w.path_attempt, w.group_key, w.seq_num, w.is_p2p, w.op_type, w.rank, w.waiting_ranks, w.member_count - len(w.unknown_ranks) as placed_count, coalesce(h.hold, 'free') as hold,

@@ -2,7 +2,7 @@
 -- grain: one row a job with an operation that stands still
 -- reads: fr_wait, fr_suspect, fr_mismatch, fr_order, fr_circle, fr_dump, threshold
 -- stored: yes
--- note: The first operation is the earliest to wait among those that lack or hold a rank that nobody holds up, else among all. outcome: told; split (calls or orders differ and no side is the larger); dump_missing (all dumps wait alike and a member's is missing: it is a suspect, not proven); circle (everyone behind waits for another); all_entered (everybody entered, nobody finished). is_snapshot: written within seconds of the last call, so of a job that runs.
+-- note: The first operation is the earliest to wait among those that lack or hold a rank that nobody holds up, else among all.
 create or replace view fr_hang as
 with root as (
     select job_id, path_attempt, group_key, basis, count(*) as root_count, list(rank) as ranks

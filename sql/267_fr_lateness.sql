@@ -38,7 +38,7 @@ summed as (
     having count(*) >= 5
 )
 select
-    s.job_id, s.path_attempt, s.group_key, s.rank, s.collective_count::integer as collective_count, s.last_count::integer as last_count, s.late_s, s.transfer_s,
+    s.job_id, s.path_attempt, s.group_key, s.rank, s.collective_count::integer as collective_count, s.late_s, s.transfer_s,
     s.last_count >= 0.8 * s.collective_count and s.late_s >= t.value as is_late,
     s.file_id, s.place_no
 from summed as s

@@ -15,6 +15,6 @@ with line as (
 )
 select
     l.job_id, l.attempt, p.group_key, l.rank, l.last_enqueued as log_enqueued, p.last_enqueued as dump_enqueued,
-    l.file_id, l.line_no, p.file_id as dump_file_id, p.place_no
+    l.file_id, l.line_no, p.place_no
 from line as l
 join fr_position as p on p.job_id = l.job_id and p.rank = l.rank and p.has_dump and regexp_extract(p.group_key, '^([^ ]+)', 1) = l.guid and p.last_enqueued is not null

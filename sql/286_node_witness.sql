@@ -2,7 +2,7 @@
 -- grain: one row a line and the node it is about
 -- reads: ais_event, node_endpoint, node_process, node, threshold
 -- stored: yes
--- note: A peer named only by an address is looked up. An error that a node got back from one it had called (`called by` itself) says nothing of its own state. A kill leaves no line on the node: the end of its last line before the next start stands for it. unknown_error: a warning or error of the node itself that no pattern knows, which is not about a client and is not usual: kinds of lines that come again over usual_line_s are.
+-- note: A peer named only by an address is looked up. An error that a node got back from one it had called (`called by` itself) says nothing of its own state. A kill leaves no line on the node: the end of its last line before the next start stands for it.
 create or replace view node_witness as
 with stated as (
     select

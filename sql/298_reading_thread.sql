@@ -24,7 +24,7 @@ thread as (
     from frame
     group by file_id, dump_no, thread_name
 )
-select file_id, dump_no, count(*)::integer as thread_count, min(line_no) as line_no, arg_min(text, line_no) as text
+select file_id, dump_no, min(line_no) as line_no, arg_min(text, line_no) as text
 from thread
 where client_no < coalesce(own_no, 1000000) and not is_of_service
 group by file_id, dump_no

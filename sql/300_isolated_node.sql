@@ -2,7 +2,7 @@
 -- grain: one row a span of a node
 -- reads: node_witness, ais_event, stats_reading, node, threshold
 -- stored: yes
--- note: A complaint is believed where another node complains of that peer within outage_gap_s, or the peer itself ended or was removed then; by the complaining node itself that tells only where the peer was silent too for so long. Else it counts against its writer, as far as the log of the peer is at hand and goes on. Complaints of one peer or two may be of the way between.
+-- note: A complaint is believed where another node complains of that peer within outage_gap_s, or the peer itself ended or was removed then; by the complaining node itself that tells only where the peer was silent too for so long. Else it counts against its writer, as far as the log of the peer is at hand and goes on.
 create or replace view isolated_node as
 with complaint as (
     select cluster, witness_id, node_id as peer_id, utc_ns, file_id, line_no, text

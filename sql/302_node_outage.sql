@@ -2,7 +2,7 @@
 -- grain: one row an outage of a node
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
--- note: What peers saw and what the node's own log shows are one outage where they lie within minutes. It ends when the node is ready again, is added back, or writes on, else with the logs; a killed one that nobody missed is back a keepalive round after its next line at the latest; of one that said that it stops and wrote no more minutes later, as the logs of all may end with it. Maintenance lasts until the node is taken back or a rebalance has moved what it held, else with the logs. A stream that breaks with EOF, reset or refusal dates the death; a node that peers only miss went at the earliest one keepalive round before, and not before its own last line; known_ns is when it was gone at the latest: as soon as peers missed it, or a killed one that nobody missed as it started again. silent_*: between which of its own lines it wrote nothing meanwhile. A node that one peer alone misses while its own log goes on is only cut off. A refused connection while a node starts is part of the outage before it.
+-- note: What peers saw and what the node's own log shows are one outage where they lie within minutes.
 create or replace view node_outage as
 with comeback as (
     select e.cluster, case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns

@@ -1,8 +1,8 @@
 -- What the main thread of a process in a stack dump stood in, and what kind of process its calls show.
 -- grain: one row a process in a dump
--- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread, stuck_pool, lost_loop, crossed_locks
+-- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step, reading_thread, crossed_locks
 -- stored: yes
--- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls. The innermost telling call counts; a bare lock or sleep counts where nothing else tells, and less, and is that of a tracker or a hub whose own code waits at it; a storage client that has called the program's own code waits for that. A batch that is prepared at a socket is awaited. A thread that py-spy saw at work on a processor, in calls that tell nothing, computes. A main thread that waits at a lock or for a batch does what the process's threads that read ahead do, and waits at a lock where those wait for each other, or stand still in the same file of the program (crossed_locks); so does a forked one that waits for a thread which was not forked. local_rank: in the command, else that of torchrun's label or of the file of a stack in a log. A stack in a log (attempt is that of the log then, else null) counts where the job took no step after it; that log's stamp nearest before it may be much older than the stack, which was taken before the next one.
+-- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell. Native calls tell activities but are no part of calls.
 create or replace view stack_stand as
 with rule as (
     select p.function, p.source_file, arg_min(r.activity, r.position) as activity, arg_min(r.strength, r.position) as strength
@@ -58,12 +58,10 @@ process as (
 )
 select
     p.job_id, p.file_id, p.dump_no, p.attempt, p.path_rank, p.path, p.taken_ns, p.pid, p.parent_pid, p.host, p.task_no, p.stated_rank, p.local_rank, p.is_json, p.calls, p.places, p.told_kind,
-    case when o.file_id is not null then 'lock' when t.file_id is not null then 'storage_wait' when coalesce(k.file_id, x.file_id) is not null then 'lock' else p.activity end as activity,
-    case when o.file_id is not null then 0.9 when t.file_id is not null then 0.8 when k.file_id is not null then 0.9 when x.file_id is not null then 0.7 else p.certainty end as certainty,
-    coalesce(o.line_no, t.line_no, k.line_no, x.line_no, p.line_no) as line_no,
-    coalesce(o.text, t.text, k.text, x.text, p.text) as text
+    case when t.file_id is not null then 'storage_wait' when x.file_id is not null then 'lock' else p.activity end as activity,
+    case when t.file_id is not null then 0.8 when x.file_id is not null then 0.7 else p.certainty end as certainty,
+    coalesce(t.line_no, x.line_no, p.line_no) as line_no,
+    coalesce(t.text, x.text, p.text) as text
 from process as p
 left join reading_thread as t on t.file_id = p.file_id and t.dump_no = p.dump_no and coalesce(p.activity, 'lock') in ('batch_preparation', 'data_loading', 'lock', 'sleep') and coalesce(p.told_kind, 'worker') = 'worker'
-left join stuck_pool as k on k.file_id = p.file_id and k.dump_no = p.dump_no and coalesce(p.activity, 'lock') in ('batch_preparation', 'data_loading', 'lock', 'sleep') and coalesce(p.told_kind, 'worker') = 'worker'
-left join lost_loop as o on o.file_id = p.file_id and o.dump_no = p.dump_no
 left join crossed_locks as x on x.file_id = p.file_id and x.dump_no = p.dump_no and p.activity is null and p.told_kind is null

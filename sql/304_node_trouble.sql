@@ -2,7 +2,7 @@
 -- grain: one row a kind of trouble of a node and span
 -- reads: trouble_sign, node_coverage, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is not critical, tell of a busy node and accuse none. A disk that is busy with less than 1 MiB/s is under no load: fewer than as many such lines are nothing.  Warnings that no pattern knows are something only if they are as many. A mountpath that is out of service stays so until a line puts it back, whatever else is written, unless what lay on it was moved before (is_held). An abort of batches is a moment: who asks afterwards asks anew.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is not critical, tell of a busy node and accuse none.
 create or replace view node_trouble as
 with logs as (
     select c.cluster, max(c.ended_ns) + any_value(t.value)::bigint * 1000000000 as ended_ns

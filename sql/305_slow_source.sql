@@ -2,7 +2,7 @@
 -- grain: one row a node and span
 -- reads: counter_delta, cold_counter, threshold
 -- stored: yes
--- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is here, and is counted when it ends: the reads of an interval began by their mean duration before it. Only what the node's own reads waited for too counts, so that a prefetch is none. known_ns: the latest moment that fits the begin. is_everywhere: at two targets or more and no fewer than read fast then, so that whoever read anything cold had to wait.
+-- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is here, and is counted when it ends: the reads of an interval began by their mean duration before it. Only what the node's own reads waited for too counts, so that a prefetch is none. known_ns: the latest moment that fits the begin.
 create or replace view slow_source as
 with growth as (
     select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id, d.line_no

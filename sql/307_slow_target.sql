@@ -2,7 +2,7 @@
 -- grain: one row a target and span
 -- reads: long_read, counter_delta, cold_counter, threshold
 -- stored: yes
--- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting. Readers that slow down slow several targets: where another target's reads are nearly as slow it is not this one. Reads that waited for a remote backend, their own or another's of the same object, are slow_source's. A read is counted when it ends, so those of an interval began by their mean duration before it. Where objects are read in one go (whole_read_bytes) one or two reads that took long are no sign of what is usual, nor is the line in which the change falls: there the median of the lines counts.
+-- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had read next to nothing before ten times as much is asked. One reader that pauses draws one read out, which is counted in one line when it ends: so several lines in a row, and more than one read's worth, are needed for is_lasting.
 create or replace view slow_target as
 with rate as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row a step
 -- reads: chain_link, node_fault, threshold
 -- stored: yes
--- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient), from when it was away for certain. Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the node that printed the first. An abort names its xaction, so a batch of another one, or one that began after it by its age, is none of its victims.
+-- note: While a target is away its objects are missing on the others, so a batch that breaks then without naming anybody is put to that outage (is_ambient), from when it was away for certain. Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the node that printed the first.
 create or replace view chain_root as
 with outage as (
     select

@@ -1,8 +1,8 @@
 -- What AIStore itself says it could not do for a request, a job or an object, in a line that may be tied to a rank by a name.
 -- grain: one row a line, or the first or last of a job's
--- reads: node_witness, ais_event, lost_upload, node, node_fault, threshold
+-- reads: node_witness, ais_event, node, node_fault, threshold
 -- stored: yes
--- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other. Of a job that ended with an error, and was not stopped by somebody (a transformation may have been: who reads by it did not do that), the first node that says so is meant; a target that cannot fetch what a job downloads is meant where most others can, and so is one that cannot begin (`/v1/txn/…/begin/`) what all targets are to do together: a promotion, a copy, a transformation. An upload in parts that a target does not know any more is the doing of the one that lost it (lost_upload). An object that a target does not find while another one is away lies with that one, and after it lost a disk itself with that disk, if there is one such node, unless two objects of that bucket were missing in the ten minutes before it went, or after one that keeps what it has (hung, down, cut) was back, unless the object was not found when that node was there either. words: the answer without what surrounds it; part_rank: the number of the rank in the name of a part of a checkpoint (`__3_0.distcp`, `zero_pp_rank_3_…`, `rank-00003.pt`).
+-- note: A request that was answered with an error counts, but no line about the client's side (gone, not permitted, a wrong request). What arrives damaged is the sender's fault, unless senders of several buckets meet it at one node and at no other.
 create or replace view node_error as
 with damaging as (
     select cluster, any_value(node_id) as node_id
@@ -26,9 +26,6 @@ said as (
     from ais_event as e
     where e.pattern in ('ais_http_error', 'ais_http_out_of_space', 'ais_no_space_left') and e.severity = 'E' and e.node_id is not null
         and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) <> e.node_id and not regexp_matches(e.text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid|range|unsupported|malformed|not allowed|required|conflict')
-    union all
-    select cluster, node_id, null as peer_id, 'upload_lost' as fault_kind, utc_ns, file_id, line_no, text
-    from lost_upload
     union all
     select e.cluster, e.node_id, null as peer_id, 'corrupt' as fault_kind, e.utc_ns, e.file_id, e.line_no, e.text
     from ais_event as e

@@ -2,7 +2,7 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, printed_progress, stack_stand, threshold
 -- stored: yes
--- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print. Retries, errors that were only logged, those of a thread that the program stepped over, and noise make no failure; exceptions that only echo another's end do, since that other one may have left no log; neither does what comes after a job reported success. A job cancelled after a long silence hung, and so did one whose Flight Recorder dumps show it standing still; is_cancelled: one that was cancelled, or reached its time limit, while it spoke, and of which no process ended by itself.
+-- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print.
 -- note: A job of which no line says that it failed hangs where most of its newest stacks wait in a collective, and its logs, if there are any, fell silent before that (stood_ns).
 create or replace view failed_attempt as
 with strong as (

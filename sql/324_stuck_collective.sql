@@ -2,7 +2,7 @@
 -- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show it waiting
 -- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step
 -- case: yes
--- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out. A line without a stamp stands between two stamped ones, or anywhere after the last one, and nobody waits before the job's last step; where no line has a date, no start is told. The nccl2 back-end prints neither duration nor time-out: then the job stood still when its next report of progress was due, unless a dump knows better. The group comes from the line with the PG tag of the same rank and sequence number; `[Rank r]` in front of `Watchdog caught` may be of another group up to PyTorch 2.13.
+-- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs without counters leave out, their place_no stands for the line. Hang start is the line's time minus `ran for`; where that is not printed, minus the time-out.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -62,7 +62,6 @@ select
     case when p.seq_num is null then coalesce(d.guid, p.guid) else p.guid end as guid,
     case when p.seq_num is null then coalesce(p.process_group, d.process_group) else p.process_group end as process_group,
     coalesce(p.seq_num, d.seq_num) as seq_num,
-    case when p.seq_num is null then coalesce(p.first_op_type, d.op_type) else p.first_op_type end as first_op_type,
     case when p.seq_num is null then coalesce(p.op_type, d.op_type) else p.op_type end as op_type,
     case when p.seq_num is null then coalesce(p.numel_in, d.numel_in) else p.numel_in end as numel_in,
     case when p.seq_num is null then coalesce(p.numel_out, d.numel_out) else p.numel_out end as numel_out,

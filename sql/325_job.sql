@@ -3,7 +3,7 @@
 -- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_stand
 -- public: yes
 -- stored: yes
--- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as torchrun does; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null. A task is told by the experiment folder, the job's own words or the training script of a traceback.
+-- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as torchrun does; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null.
 create or replace view job as
 with told as (
     select

@@ -1,8 +1,8 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
 -- grain: one row a rank of a failed attempt with a stuck collective
--- reads: failure_signal, group_wait, stuck_collective, broken_call, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
+-- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
 -- case: yes
--- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only. The counters of `Received a dump signal` are those of process group 0, whatever group failed (PyTorch 2.5 to 2.14), and its tag is no sign that the rank waits in that group. A rank whose connections gloo closed stands where broken_call says.
+-- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only.
 create or replace view rank_position as
 with line as (
     select
@@ -69,11 +69,10 @@ select
     coalesce(t.numel_in, d.numel_in) as numel_in,
     t.collective,
     coalesce(t.user_location, d.user_location) as user_location,
-    coalesce(t.wait_start_ns, d.wait_start_ns) as wait_start_ns,
     coalesce(t.last_enqueued, d.last_enqueued) as last_enqueued,
     coalesce(t.last_completed, d.last_completed) as last_completed,
     coalesce(t.file_id, d.file_id) as file_id,
     case when t.file_id is not null then t.line_no else d.line_no end as line_no,
     coalesce(t.text, d.text) as text
-from (from told union all by name select b.*, false as is_waiting from broken_call as b anti join told using (job_id, attempt, rank)) as t
+from told as t
 full join dump as d on d.job_id = t.job_id and d.attempt = t.attempt and d.rank = t.rank

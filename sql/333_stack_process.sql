@@ -2,7 +2,7 @@
 -- grain: one row a process in a dump
 -- reads: stack_stand, rank_identity, log_straggler
 -- case: yes
--- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank), launcher, process (none of the job's). The rank is that of the dump's heading or file name, else of the log line with its process id, else that of its local rank, else of its parent, else the task of `srun -l` where a task has one trainer, else the only rank of the log that did not report the time-out of the others. moment_no counts the times a rank was dumped, 1 = last; several forms of one dump are one time.
+-- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank), launcher, process (none of the job's).
 create or replace view stack_process as
 with owned as (
     select

@@ -2,20 +2,15 @@
 -- grain: one row a line
 -- reads: worker_tail, worker_file, clock, failed_rank, rank_position, held_rank, stuck_collective, threshold
 -- case: yes
--- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may. So a line is that of the only rank of its file that does not wait where it tells how long it has been at something (`after 90 s`), that it began when the others began to wait, and that it has taken a good part of the hang (a line without a time must stand below all last words of ranks, and the span fit into the hang); a rank without a line of its own may have written in the one file that all others share. A shard of a distributed checkpoint has the number of the rank that writes it in its name (`__8_0.distcp`, torch.distributed.checkpoint), whoever waits. Who says when the hang begins that it has no samples left has the others wait for it. What a daemon of a host says of storage (syslog's `gpu-7 s3fs[811]:`) in the second half of the hang, or without a time below all last words of its ranks, is about what the only rank there waits for that is not held up by others. A block of lines in which a watcher names the rank that makes no step, and then tells of its processes and connections, is about that rank. A sample that takes long beside it (Energon's watchdog, which prints no time) is taken for its own.
+-- note: Who waits in a collective says nothing of its own work, but its loaders and other threads may.
 create or replace view hang_word as
 with said as (
     select
         w.job_id, w.path_attempt + t.attempt_no as attempt, t.file_id, t.line_no, t.activity, t.text,
         t.local_ns - case when t.zone_offset_s is null then c.shift_ns else 0 end as utc_ns,
-        max(utc_ns) over (partition by t.file_id, t.attempt_no order by t.line_no) as since_ns,
-        regexp_matches(t.text, 'Sample processing took longer than \d+ seconds') as is_watchdog,
         t.activity = 'storage_wait' and regexp_matches(t.text, '\s[\w.-]+ [\w.-]+\[\d+\]: ') and (utc_ns is not null or t.line_no > t.last_no) as is_daemon,
         try_cast(regexp_extract(t.text, '\b(?:after|for|since) (\d+(?:\.\d+)?) ?(?:s|sec|secs|seconds)\b', 1) as double) * 1e9 as age_ns,
-        try_cast(last_value(nullif(regexp_extract(t.text, '(?i)\brank[ =:#]?(\d+)\b.{0,60}\b(?:no (?:step|progress|heartbeat)|stuck|hung|hang|stalled|silent)\b', 1), '') ignore nulls) over (partition by t.file_id, t.attempt_no order by t.line_no range between 6 preceding and 1 preceding) as integer) as watched_rank,
-        utc_ns is null and age_ns is not null and t.line_no > coalesce(t.last_no, 0) as is_stampless,
-        regexp_matches(t.text, '(?i)\bno (more )?(samples|batches|data) left\b|\br[au]n out of (samples|batches|data)\b') as is_end,
-        case when regexp_matches(t.text, '(?i)\b(writing|saving|uploading)\b|\b(written|saved|uploaded|put|sent)\b[^\r\n]{0,40}\b(for|since) \d|\bnot (written|saved|uploaded)\b|\bPUT\b[^\r\n]{0,200}\b(failed|timed out|retry)') then try_cast(regexp_extract(t.text, '\b__(\d+)_\d+\.distcp\b', 1) as integer) end as shard_rank
+        try_cast(last_value(nullif(regexp_extract(t.text, '(?i)\brank[ =:#]?(\d+)\b.{0,60}\b(?:no (?:step|progress|heartbeat)|stuck|hung|hang|stalled|silent)\b', 1), '') ignore nulls) over (partition by t.file_id, t.attempt_no order by t.line_no range between 6 preceding and 1 preceding) as integer) as watched_rank
     from (select *, max(line_no) filter (where rank is not null or local_rank is not null) over (partition by file_id, attempt_no) as last_no from worker_tail) as t
     join worker_file as w on w.file_id = t.file_id
     join clock as c on c.file_id = t.file_id
@@ -45,20 +40,20 @@ home as (
     group by r.job_id, r.attempt, r.host
     having count(*) filter (where w.rank is null) = 1
 )
-select s.job_id, s.attempt, coalesce(n.rank, f.rank, o.rank, v.rank) as rank, s.file_id, s.line_no, case when n.rank is not null then 'shard' when s.is_end then 'end' when s.is_watchdog then 'watchdog' when s.is_daemon then 'daemon' when f.rank is not null then 'age' else 'watcher' end as told_by
+select
+    s.job_id, s.attempt, coalesce(f.rank, o.rank, v.rank) as rank, s.file_id, s.line_no,
+    case when s.is_daemon then 'daemon' when f.rank is not null then 'age' else 'watcher' end as told_by
 from said as s
-join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and coalesce(s.utc_ns between k.hang_start_ns - case when s.is_end then 5000000000 else 0 end and k.spoke_ns, s.shard_rank is not null or (s.is_watchdog and s.since_ns >= k.hang_start_ns) or s.is_daemon or s.is_stampless)
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+    and coalesce(s.utc_ns between k.hang_start_ns and k.spoke_ns, s.is_daemon)
 join threshold as p on p.name = 'hang_word_slack_s'
 join threshold as h on h.name = 'hang_word_share'
-left join failed_rank as n on n.job_id = s.job_id and n.attempt = s.attempt and n.file_id = s.file_id and n.rank = s.shard_rank
-left join free as f on f.job_id = s.job_id and f.attempt = s.attempt and f.file_id = s.file_id and s.shard_rank is null
-    and case
-        when s.is_end then s.utc_ns <= k.hang_start_ns + 5e9
-        when s.is_watchdog then s.since_ns >= k.hang_start_ns
-        when s.is_daemon then false
-        when s.is_stampless then s.age_ns between h.value * (k.spoke_ns - k.hang_start_ns) and k.spoke_ns - k.hang_start_ns + p.value * 1e9
-        else s.utc_ns - s.age_ns between k.hang_start_ns - p.value * 1e9 and k.hang_start_ns + 2e9 and s.age_ns >= h.value * (k.spoke_ns - k.hang_start_ns)
-    end
-left join home as o on o.job_id = s.job_id and o.attempt = s.attempt and s.is_daemon and split_part(o.host, '.', 1) = regexp_extract(s.text, '\s([\w-]+)[\w.-]* [\w.-]+\[\d+\]: ', 1) and coalesce(s.utc_ns >= (k.hang_start_ns + k.spoke_ns) / 2, true)
-left join failed_rank as v on v.job_id = s.job_id and v.attempt = s.attempt and v.rank = s.watched_rank and not exists (from waiting as w where w.job_id = v.job_id and w.attempt = v.attempt and w.rank = v.rank)
-where s.activity is not null and coalesce(n.rank, f.rank, o.rank, v.rank) is not null
+left join free as f on f.job_id = s.job_id and f.attempt = s.attempt and f.file_id = s.file_id and not s.is_daemon
+    and s.utc_ns - s.age_ns between k.hang_start_ns - p.value * 1e9 and k.hang_start_ns + 2e9
+    and s.age_ns >= h.value * (k.spoke_ns - k.hang_start_ns)
+left join home as o on o.job_id = s.job_id and o.attempt = s.attempt and s.is_daemon
+    and split_part(o.host, '.', 1) = regexp_extract(s.text, '\s([\w-]+)[\w.-]* [\w.-]+\[\d+\]: ', 1)
+    and coalesce(s.utc_ns >= (k.hang_start_ns + k.spoke_ns) / 2, true)
+left join failed_rank as v on v.job_id = s.job_id and v.attempt = s.attempt and v.rank = s.watched_rank
+    and not exists (from waiting as w where w.job_id = v.job_id and w.attempt = v.attempt and w.rank = v.rank)
+where s.activity is not null and coalesce(f.rank, o.rank, v.rank) is not null

@@ -1,8 +1,8 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: hang_word, own_work, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, public_service, threshold
+-- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, public_service, threshold
 -- case: yes
--- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. A step that was made says less than any stack that shows something. Last words that name a host and neither AIStore nor a path of its interfaces speak of another service, as do those that try a path of another one again. A rank that waits for its DataLoader workers does what they do, as far as their stacks are at hand; one that reads or may read goes before others. What a rank's watchdog prints are no words of what it did, unless behind a bar that had not ended its line. Last words from the start of the job tell nothing once it has trained: many ranks speak only then. Where lines or the file's path name a local rank, other lines of the file must tell which rank that is. What a line that names no rank says in the hang is hang_word's. A bar of data preparation that names no rank is the least rank's of its file: libraries let the main process of a host draw it. A rank that straggler detection named before it stopped computes on a slow device, unless its last words tell of anything else. Who says that it leaves a batch out for a loss that is no number, as the others begin to wait, did just that. is_own_code: the stack stands in a file of the program itself, not of a library or of Python.
+-- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. A step that was made says less than any stack that shows something.
 create or replace view rank_activity as
 with main as (
     select * from stack_process where kind = 'trainer' and moment_no = 1
@@ -66,7 +66,7 @@ left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank
 where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
 group by s.job_id, s.attempt, s.rank
 union all by name
-select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out union all by name select job_id, attempt, rank, 'own_work' as activity, 'last_words' as witness, 0.6 as confidence, file_id, line_no, text from own_work
+select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out
 union all by name
 select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c

@@ -3,7 +3,7 @@
 -- reads: stack_process, rank_activity
 -- public: yes
 -- case: kept
--- note: activity is that of the failure (a rank that waits for its DataLoader worker does what that does) or, without one, of the stack alone. Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out. tree_no is the order in the tree: classes that differ only at the end stand next to each other, and shared_depth is how many calls a class has in common with the one before it. Equal stacks do not prove equal positions: a rank may stand in the same call one step further, so compare with what each had enqueued. first_difference is the first call in which a class differs from the largest one; moved_ranks stood elsewhere when their stack was taken before, still_ranks at the same place.
+-- note: activity is that of the failure (a rank that waits for its DataLoader worker does what that does) or, without one, of the stack alone. Calls are compared from the outermost one inwards, by function and file, without line numbers; native calls are left out.
 create or replace view stack_class as
 with dump as (
     select *

@@ -2,7 +2,7 @@
 -- grain: one row a rank of a failed attempt
 -- reads: rank_activity, rank_position, stuck_collective, stack_class, stack_process, failed_attempt
 -- case: yes
--- note: Equal stacks prove no equal positions, and a stack elsewhere proves no lateness: NCCL's collectives are asynchronous, so a rank whose counters or watchdog show that it had entered what the others wait in is none of these. Waiting is a collective, a backward pass, or device code and code of no known meaning in which the largest class stands. elsewhere_count says how many stand elsewhere; is_placed that counters of the rank are at hand too.
+-- note: Equal stacks prove no equal positions, and a stack elsewhere proves no lateness: NCCL's collectives are asynchronous, so a rank whose counters or watchdog show that it had entered what the others wait in is none of these.
 -- note: Where a job is known from its stacks alone and all wait, the one rank in another collective than all others is suspected too.
 create or replace view stack_suspect as
 with class as (

@@ -2,7 +2,7 @@
 -- grain: one row a rank whose error names another or itself
 -- reads: rank_crash, worker_event
 -- case: yes
--- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so. DDP names to each rank the first one whose model differs from its own, so the odd rank is named by most (PyTorch 1.13 to 2.15); of shapes each rank compares its own with those of rank 0, which is the odd one where all others say the same of theirs. accelerate lists the shapes of all processes to each, in its debug mode.
+-- note: A check that all ranks make together (parameters, losses, shards) fails on all of them alike and says whose part is wrong. Rank 0 is mostly named as the one that all compare with, and accused by nobody so.
 create or replace view shared_accusation as
 with worded as (
     select job_id, attempt, rank, file_id, line_no, text, list_distinct(regexp_extract_all(coalesce(message, text), '(?i)\brank[ =:#]{0,2}(\d{1,5})\b', 1)::integer[]) as peer_ranks

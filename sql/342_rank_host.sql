@@ -2,7 +2,7 @@
 -- grain: one row a rank of a failed attempt
 -- reads: failed_rank, job
 -- case: yes
--- note: place is the same for ranks of one host: where the job says how many ranks a host has, what the rank's number tells, else its host, else its log file. A host without its domain is that of the rank's own lines, or the only one of its log file or of its place. Where numbers put two hosts at one place, they are not how this job counts, and are left out. A rank without a log has no place. place_count: ranks at that place; seen_count: ranks of all places; rank_count: those without a log as well.
+-- note: place is the same for ranks of one host: where the job says how many ranks a host has, what the rank's number tells, else its host, else its log file. A host without its domain is that of the rank's own lines, or the only one of its log file or of its place.
 create or replace view rank_host as
 with numbered as (
     select r.job_id, r.attempt, r.rank, r.file_id, split_part(r.host, '.', 1) as host, r.is_absent, case when not r.is_absent then r.rank // nullif(j.ranks_per_node, 0) end as node_no

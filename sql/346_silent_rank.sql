@@ -2,7 +2,7 @@
 -- grain: one row a silent rank of a failed attempt
 -- reads: rank_suspect, rank_host, rank_position, failure_signal, worker_event, stuck_collective, stack_process, threshold
 -- case: yes
--- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank. is_of_host: all that are silent are all ranks of one host, or of one log file (a rank without a host is of the one its file has), and lines of that log go on after the time-out of the others, so that it was not cut off before, or the agents of other hosts tell how their ranks ended and that of this host says nothing, as it fell silent too; all others wait in one call, else the silent may wait in another process group.
+-- note: Trouble counts that went on when the others waited, and as long as that of any of them; that a watcher took the stack of a rank as it made no step is trouble of that rank.
 create or replace view silent_rank as
 with agent as (
     select distinct job_id, attempt, file_id

@@ -1,8 +1,8 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: worker_event, unreached_rank, rank_suspect, vanished_rank, lost_host, odd_word, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
+-- reads: worker_event, rank_suspect, lost_host, silent_rank, rank_crash, rank_position, stuck_collective, failed_rank, threshold
 -- case: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole. Where most ranks fail alike, or most are named, nobody is: then the others took another way; so where a rank of every host meets the same error of the program at once, as launchers end the others before they speak; but ranks of one host that its driver failed are, as those of other hosts may not have spoken yet. Who sends to a port that went down gets the same error as the rank above it, which alone is named. A host to whose address no other could connect is the culprit before the errors of those. A host that was lost is the culprit before errors of others if these are all of the network.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered the collective, together with who died before the hang began, or failed at the same moment as one of those behind and with the same error; then who died first; then who alone stayed silent, or those of the silent whose own lines show trouble, or that are a host as a whole.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -22,7 +22,7 @@ crash as (
         s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text, c.utc_ns, c.pattern, c.failure_class, k.hang_start_ns, k.spoke_ns,
         p.last_enqueued is null as is_outside, coalesce(p.is_waiting, false) as is_waiting, c.tier,
         coalesce(c.utc_ns <= k.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'), true) as is_before_hang,
-        c.latest_ns, min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
+        min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
         first_value(c.failure_class) over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_class,
         count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count,
         c.failure_class = 'infrastructure' and c.tier = 'gpu' and ((min(r.host) over same = max(r.host) over same and count(r.host) over same = count(*) over same) or min(s.file_id) over same = max(s.file_id) over same) as is_of_host
@@ -58,7 +58,7 @@ candidate as (
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 5 from rank_suspect where basis in ('other_collective', 'unfinished', 'not_started', 'stack')
     union all
-    select job_id, attempt, rank, kind as basis, 0.7 as certainty, file_id, line_no, text, 5 from vanished_rank union all select job_id, attempt, rank, 'unreached', 0.85, file_id, line_no, text, 0 from unreached_rank union all select h.job_id, h.attempt, h.rank, 'lost_host', 0.8, h.file_id, h.line_no, h.text, case when c.is_echo then 0 else 5 end from lost_host as h left join (select job_id, attempt, bool_and(signal = 'crash' and failure_class = 'network') as is_echo from rank_crash group by all) as c on c.job_id = h.job_id and c.attempt = h.attempt union all select job_id, attempt, rank, 'other_words', 0.6, file_id, line_no, text, 8 from odd_word
+    select h.job_id, h.attempt, h.rank, 'lost_host', 0.8, h.file_id, h.line_no, h.text, case when c.is_echo then 0 else 5 end from lost_host as h left join (select job_id, attempt, bool_and(signal = 'crash' and failure_class = 'network') as is_echo from rank_crash group by all) as c on c.job_id = h.job_id and c.attempt = h.attempt
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect where basis = 'exited'
     union all

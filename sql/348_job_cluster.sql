@@ -2,7 +2,7 @@
 -- grain: one row a job attempt and cluster
 -- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint, node_coverage, threshold
 -- case: kept
--- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore. An address of the own host (127.…) tells no network, so that a cluster that is the only one of its time is then likely, no more. A cluster none of whose addresses is of the network that the job's data addresses are of is a stranger. A cluster below cluster_certainty is not taken for the job's.
+-- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore.
 create or replace view job_cluster as
 with overlap as (
     select j.job_id, j.attempt, c.cluster

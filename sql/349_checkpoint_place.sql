@@ -2,7 +2,7 @@
 -- grain: one row an attempt whose words name a place
 -- reads: worker_tail, worker_file, worker_event, failed_attempt
 -- case: yes
--- note: goes_to: store is an address of AIStore's API, or of S3, which it serves, in the last word that names a place; path is a mounted file system, where no word names any address. One rank mostly names the place for all. Last words count first; where none of them names a place, the job's latest line about a save to an address does, however long ago it was written. A job that names both, the path last, writes there first and uploads afterwards; it is neither, and so is one that goes to another cloud's store.
+-- note: goes_to: store is an address of AIStore's API, or of S3, which it serves, in the last word that names a place; path is a mounted file system, where no word names any address. One rank mostly names the place for all.
 create or replace view checkpoint_place as
 with word as (
     select

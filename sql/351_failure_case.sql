@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failed_attempt, last_step, stuck_collective, rank_crash, culprit, failure_signal, failure_name, worker_event, threshold
 -- case: yes
--- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a process of its ended (a rank may have saved for long before it crashed). low_ns is as far back as its cause is looked for: the time-out and two minutes before the watchdog spoke; where no time-out is printed, from the begin of the hang.
+-- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the first sign; a crash without a stamp is not put later than the moment the next report of progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a process of its ended (a rank may have saved for long before it crashed).
 create or replace view failure_case as
 with died as (
     select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns, arg_min(r.stamp_source, (r.utc_ns, r.file_id, r.line_no)) as stamp_source,

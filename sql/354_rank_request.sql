@@ -2,7 +2,7 @@
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
 -- reads: public_service, failure_case, rank_activity, worker_event, worker_tail, worker_file, rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
 -- case: kept
--- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy). from_ns and to_ns bound the moment; an error without stamp of a rank that held up the others lies before the hang began. A line without a rank that is the error of one is that rank's. What a mount's daemon or a downloader could not get before the error of a rank of its host (failed_fetch) is that rank's too. Lines of the fabric between the ranks, of the kernel and of the model hub are no requests for data. is_got_over: a later line of the rank in that file says that its requests went through again. pending: a stack shows the request in flight, at some moment of the hang, or the rank's last words name an AIStore job (xid), or an address that it waits for or has done a part of (`4.3 of 81 GiB after 72 s`), be it that of the line in which its save began.
+-- note: The node is the designated target where the line names one, else the owner of the address; AIStore logs print the address of its inner network, so a public port is told by the host, if one daemon of the fitting role is known there (a redirected address carries pid=, a first one goes to a proxy).
 create or replace view rank_request as
 with line as (
     select

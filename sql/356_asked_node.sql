@@ -2,7 +2,7 @@
 -- grain: one row a failure, rank, node and whether the answer is still awaited
 -- reads: failure_case, job_cluster, node, node_endpoint, node_fault, rank_request
 -- case: yes
--- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). is_unreached: none of these lines tells of a connection that came about. to_ns: when the last of the lines was said. Where no log says whose address a rank waits at, or repeats a read from while the others wait, it is taken for that of the one target whose goroutines pile up since the rank stopped, or that serves reads slowly meanwhile, or of the one node that has no descriptors left, if no address of that node is known; repeats count where they all are to that one address.
+-- note: A proxy counts where requests to it were repeated, or nobody was there to connect to (clients of S3 repeat without a word). is_unreached: none of these lines tells of a connection that came about. to_ns: when the last of the lines was said.
 create or replace view asked_node as
 with suspected as (
     select f.failure_id, any_value(n.node_id) as node_id

@@ -3,7 +3,7 @@
 -- reads: rank_request, rank_crash, failure_case, get_batch_chain, get_batch_chain_step, xaction_bucket
 -- public: yes
 -- case: kept
--- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count, unless the error names another bucket than that of the xaction; what else broke at that time is not its batch then. An error without a stamp that ended its rank came after the last step that any rank reported, as steps take all of them. The target that assembled batches of a chain is none of its trouble for a plain read that names it. Of equal ties that of the error goes before that of a retry.
+-- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the server's. A short batch of as many entries as the server says it had assembled is matched by count, unless the error names another bucket than that of the xaction; what else broke at that time is not its batch then.
 create or replace view chain_rank_match as
 with request as (
     select * replace (

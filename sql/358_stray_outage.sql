@@ -2,7 +2,7 @@
 -- grain: one row a failure and outage
 -- reads: failure_case, job_cluster, node_fault, fault_kind, worker_event, ais_event, threshold
 -- case: yes
--- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. Where another job stopped as a node of that cluster went, its clocks are right. It is none if it was on when the job stopped, if a line of a job speaks of storage trouble at its own time, or another job stopped then, or if something that stands on both sides proves the clocks: a request, an object, or the only batch job on the job's bucket within those hours, begun within seconds after its ranks were ready (same_cause_s).
+-- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. Where another job stopped as a node of that cluster went, its clocks are right.
 create or replace view stray_outage as
 with span as (
     select

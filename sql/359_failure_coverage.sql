@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_case, job_cluster, node, node_coverage, cluster_extent, node_fault, stray_outage, threshold
 -- case: yes
--- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those with a name. short_ids: nodes whose logs end before the stall. A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do. They acquit only if the cluster's logs go on for as long after the stall as peers need to notice that a node is gone. is_watched: the log of a proxy is among them; only the primary tells of a target that stands still. stray_count: outages at another time that may be the cause if the clocks are off. gone_count: nodes that could not be reached then; soon_count: nodes that went within a keepalive round after it, which is within what clocks and the dating of a silent node are off.
+-- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those with a name. short_ids: nodes whose logs end before the stall. A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, c.cluster, c.certainty, c.basis, e.target_count + e.proxy_count as map_count

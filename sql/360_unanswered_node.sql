@@ -2,7 +2,7 @@
 -- grain: one row a failure and rank
 -- reads: failure_case, rank_host, rank_request, ais_event, node, node_endpoint, node_process, threshold
 -- case: yes
--- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off. No more is it where ranks of another host cannot connect to that address either, or where its node has begun since the job did: it may have announced an address that is not reached from there (announced_file_id, announced_line_no). Counts only where all that failed then failed at one target, unanswered_requests times. A batch waits for other targets as well, so it accuses storage and names no node. Such a target may say nothing of it, and its clock need not be known. Where its address is in no log the node is not known: that it was a target is told by the proxy's id in the address (pid=). A proxy counts where unanswered_by_proxy requests of the job ran into the time-out of reading, so that its host had taken their connections, while it complained itself of too little CPU.
+-- note: Every request begins at a proxy. One that runs into its time-out, or is refused, at the address of a target has got through to the proxy just before: the rank's host is not cut off.
 create or replace view unanswered_node as
 with recent as (
     select

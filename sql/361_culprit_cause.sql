@@ -2,7 +2,7 @@
 -- grain: one row a culprit of a failure; where none is the culprit and most ranks failed alike, or an error's lines name no rank, one row without a rank
 -- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity, rank_request, threshold
 -- case: yes
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them. request_* is the last thing it met at the storage before the others waited, but for a repeated request that it got over later; what the daemon of a mounted bucket could not read or write is why the program failed, whatever it says itself (a rank that a bus error killed says nothing: there it is the error), and so is what broke off before content that ends early (fetch_broken). Of several culprits one leads of which it is told what it did. witness_rank is the rank whose lines are shown: the culprit, or the first of those that failed alike, or none.
+-- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half of several silent ranks did stopped none of them.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text, coalesce(is_own_code, false) as is_own_code

@@ -1,8 +1,8 @@
 -- What address the error of a culprit speaks of, and whether it is another service's than AIStore's.
 -- grain: one row a failure and rank whose words tell of a culprit (rank null: an error whose lines name no rank)
--- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint, public_service, clearing_line
+-- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint, public_service
 -- case: yes
--- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend. An error is another service's where it names a host outside the networks of the cluster's daemons (not every daemon's address need be in the logs), or a well-known service, or asks for a path below /api/, as no interface of AIStore has, or was raised by a client of such a service, of a model hub, or of Google's or Azure's store; but an answer of AIStore is its own, whatever backend it names, and so is one that names a file below its mountpaths (/@ais/bucket/%ob/). is_own_host: it asked its own host (localhost), where no daemon of the job's cluster is, nor what the job reads its data through: it reads them through another address, or its program found none in its environment, or it never came to a step while no node was gone. is_any_mount: a mount's daemon names no store, or one that shows no sign of AIStore.
+-- note: asked_of is the first address, or the whole line, of what broke off before the error (failed_fetch), but for lines in which AIStore tells of its backend.
 create or replace view error_address as
 with asked as (
     select
@@ -33,13 +33,12 @@ network as (
         f.failure_id, list(distinct regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.')) filter (where e.endpoint is not null) as networks,
         coalesce(bool_or(regexp_matches(e.endpoint, '^(localhost|127\.)')), false) or coalesce(any_value(regexp_matches(j.data_source, 'localhost|127\.|::1')), false) as is_local,
         coalesce(any_value(regexp_matches(j.data_source, 'via \S+:\d')), false) as is_elsewhere,
-        coalesce(any_value(v.is_watched and v.covered_ratio = 1.0 and v.gone_count + v.soon_count + v.stray_count = 0), false) and bool_and(s.job_id is null) as is_never_there,
-        bool_or(u.failure_id is not null) as is_unset
+        coalesce(any_value(v.is_watched and v.covered_ratio = 1.0 and v.gone_count + v.soon_count + v.stray_count = 0), false) and bool_and(s.job_id is null) as is_never_there
     from failure_case as f
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     left join node_endpoint as e on e.cluster = c.cluster
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    left join failure_coverage as v on v.failure_id = f.failure_id left join clearing_line as u on u.failure_id = f.failure_id and u.sign = 'address_not_set'
+    left join failure_coverage as v on v.failure_id = f.failure_id
     left join last_step as s on s.job_id = f.job_id and s.attempt = f.attempt
     group by f.failure_id
 )
@@ -49,7 +48,7 @@ select
     n.host,
     n.asked_of,
     coalesce(n.is_any_mount, false) as is_any_mount,
-    coalesce(regexp_matches(n.host, '^(localhost|127\.[0-9.]+|\[?::1\]?)$') and not w.is_local and (w.is_elsewhere or w.is_never_there or w.is_unset), false) as is_own_host,
+    coalesce(regexp_matches(n.host, '^(localhost|127\.[0-9.]+|\[?::1\]?)$') and not w.is_local and (w.is_elsewhere or w.is_never_there), false) as is_own_host,
     not n.is_own_answer and coalesce(
         (coalesce(n.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service') and not contains(n.words, '/v1/'))
         or n.crash_pattern in ('cloud_store_failed', 'tf_request_failed')

@@ -1,8 +1,8 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, local_copy, threshold
+-- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, threshold
 -- case: yes
--- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is about one. copy_file_id, copy_line_no: where the rank said that the file of its error lay on its host before. chain_weight is what a broken request of the rank is worth, time_weight what a node's fault at the same moment is worth, stale_weight the same for a node that its peers did not find again. An error that is not of the storage path (a device, the fabric, a wrong number) is no evidence against storage, however many retries came before it, nor is one that is another service's (error_address); a loader that timed out without a word of a request may have stood anywhere, and is explained by time alone only by a node that was gone; an error of a mounted file system is never AIStore's, and of a mounted bucket by time hardly, as its daemon names no store, or one that shows no sign of AIStore (is_mounted), nor is it AIStore that says there is no file of an absolute path; an unknown error of a client that names nothing, or one of HDF5's driver for S3, which keeps address and reason to itself, while no other rank's request at a node broke off with it, is tied by time to the gravest faults only; what is the client's own doing, or a server's true answer to it (no key, no such bucket, a wrong range, no local port, a certificate that is not trusted, its own host asked for AIStore, a copy on the host that was there before), to none (is_own), and an address by name whose path is none of AIStore's, or such a path that a client tries again, hardly (is_elsewhere); neither is a retry that the rank outlived, nor a checkpoint that its last words say goes to a path of a file system. is_dropped: the connection was closed without an answer.
+-- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is about one.
 create or replace view storage_relation as
 with missed as (
     select failure_id, max(to_ns) as missed_ns
@@ -14,12 +14,11 @@ judged as (
         u.request_outcome is not null as has_request,
         u.request_outcome = 'retry' and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall') and (not starts_with(u.crash_pattern, 'fs_') or u.request_pattern is not distinct from 'fetch_broken') as is_storage_error,
-        l.file_id as copy_file_id, l.line_no as copy_line_no,
         u.crash_class = 'data_loading_stall' and coalesce(u.request_pattern = u.crash_pattern, true) as is_stalled,
         u.crash_class = 'network' and not regexp_matches(u.crash_pattern, '^(nccl|gloo|c10d|tcpstore|ucc|ucx|ib_|process_group|http_no_local_port|http_no_buffer_space)') as is_path_error,
         u.crash_class = 'data' and regexp_matches(u.crash_pattern, 'missing|not_found|truncated|short|stop_iteration|entry') and not contains(u.crash_pattern, 'bucket')
             and not regexp_matches(coalesce(u.crash_text, ''), 'No such file or directory: ''?/') as is_lack,
-        coalesce(a.is_own_host, false) or l.name is not null or u.crash_pattern = 'sample_unfit' or regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|no_buffer_space|request_rejected|misused|proxy_failed|bucket_not_found)$')
+        coalesce(a.is_own_host, false) or u.crash_pattern = 'sample_unfit' or regexp_matches(u.crash_pattern, '(access_denied|credential_invalid|no_local_port|no_buffer_space|request_rejected|misused|proxy_failed|bucket_not_found)$')
             or (u.crash_pattern = 'http_tls_failed' and regexp_matches(u.crash_text, 'CERTIFICATE_VERIFY_FAILED|WRONG_VERSION_NUMBER|SSL certificate problem|ALERT_CERTIFICATE_(EXPIRED|REVOKED)|alert certificate (expired|revoked)')) as is_own,
         u.wid is not null or u.crash_node_id is not null or u.received_count is not null or coalesce(u.frame_kind, '') = 'storage' or coalesce(u.request_pattern in ('last_words', 'mountpoint_s3_failed'), false)
             or (u.crash_class = 'data' and u.object is not null) as is_named,
@@ -40,9 +39,7 @@ judged as (
     left join error_address as a on a.failure_id = u.failure_id and a.rank is not distinct from u.witness_rank
     join failure_case as f on f.failure_id = u.failure_id left join missed as m on m.failure_id = u.failure_id
     join threshold as p on p.name = 'request_pending_s' join threshold as s on s.name = 'same_cause_s'
-    left join local_copy as l on l.job_id = f.job_id and l.attempt = f.attempt and l.rank = u.witness_rank and l.utc_ns <= u.crash_latest_ns and l.name = regexp_extract(u.crash_text, '[''"]/[^''"]*?([^/''"]+)[''"]', 1)
     left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt and k.goes_to = 'path'
-    qualify row_number() over (partition by u.failure_id, u.rank, u.witness_rank order by l.utc_ns desc, l.line_no desc) = 1
 )
 select
     failure_id, rank, is_foreign,
@@ -75,6 +72,5 @@ select
     end as stale_weight,
     crash_pattern is null and activity not in ('storage_wait') as is_silent, crash_pattern is not null as has_error,
     is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence, case when is_lack then missed_ns end as missed_ns, coalesce(is_dropped, false) as is_dropped,
-    is_write, coalesce(is_file_write, false) as is_file_write,
-    copy_file_id, copy_line_no
+    is_write, coalesce(is_file_write, false) as is_file_write
 from judged

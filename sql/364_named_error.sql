@@ -2,7 +2,7 @@
 -- grain: one row a failure, rank and node
 -- reads: failure_case, job_cluster, rank_crash, rank_word, rank_request, node_error, node_fault, threshold
 -- case: yes
--- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it. A job of AIStore that the rank's last words or its error name counts as its request, and a transformation (ETL) that it asks for as its job. A file of a mount is an object by its own name, in an error of the program too; so is a path without an extension; where the error of a rank names no object, that of its last words before does (`reading ais://…`). Whatever the line says, node and client speak of one thing: the node up to felt_after_s before the client, or felt_before_s after it; the id of a job stands for nothing else, and ties within stall_reach_s, however the clocks go. A peer that it complains of is accused where the rank's error names that peer too, unless for an object that is missing. An answer that puts the mistake on the request (a 4xx status but 404, 408, 409, 410, 423 and 429) ties nothing.
+-- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error names nothing. An answer that stands word for word in the rank's error is that of the target which printed it.
 create or replace view named_error as
 with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code, tier = 'data_io' as is_of_data, from_ns, to_ns, file_id, line_no, text

@@ -2,7 +2,7 @@
 -- grain: one row a failure, culprit rank and match of a chain
 -- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file, threshold
 -- case: yes
--- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request. What is not there ties to nodes whose objects are away at that moment, and hardly to one that hangs or is cut off where it says so itself, as it keeps what it has. A broken batch at the same moment is worth half where the rank's error names a plain read, or where only writes would have met its fault, and less to a cluster that is only likely the job's, for a node that is under load, for another target than the one that the error names, or for a disk that had been out for minutes while the job read on. A batch prints its age when it ends: one of the job's bucket that began before a rank stopped without a word, and was not done when the others gave up, held that rank (held_batch), by the fault of its target that was on all the while if there is one.
+-- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request.
 create or replace view link_by_chain as
 with reach as (
     select

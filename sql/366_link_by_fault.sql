@@ -2,7 +2,7 @@
 -- grain: one row a failure, culprit rank and fault of a node
 -- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
 -- case: yes
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a disk that is out meets who reads from it at once, so that one is borne for a minute or two at most; a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map; one whose loader says how long it waited had stopped by so much earlier). A kill that no peer saw and whose moment may lie after that counts by how much of the time in which it may have begun lies before. Faults that ended before the rank stopped (or before what it was to load broke off: fetch_broken) do not count, unless of the very node that a request had waited at for as long as its error says, nor those that began after it, or after its error where its moment is known, unless it is the very node that refused it to the end (a time-out passes before it is said: there the slack of clocks does not count; a busy disk of the node that a request still waits for may have been so since its last tick, disk_tick_s); a full disk ties to writes, what fails at once to an error, an object that is not there to nodes whose objects are away, or to one that it asked for this object in vain while the others waited, a proxy to those who use it. It is weaker for a rank that says nothing though the node refused connections: a client says so at once. It is stronger for a stack in the pause of a client that asks again, where the node refused requests until the job spoke. What the backend of another bucket than the job's did not give is worth less. A plain request that failed at one target says little of another's fault. A stack that shows a request in flight to the node ties it whatever the clock, but hardly a rank that hangs to a disk that is out, as nobody waits for that; one to another node speaks against it. An error that names a node ties it to that node's fault, and so do repeats that went on while the others waited: of a daemon that drowns in goroutines these alone tell (or the one target that does since the rank stopped, where no log says whose address the rank waits at). A target that waited in vain for an entry was let down by another one, and where batches of a rank timed out at several targets they were let down by the one that alone was at its limit; a server that has no space left says nothing of other faults. What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections, as others do whose fault is within: they hardly explain requests of a rank that got none. A node that hangs or is cut off keeps what it has, so that its own word that an object does not exist is none of that fault; nor is such a word where objects had been missing before. A connection that was closed without an answer is what a handler that panics does to its client.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a disk that is out meets who reads from it at once, so that one is borne for a minute or two at most; a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -16,11 +16,6 @@ with reach as (
     from threshold
 ),
 retried as (select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object),
-let_down as (
-    select q.failure_id, q.rank, list(distinct q.node_id) as node_ids from rank_request as q join failure_case as f on f.failure_id = q.failure_id
-    where q.outcome = 'retry' and q.wid is not null and regexp_matches(q.text, '(?i)read timed? ?out') and q.to_ns > f.stall_ns
-    group by q.failure_id, q.rank having count(distinct q.node_id) >= 2
-),
 faulty as (
     select
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
@@ -33,14 +28,9 @@ faulty as (
         case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 0.5 else 1.0 end
             * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
             * case when r.is_absence and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated')) or r.missed_ns < n.started_ns - p.slack_ns) then 0.2 when r.is_absence and not k.takes_away and (starts_with(n.fault_kind, 'slow_reads') or not coalesce(y.retried_ns > f.stall_ns, false)) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
-            * case when u.crash_pattern = 'sdk_entry_timeout' and n.role = 'target' and n.node_id is distinct from u.crash_node_id then 1.3 when u.crash_pattern like '%out_of_space' and n.fault_kind <> 'out_of_space' then 0.5 else 1.0 end
-            * case when q.node_id is null and ((k.is_loud and u.crash_pattern = 'storage_timeout') or (starts_with(n.fault_kind, 'disk_') and regexp_matches(u.crash_text, 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime'))) then 0.8 else 1.0 end
-            * case when (k.is_refusing or k.is_loud) and u.activity = 'storage_wait' and u.activity_witness = 'stack' and n.ended_ns >= f.spoke_ns - p.slack_ns and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity') then 1.15 else 1.0 end
             * case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0 and n.known_ns > e.last_ns
                 then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns)) else 1.0 end
-            * case when n.fault_kind = 'pressure' and n.role = 'target' and not list_contains(d.node_ids, n.node_id) and x.node_count = 1 then 1.3 else 1.0 end
             * case when q.is_unreached and k.takes_connections then 0.3 else 1.0 end * case when c.certainty >= p.sure then 1.0 else c.certainty end
-            * case when n.fault_kind = 'backend' and q.node_id is null and not contains(coalesce(j.data_source, b.name) || ' ' || coalesce(u.crash_text, b.name), b.name) then 0.6 else 1.0 end
             * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null and t.node_id <> n.node_id then 0.7 else 1.0 end as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
@@ -53,9 +43,6 @@ faulty as (
         and n.ended_ns >= e.first_ns - if(u.crash_pattern is not null and f.hang_start_ns is null, e.waited_ns, 0)
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    left join let_down as d on d.failure_id = f.failure_id and d.rank = u.witness_rank
-    cross join lateral (select count(distinct o.node_id) as node_count from node_fault as o where o.cluster = n.cluster and o.role = 'target' and o.weight >= 0.3 and o.started_ns <= n.ended_ns and o.ended_ns >= greatest(n.started_ns, f.stall_ns)) as x
-    cross join lateral (select regexp_extract(n.text, '(?:/v1/objects/|\w://)([^/\s"]+)', 1) as name) as b
     left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
         and case when u.crash_pattern is not null and not (u.crash_pattern = 'dataloader_timeout' and q.is_pending) then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
     left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null

@@ -2,7 +2,7 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault, unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file, clock, threshold
 -- case: yes
--- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end; the more so where its stack sleeps between tries. Ties by time are weaker while the clock of the job is a guess. Requests that one target left unanswered tie it whatever its own log says; so does an error that names what the rank could not read, were it a file of a mount that shows AIStore's objects.
+-- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end; the more so where its stack sleeps between tries.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor

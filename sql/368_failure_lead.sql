@@ -63,8 +63,7 @@ select
     v.covered_ratio >= 0.5 and v.covered_target_count > 0 and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed and v.is_watched as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
-    w.enqueued_kinds,
-    a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception, a.message as alike_message, a.tier as alike_tier,
+    a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception, a.message as alike_message,
     coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id, a.line_no as alike_line_no
 from failure_case as f
 join threshold as t on t.name = 'cluster_sure'

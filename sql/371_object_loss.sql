@@ -1,8 +1,8 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
--- reads: rank_request, worker_event, node_fault, node_witness, node_process, ais_event, counter_delta, unmended_return, failure_case, threshold
+-- reads: rank_request, worker_event, node_fault, node_witness, node_process, ais_event, counter_delta, failure_case, threshold
 -- case: yes
--- note: When an object was asked for is told by the clock that tells of the loss: that of the target's own line about it, where it is later than the rank's. joined_empty: a target that joins has nothing before a rebalance has brought it there. That a target lacks an object stands in its own line or in a rank's that quotes it. rebalance_jammed: nor has one that came back what was written meanwhile. registered_twice: two daemons under one id took its place by turns, each with objects of its own. deleted: by a job of AIStore while the training ran, whose last line prints when it began, deleted_behind: at the source, which the bucket followed, as the target's counter says; both only where nothing of the bucket was missing before. corrupt: the target found its copy of that very object to have another checksum, and removes such copies. evicted_unnamed: the target counts objects that LRU took, of whatever buckets. A bucket with a backend reads again what is gone, so only ais:// buckets count. A command that a proxy sends on to a target (curl -L) was told by the target that prints the object's name. object_count is how many objects are missing: of those that the rank asked the node for where it evicts (LRU), counts what it evicted, or has lost a disk; of the whole bucket since it evicts, where no other node lacks any and none was missing before; of the whole bucket since then, whoever asked, where a cleanup has removed misplaced objects behind a rebalance that was broken off, where a copy into the bucket ended with an error, or where an operator detached a disk, as long as no other node lacks any. A lost disk counts for what was asked for since, or for a line without a time where that target alone lacks three objects since.
+-- note: When an object was asked for is told by the clock that tells of the loss: that of the target's own line about it, where it is later than the rank's. joined_empty: a target that joins has nothing before a rebalance has brought it there. That a target lacks an object stands in its own line or in a rank's that quotes it.
 create or replace view object_loss as
 with asked as (
     select r.failure_id, r.rank, r.cluster, case when r.pattern = 'http_not_found' then coalesce(n.node_id, r.node_id) else r.node_id end as node_id, r.object, case when n.first_ns > r.to_ns then n.first_ns when n.utc_ns is not null or r.pattern = 'http_not_found' then greatest(r.from_ns, least(n.utc_ns, r.to_ns)) else r.from_ns end as from_ns, greatest(r.to_ns, n.first_ns) as to_ns, f.started_ns, b.bucket
@@ -35,8 +35,6 @@ taken as (
     join ais_event as e on e.cluster = p.cluster and e.pattern = 'ais_smap_received' and contains(e.text, 'join-target]') and e.utc_ns between p.started_ns and p.started_ns + 60000000000
     where p.process_seq = 1 group by p.cluster, p.node_id, p.started_ns
     union all
-    select cluster, node_id, returned_ns, until_ns, file_id, line_no, null, 'rebalance_jammed' from unmended_return
-    union all
     select cluster, null, min(begun_ns), min(begun_ns), arg_min(file_id, (begun_ns, file_id, line_no)), arg_min(line_no, (begun_ns, file_id, line_no)), bucket, 'deleted'
     from deleting group by cluster, xid, bucket
     union all
@@ -57,7 +55,7 @@ absent as (
         bool_and(e.node_id = t.node_id) filter (where e.utc_ns >= t.started_ns) as is_alone,
         count(*) filter (where e.utc_ns < t.started_ns) as before_count
     from wanted as w
-    join taken as t on t.cluster = w.cluster and t.loss in ('evicted', 'misplaced_removed', 'copy_aborted', 'disk_lost', 'disk_detached', 'joined_empty', 'rebalance_jammed', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
+    join taken as t on t.cluster = w.cluster and t.loss in ('evicted', 'misplaced_removed', 'copy_aborted', 'disk_lost', 'disk_detached', 'joined_empty', 'deleted', 'deleted_behind') and coalesce(t.bucket, w.bucket) = w.bucket
     join missed as e on e.failure_id = w.failure_id and e.bucket = w.bucket and e.utc_ns between least(t.started_ns, w.started_ns) and w.to_ns
     group by w.failure_id, t.node_id, t.loss, w.bucket
 )
@@ -67,9 +65,9 @@ select
     arg_min(t.file_id, (t.started_ns, t.file_id, t.line_no)) as file_id, arg_min(t.line_no, (t.started_ns, t.file_id, t.line_no)) as line_no
 from asked as a
 join taken as t on t.cluster = a.cluster and t.started_ns <= a.to_ns
-    and case when t.loss in ('evicted', 'evicted_unnamed', 'disk_lost') then t.node_id = a.node_id and (t.started_ns <= a.from_ns or t.loss = 'disk_lost') when t.loss in ('disk_detached', 'joined_empty', 'registered_twice', 'rebalance_jammed') then t.node_id = a.node_id and (t.loss <> 'rebalance_jammed' or t.until_ns >= a.from_ns) else coalesce(t.bucket, a.bucket) = a.bucket end
+    and case when t.loss in ('evicted', 'evicted_unnamed', 'disk_lost') then t.node_id = a.node_id and (t.started_ns <= a.from_ns or t.loss = 'disk_lost') when t.loss in ('disk_detached', 'joined_empty', 'registered_twice') then t.node_id = a.node_id else coalesce(t.bucket, a.bucket) = a.bucket end
 left join absent as o on o.failure_id = a.failure_id and o.node_id is not distinct from t.node_id and o.loss = t.loss and o.bucket = a.bucket
-where (t.loss <> 'disk_lost' or t.started_ns <= a.from_ns or (o.is_alone and o.object_count >= 3)) and (t.loss not in ('disk_detached', 'joined_empty', 'rebalance_jammed') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or (t.until_ns >= a.started_ns and coalesce(o.before_count, 0) = 0))
+where (t.loss <> 'disk_lost' or t.started_ns <= a.from_ns or (o.is_alone and o.object_count >= 3)) and (t.loss not in ('disk_detached', 'joined_empty') or coalesce(o.is_alone, false)) and (t.loss not in ('deleted', 'deleted_behind') or (t.until_ns >= a.started_ns and coalesce(o.before_count, 0) = 0))
 group by a.failure_id, a.rank, t.node_id, t.loss
 union all
 select a.failure_id, a.rank, a.node_id, 'corrupt', count(distinct a.object), arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)), arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no))

@@ -2,7 +2,7 @@
 -- grain: one row a failed attempt whose calls are split
 -- reads: rank_position, stuck_collective
 -- case: yes
--- note: Three ways: no call at one number has the majority; ranks wait for a message while all others stand in one collective (who waits is not at fault then, and the logs do not name who was to send); ranks wait in collectives of different numbers, so that no two of these wait for each other. Only operations that need one size on all ranks are compared: who scatters, gathers or exchanges uneven parts may differ rightly. Where no number is told, functions of torch.distributed and lines of the program are compared, which tells something only where all ranks wait.
+-- note: Three ways: no call at one number has the majority; ranks wait for a message while all others stand in one collective (who waits is not at fault then, and the logs do not name who was to send); ranks wait in collectives of different numbers, so that no two of these wait for each other.
 create or replace view call_split as
 with position as (
     select p.*, c.seq_num as stuck_seq_num

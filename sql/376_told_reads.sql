@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_coverage, failure_case, node, node_coverage, stats_reading, cluster_extent, threshold
 -- case: yes
--- note: Reads are counted when they are over, so a line of statistics tells of those of its interval, and tells enough where it comes notice_s after the stall or later. A target that has nothing new to count prints none: silent for longer than the cluster's usual time between two lines it tells as much. Where its log ends before, or holds no such line at all, what it counted last is not known.
+-- note: Reads are counted when they are over, so a line of statistics tells of those of its interval, and tells enough where it comes notice_s after the stall or later. A target that has nothing new to count prints none: silent for longer than the cluster's usual time between two lines it tells as much.
 create or replace view told_reads as
 with target as (
     select v.failure_id, v.cluster, n.node_id, f.stall_ns + t.value::bigint * 1000000000 as wanted_ns, e.target_count

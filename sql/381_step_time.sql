@@ -3,7 +3,7 @@
 -- reads: progress_line, worker_line, worker_file, clock, rank_identity
 -- public: yes
 -- stored: yes
--- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept line before of the same rank, so gap_s / gap_steps is the mean over the steps between, checkpoints and validation included. Lines that name no rank are the job's; where several ranks print one step alike the first counts.
+-- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept line before of the same rank, so gap_s / gap_steps is the mean over the steps between, checkpoints and validation included.
 create or replace view step_time as
 with line as (
     select

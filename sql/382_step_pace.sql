@@ -2,7 +2,7 @@
 -- grain: one row a kept progress line before a failure
 -- reads: step_time, failure_case, worker_event, threshold
 -- case: yes
--- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it. usual_s is the median over the first half of the attempt, cut into six spans so that many lines of one span do not outweigh the others.
+-- note: The mean since the line before where that is 10 s or more ago, else what the line prints: stamps of whole seconds say little of one step. A progress bar prints no time; its elapsed time, or the seconds a step took times the steps, is counted back from the moment the job stalled, and lies between the stamped lines around it.
 create or replace view step_pace as
 with told as (
     select
@@ -51,7 +51,7 @@ usual as (
     group by failure_id, rank, pattern
 )
 select
-    p.failure_id, p.job_id, p.attempt, p.rank, p.pattern, p.step, p.at_ns, p.is_exact, p.pace_s, p.smooth_s, p.data_s,
+    p.failure_id, p.job_id, p.attempt, p.rank, p.pattern, p.step, p.at_ns, p.is_exact, p.pace_s, p.data_s,
     u.usual_s, u.usual_data_s, u.usual_count,
     p.smooth_s > (select value from threshold where name = 'step_slow_factor') * u.usual_s as is_slow,
     p.stall_ns, p.file_id, p.line_no, p.text

@@ -3,7 +3,7 @@
 -- reads: step_pace, threshold
 -- public: yes
 -- case: kept
--- note: Slow is more than step_slow_factor times the usual, without a fast line until the end, in step_slow_lines lines or more. is_first: of several ranks whose steps are at hand all others were still fast when this one was slow already; where ranks wait for each other they all slow, so who waits for data (data_s) tells more. place 1 is the row to show: who waits for data, then who slowed first. A hint of the cause, never proof: a slow disk, a hot GPU, a longer batch and a busy network all look alike here.
+-- note: Slow is more than step_slow_factor times the usual, without a fast line until the end, in step_slow_lines lines or more. is_first: of several ranks whose steps are at hand all others were still fast when this one was slow already; where ranks wait for each other they all slow, so who waits for data (data_s) tells more.
 create or replace view step_slowdown as
 with fast as (
     select failure_id, rank, pattern, coalesce(max(at_ns) filter (where not is_slow), 0) as until_ns

@@ -3,7 +3,7 @@
 -- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
 -- public: yes
 -- case: kept
--- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it. activity_detail is the finer word.
+-- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator, notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent: no line or dump of it.
 create or replace view rank_state as
 with heard as (
     select

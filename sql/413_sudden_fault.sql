@@ -2,7 +2,7 @@
 -- grain: one row a failure for which there is one; of several the one that began nearest to the error
 -- reads: failure_lead, node_fault, threshold
 -- case: yes
--- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder. An error without a time of its own came when the job stopped keeping up. Such a coincidence accuses nobody, but storage is not innocent while it stands there. An archive that a target could read and search (sdk_archive_member_unknown) is whole. Mistakes of a program (a key, a type, an attribute, a shape), files of a path of the host or of a name that is taken, and shards too few for their readers, where no request had failed, come from no node.
+-- note: Content that breaks off looks broken in whatever words its decoder has, and a library's own error tells as little. Only what began within a time-out before the error and seconds after it (felt_before_s) counts, and only an error that was raised below a loader, a client or a decoder.
 create or replace view sudden_fault as
 select f.failure_id, n.node_id, n.fault_kind, n.started_ns, n.file_id, n.line_no
 from failure_lead as f

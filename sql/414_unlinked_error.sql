@@ -1,8 +1,8 @@
 -- What there is to judge a rank's error of storage by where no fault of a node explains it: the server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
--- reads: failure_lead, error_address, rank_request, cut_answer, batch_left_open, sudden_refusal, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
+-- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
 -- case: yes
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names; neither do they where a client's own error is not understood, or its answer was not readable or not whole; nor do they where AIStore answered with an error, whatever it says. Where AIStore turned everybody away in the middle of the job (sudden_refusal), that is its doing. A server whose certificate has expired is its own witness. A daemon that answers with a status of 500 and more or of 429 again and again, that its backend, its disk or its slices failed it, or how full its mountpaths are, or that an entry of a batch never came from another target, says that it failed, whatever its log holds; not where it ran the user's transformation (ETL). A daemon that refuses a connection and whose log goes no further, while those of the others do, was gone. A stream that was resumed again and again and each time ended in the middle, without a reset or a time-out, was closed by the server's side. An error that names another service is not AIStore's, nor is one of a client that asked its own host for AIStore, where none of its daemons is.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -11,8 +11,8 @@ judged as (
     select
         f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code, f.request_node_id, f.is_storage_seen, f.is_storage_cleared, f.is_followed, f.fault_count, f.stray_count, f.covered_count,
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no,
-        u.cut_count, u.file_id as cut_file_id, u.line_no as cut_line_no, k.broke_words,
-        q.failure_id is not null as is_unanswered, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no, t.config_file_id, t.config_line_no, o.node_id as open_node_id, o.file_id as open_file_id, o.line_no as open_line_no,
+        k.broke_words,
+        q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign, coalesce(a.is_own_host, false) as is_own_host,
         f.crash_pattern like 'fs\_%' escape '\' and y.rank is null and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
@@ -29,11 +29,8 @@ judged as (
     left join error_address as a on a.failure_id = f.failure_id and a.rank is not distinct from f.culprit_rank
     left join (select distinct failure_id, rank from rank_request where pattern in ('fetch_broken', 'mountpoint_s3_failed')) as y on y.failure_id = f.failure_id and y.rank = f.culprit_rank
     left join storage_remark as m on m.failure_id = f.failure_id
-    left join cut_answer as u on u.failure_id = f.failure_id and u.rank = f.culprit_rank
     left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
-    left join sudden_refusal as t on t.failure_id = f.failure_id
-    left join batch_left_open as o on o.failure_id = f.failure_id
     left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
     left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
     where f.crash_pattern is not null
@@ -53,14 +50,11 @@ select
         when is_foreign then 'foreign_service'
         when is_own_host then 'own_host'
         when is_file_system then 'file_system'
-        when turned_file_id is not null then 'turned_away'
         when is_gone then 'node_gone'
         when is_unanswered and is_storage_seen then 'target_unanswered'
         when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch', 'http_target_certificate_untrusted') and coalesce(request_node_id is not null or regexp_matches(crash_text, '/v1/|:5108\d/s3/'), false) then 'server_said'
         when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
-        when is_cut_answer and cut_count >= 3 then 'answers_cut'
         when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-        when is_storage_seen and is_traceable and open_node_id is not null then 'batch_left_open'
         when is_storage_seen and is_traceable and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
         when is_storage_seen and is_traceable and is_storage_cleared then 'storage_logs_quiet'
         when is_storage_seen and is_traceable then 'storage_logs_unwatched'
@@ -69,8 +63,5 @@ select
         else 'client_side_only'
     end as kind,
     is_unanswered, is_server_word, is_foreign, broke_words,
-    remark_node_id, remark_name, remark_file_id, remark_line_no,
-    cut_count, cut_file_id, cut_line_no,
-    open_node_id, open_file_id, open_line_no,
-    turned_says, turned_file_id, turned_line_no, config_file_id, config_line_no
+    remark_node_id, remark_name, remark_file_id, remark_line_no
 from told

@@ -1,18 +1,18 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
 -- grain: one row a failure
--- reads: failure_lead, clearing_line, soft_broken_chain, decoding_loader, cut_host, many_addresses, node_fault, fault_kind, get_batch_chain, threshold
+-- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold, host_without_path
 -- case: yes
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own). Content that ends early is not cut by a node that hangs, at the same time and no more. An error of the program or of its data counts where a node could not give the very thing that it names, or was away when another one did not find it. A path that fails (no route, no connection) is explained by a node that is gone, not by one that is busy, whatever ties the two, where the way to many nodes failed (cut_host, many_addresses). It is blind while less than half of the nodes' logs are at hand and the tie is by time, unless they show a node that was gone. A node that lost a disk still answers for itself: what another one misses is not its fault, and a batch that missed entries while all were there is not storage's; one that AIStore broke off without a reason that its logs show (an object that is not there looks alike) leaves it open; nor a field that a manifest lacks or samples that do not fit together, which came whole, whatever node a rank asked before; nor is what is tied by time alone where a rank's loaders told that they decode and do not wait for reads (decoding_loader).
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own).
 create or replace view finding_storage_error as
 select
     f.failure_id,
     'storage_error' as finding,
     case
-        when f.crash_class is null or o.chain_id is not null or f.failure_id in (select failure_id from clearing_line where sign = 'stored_empty') or (d.failure_id is not null and f.crash_class = 'data_loading_stall' and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
+        when f.crash_class is null then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
-        when f.crash_class = 'network' and f.failure_id in (select failure_id from cut_host) and f.failure_id in (select failure_id from many_addresses) then 'quiet'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time') and f.failure_id not in (select failure_id from cut_host) and f.failure_id not in (select failure_id from many_addresses))) then 'fired'
+        when f.crash_class = 'network' and p.is_cut and p.is_many then 'quiet'
+        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time') and not coalesce(p.is_cut or p.is_many, false))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.crash_pattern not in ('manifest_field_missing', 'data_collate_failed') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'disk_fault', 'disk_stuck', 'maintenance')
             and (f.link_kind <> 'fault_time' or (regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and not (f.fault_kind = 'hung' and contains(f.crash_pattern, 'truncated')) and (f.fault_kind not in ('disk_fault', 'disk_stuck') or coalesce(f.crash_node_id = f.link_node_id, true)))) then 'fired'
         when f.link_score >= (select value from threshold where name = 'link_score') and f.link_kind = 'error_line' and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found')) or ((f.crash_class = 'data' or f.crash_pattern in ('python_exception', 'file_missing')) and f.fault_kind in ('backend', 'disk_errors', 'files_exhausted', 'corrupt', 'restore_failed', 'upload_lost', 'job_aborted'))) then 'fired'
@@ -50,7 +50,6 @@ from (
 ) as f
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
+left join host_without_path as p on p.failure_id = f.failure_id
 left join get_batch_chain as g on g.chain_id = f.chain_id
-left join soft_broken_chain as o on o.chain_id = f.chain_id
-left join decoding_loader as d on d.failure_id = f.failure_id
 where f.crash_pattern is not null

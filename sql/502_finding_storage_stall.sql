@@ -1,15 +1,15 @@
 -- A rank hung without a word while an AIStore node was away or could not serve.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, node_fault, fault_kind, host_apart, many_addresses, threshold
+-- reads: failure_lead, suspect_basis, node_fault, fault_kind, threshold, host_without_path
 -- case: yes
--- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. Where nothing shows it at storage either, no weaker tie will do than for an error; where all ranks of one host wait and no other does, the moment is not enough (host_apart), nor where the rank could connect to none of many nodes (many_addresses). A host that was lost waits for nothing.
+-- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank stops keeping up, and nothing may show the rank doing anything else. The moment is not enough where the rank could connect to none of many nodes (host_without_path). A host that was lost waits for nothing.
 create or replace view finding_storage_stall as
 select
     f.failure_id,
     'storage_stall' as finding,
     case
         when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
-        when f.basis = 'lost_host' or f.basis in (select basis from suspect_basis where has_parted) or h.failure_id is not null or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
+        when f.basis = 'lost_host' or f.basis in (select basis from suspect_basis where has_parted) or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time')) then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven then 'blind'
         when f.link_score >= case when f.request_outcome is null and f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then p.value else 0.45 end then 'fired'
         else 'quiet'
@@ -46,5 +46,4 @@ from failure_lead as f
 join threshold as p on p.name = 'link_score'
 left join node_fault as n on n.fault_id = f.fault_id
 left join fault_kind as k on k.fault_kind = f.fault_kind
-left join host_apart as h on h.failure_id = f.failure_id
-left join many_addresses as m on m.failure_id = f.failure_id
+left join host_without_path as m on m.failure_id = f.failure_id and m.is_many

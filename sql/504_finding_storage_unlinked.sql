@@ -1,32 +1,29 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, unlinked_error, bucket_change, finding_storage_error, clearing_line, public_service
+-- reads: failure_lead, unlinked_error, finding_storage_error, public_service, bucket_change
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the job's own where nothing shows that the job reads from AIStore. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
-    case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered or u.kind = 'turned_away'))) and coalesce(e.state, '') <> 'fired' and b.failure_id is null and f.failure_id not in (select failure_id from clearing_line where sign = 'stored_empty') then 'fired' else 'quiet' end as state,
+    case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered))) and coalesce(e.state, '') <> 'fired' and f.failure_id not in (select failure_id from bucket_change) then 'fired' else 'quiet' end as state,
     case
         when u.kind = 'foreign_service' and s.failure_id is not null and f.status_code >= 500 then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
-    case when u.kind in ('node_gone', 'turned_away', 'server_said', 'target_unanswered', 'answers_cut') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
+    case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
-    case u.kind when 'turned_away' then 0.78 when 'answers_cut' then 0.66 when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'batch_left_open' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
+    case u.kind when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
     f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || replace(case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there'
         when 'file_system' then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || f.request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
-        when 'turned_away' then ' while reading from storage: ' || u.turned_says
         when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
         when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
         when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
-        when 'batch_left_open' then ' while reading from storage; target ' || u.open_node_id || ' of AIStore was still at a batch when its client gave up, and no log at hand tells what held it up'
         when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
-        when 'answers_cut' then ': AIStore began ' || u.cut_count::varchar || ' answers one after the other and closed each in the middle, and no log at hand tells why'
         when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end, 'shows that the fault is its')
         when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about ' || u.remark_name, 'AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
@@ -36,14 +33,13 @@ select
     end, ' while reading from ', if(regexp_matches(coalesce(f.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload|CompleteMultipartUpload) operation|"method":"PUT"'), ' while writing to ', ' while reading from ')) as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': case when u.kind = 'answers_cut' then u.cut_file_id end, 'line_no': u.cut_line_no, 'why': 'the first answer that broke off'}, {'file_id': case when u.kind = 'batch_left_open' then u.open_file_id end, 'line_no': u.open_line_no, 'why': 'a batch whose client was gone before it was done'}, {'file_id': u.turned_file_id, 'line_no': u.turned_line_no, 'why': 'the first request that AIStore refused so'}, {'file_id': u.config_file_id, 'line_no': u.config_line_no, 'why': 'the new configuration of the node that refused it'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name}, {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'no address of storage was set'},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports,
     [] as contradicts
 from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
 left join finding_storage_error as e on e.failure_id = f.failure_id
-left join clearing_line as c on c.failure_id = f.failure_id and c.sign = 'address_not_set' and u.kind = 'own_host'
 left join (
     select distinct f.failure_id
     from failure_lead as f
@@ -51,4 +47,3 @@ left join (
     join public_service as p on p.is_store and regexp_matches(f.crash_text, '(?i)' || p.host_pattern)
     where not coalesce(f.is_cluster_sure, false)
 ) as s on s.failure_id = f.failure_id
-left join (select distinct failure_id from bucket_change) as b on b.failure_id = f.failure_id

@@ -1,8 +1,8 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does not fit.
 -- grain: one row a failure
--- reads: failure_lead, job, node, worker_event, rank_request, object_loss, maintenance_loss, misplaced_write, storage_remark, bucket_change, failure_coverage, sudden_fault, fault_kind, node_fault, storage_relation, ais_event, clearing_line
+-- reads: failure_lead, node, worker_event, object_loss, storage_remark, failure_coverage, sudden_fault, fault_kind, node_fault, ais_event, bucket_change, failure_kind
 -- case: yes
--- note: A bucket of its settings that a job asks for with the provider of a cloud (in the address, as an ais:// bucket may have a backend of that name) is the job's mistake, whatever logs are at hand. Storage that answered truthfully is innocent, as it is of a copy on the host that was there before, or of bytes that the rank itself found whole and with the checksum they are stored with (answer_whole), unless what a rank read over the network breaks off, or a transformation (ETL) is gone in the middle of a job, while the log of a node is missing, or a node was away at another time and nothing proves the clocks; of a bucket that is gone in the middle of a job it stays open who took it. Objects that AIStore has lost are its doing, if several are gone: one may just as well have a wrong name and is left open, but for one on a target that lost a disk, or whose copy the target itself found corrupt; three must be gone where an operator detached a disk or put a target into maintenance. What AIStore itself says is wrong with the very object leaves it open. What a target evicted minutes around it leaves a 404 open whose line has no time, and so does a target that has lost other objects and whose log ends before the 404, one that was away while the job ran and whose log is not at hand, a map without a target in maintenance while no log at hand names that target, or one of three or more that alone lacks four objects that ranks asked for: wrong names would spread over all. What a target counts as evicted may be of other buckets, and leaves a lost object open. Content that ends early may be a cut stream: then it stays open while a fault was on. A name with a carriage return at its end comes from a list with lines as Windows ends them, and is not there whatever happened. Samples that are as long as each other and differ in another dimension (channels) were read whole, whatever logs are at hand.
+-- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing if several are gone; one may just as well have a wrong name and is left open. Content that ends early may be a cut stream: it stays open while a fault was on.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
@@ -15,64 +15,42 @@ losing as (
             and exists (select 1 from worker_event as v where v.job_id = f.job_id and v.node_id is not null and v.object is not null and regexp_matches(v.text, 't\[\w+\]: ais://\S+ does not exist') having count(distinct v.node_id) = 1 and min(v.node_id) = f.crash_node_id and count(distinct v.object) >= 4)
         or exists (from node_fault as n where n.cluster = f.cluster and n.fault_kind = 'evicting' and n.started_ns between f.started_ns - 600e9 and f.ended_ns + 600e9 and (f.crash_pattern = 'http_not_found' or (n.node_id = f.crash_node_id and n.started_ns <= f.crash_latest_ns))) or exists (from ais_event as e where e.cluster = f.cluster and e.pattern = 'ais_smap_maintenance' and e.utc_ns between f.started_ns and f.crash_latest_ns and not exists (from node_fault as n where n.cluster = e.cluster and n.fault_kind = 'maintenance' and abs(n.started_ns - e.utc_ns) <= 60e9)) or exists (from failure_coverage as v where v.failure_id = f.failure_id and list_contains(v.uncovered_ids, f.crash_node_id) and exists (from node_fault as n join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away where n.cluster = f.cluster and n.node_id = f.crash_node_id and n.started_ns between f.started_ns and f.crash_latest_ns)))
 ),
-misnamed as (
-    select f.failure_id from failure_lead as f
-    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    where f.crash_pattern = 'sdk_bucket_not_found' and length(regexp_extract(f.crash_message, '(\w+)://([\w.-]+)', 2)) > 1
-        and regexp_matches(j.data_source, '\w://' || regexp_escape(regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) || '($|[^\w.-])')
-        and not contains(j.data_source, regexp_extract(f.crash_message, '\w+://[\w.-]+'))
-        and exists (from rank_request as r where r.failure_id = f.failure_id and contains(r.text, '/' || regexp_extract(f.crash_message, '\w://([\w.-]+)', 1)) and regexp_matches(r.text, '[?&]provider=(aws|s3|gcp|gs|azure|az|oci|oc|ht)\b'))
-),
 judged as (
-    select f.*, n.failure_id is not null as is_misnamed, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'in_maintenance', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice', 'corrupt', 'written_elsewhere') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, l.copy_file_id, l.copy_line_no,
-        w.failure_id is not null as is_whole, coalesce(w.sign = 'stored_empty', false) as is_empty, regexp_matches(f.crash_pattern, 'missing|not_found') and regexp_matches(f.crash_text || ' ' || f.crash_message, '(?i)\w(\\r|\\u000d|%0d)(\W|$)') as is_line_end, w.file_id as whole_file_id, w.line_no as whole_line_no
+    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss, w.says as loss_says, e.node_id as gone_node_id, e.file_id as gone_file_id, e.line_no as gone_line_no, coalesce(e.loss <> 'evicted_unnamed' and e.object_count > case when e.loss in ('disk_detached', 'joined_empty', 'deleted', 'deleted_behind') then 2 when e.loss in ('disk_lost', 'registered_twice', 'corrupt') then 0 else 1 end and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false) as is_gone, e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken, m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no
     from failure_lead as f
-    left join served as s on s.failure_id = f.failure_id left join misnamed as n on n.failure_id = f.failure_id left join clearing_line as w on w.failure_id = f.failure_id and (w.rank = f.culprit_rank or (f.culprit_rank is null and f.alike_count > 1)) and w.sign in ('came_whole', 'stored_empty')
+    left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id left join fault_kind as k on k.fault_kind = d.fault_kind
-    left join storage_relation as l on l.failure_id = f.failure_id and l.rank is not distinct from f.culprit_rank left join failure_coverage as v on v.failure_id = f.failure_id
-    left join (from object_loss union all by name from maintenance_loss union all by name from misplaced_write) as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry|skipped')
-    qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss, w.rank) = 1
+    left join failure_coverage as v on v.failure_id = f.failure_id
+    left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank and regexp_matches(f.crash_pattern, 'missing|not_found|entry|skipped')
+    left join failure_kind as w on w.failure_kind = e.loss
+    qualify row_number() over (partition by f.failure_id order by is_gone desc, e.object_count desc nulls last, e.node_id, e.loss = 'disk_lost', e.loss) = 1
 )
 select failure_id, 'data_error' as finding,
-    case when (crash_class = 'data' or is_empty) and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
+    case when crash_class = 'data' and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired' else 'quiet' end as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
     case when is_gone then loss else crash_pattern end as failure_kind,
     case
         when is_gone then 'guilty'
-        when (is_misnamed and not is_taken) or copy_file_id is not null or is_whole or is_line_end then 'innocent'
         when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null or failure_id in (select failure_id from losing) then 'undetermined'
         when stray_count > 0 and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen and (regexp_matches(crash_pattern, 'truncated|archive_corrupt') and contains(crash_text, '/v1/objects/') or regexp_matches(crash_message, '\betl job \S+ does not exist') and progress_ns is not null) then 'undetermined'
-        when (is_storage_seen and link_score < 0.5) or (crash_pattern = 'data_collate_failed' and regexp_extract(crash_message, '(\d+)\] at entry 0', 1) = nullif(regexp_extract(crash_message, '(\d+)\] at entry [1-9]', 1), '')) then 'innocent'
-        when is_storage_seen and fault_kind = 'disk_fault' and link_kind = 'fault_time' and crash_node_id <> link_node_id then 'innocent'
+        when (is_storage_seen and link_score < 0.5) then 'innocent'
         when is_storage_seen and not regexp_matches(crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and link_kind = 'fault_time' then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     case when is_gone and not is_deleted then gone_node_id end as node_id,
     culprit_rank as rank, null::varchar as chain_id,
-    case when is_gone and (object_count > 1 or loss in ('corrupt', 'written_elsewhere')) and not is_deleted then 0.8 when is_gone then 0.68 when copy_file_id is not null or is_whole or is_line_end then 0.9 when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
+    case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted then 0.8 when is_gone then 0.68 when object_count > 0 or is_taken or remark_node_id is not null or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5 and (coalesce(stray_count, 0) = 0 or not regexp_matches(crash_pattern, 'missing|not_found|entry')) then 0.9 when is_storage_seen then 0.6 else 0.8 end as score,
     culprit_words || ' got data ' || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end || ' could not use: ' || coalesce(exception || ': ', '') || substr(coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''), regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern), 1, 160)
         || case
-            when is_gone and loss = 'disk_lost' then '; target ' || gone_node_id || ' had lost a disk before, and what the rank asked it for is gone'
-            when is_gone and loss = 'written_elsewhere' then '; the job had put it to another target while ' || gone_node_id || ' was away, and no rebalance has moved it since' when is_gone and loss = 'corrupt' then '; target ' || gone_node_id || ' had found its own copy of it corrupt'
-            when is_gone and loss = 'registered_twice' then '; two daemons took turns as target ' || gone_node_id || ', so that the object may lie with the other'
-            when is_gone and loss = 'evicted' then '; target ' || gone_node_id || ' had evicted objects (LRU) before, and ' || object_count::varchar || ' that it was asked for are gone'
-            when is_empty then '; what it read has no bytes where it is stored' when is_line_end then '; the name that was asked for ends with a carriage return, so it comes from a list with lines as Windows ends them' when is_whole then '; it had come whole, as it is stored' when copy_file_id is not null then '; it is a copy on its host that was there before, and nothing was fetched' when object_count > 0 then '; ' || case loss
-                when 'evicted' then 'target ' || gone_node_id || ' had evicted objects (LRU) before'
-                when 'evicted_unnamed' then 'target ' || gone_node_id || ' counts objects that it had evicted (LRU), of whatever buckets'
-                when 'misplaced_removed' then 'a rebalance was broken off and then a cleanup removed what it calls misplaced (target ' || gone_node_id || ')'
-                when 'joined_empty' then 'target ' || gone_node_id || ' had joined the cluster and had no objects yet'
-                when 'in_maintenance' then 'target ' || gone_node_id || ' was put into maintenance and nothing of it was moved' when 'rebalance_jammed' then 'target ' || gone_node_id || ' had come back and the rebalance that was to bring it what was written meanwhile did not begin'
-                when 'deleted' then 'a job of AIStore was deleting objects of the bucket'
-                when 'deleted_behind' then 'AIStore deleted objects that were gone from the bucket behind it'
-                when 'copy_aborted' then 'a copy into the bucket had ended with an error on target ' || gone_node_id
-                else 'a disk of target ' || gone_node_id || ' had been detached'
-            end || case when is_gone then ', and ' || object_count::varchar || ' objects of the bucket are gone' else ', so it may have been there' end
+            when object_count > 0 then '; ' || lower(loss_says[1]) || rtrim(loss_says[2:], '.')
+                || coalesce(' (' || gone_node_id || ')', '')
+                || case when is_gone then '' else ', so it may have been there' end
             when is_taken then '; AIStore had served that bucket before, so somebody has renamed or removed it since' when remark_node_id is not null then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name || ', so it stays open whose fault that was' when sudden_node_id is not null then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' else '' end as statement,
     [
         {'file_id': crash_file_id, 'line_no': crash_line_no, 'why': 'the error of ' || culprit_words},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')}, {'file_id': copy_file_id, 'line_no': copy_line_no, 'why': 'where the file came from'}, {'file_id': whole_file_id, 'line_no': whole_line_no, 'why': case when is_empty then 'it found the object empty where it is stored' else 'it found the bytes it read whole' end}, {'file_id': remark_file_id, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': sudden_file_id, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'}
+        {'file_id': gone_file_id, 'line_no': gone_line_no, 'why': 'how objects were lost: ' || replace(loss, '_', ' ')}, {'file_id': remark_file_id, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': sudden_file_id, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || fault_kind}] else [] end as contradicts
 from judged

@@ -1,21 +1,12 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, sudden_refusal, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation, storage_remark, bucket_change, cut_host, many_addresses, lone_address, sudden_fault, public_service, threshold, last_step
+-- reads: failure_lead, unanswered_node, node_endpoint, fault_kind, storage_relation, storage_remark, sudden_fault, public_service, last_step, bucket_change, host_without_path
 -- case: yes
--- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not come do not say what failed. An error of the program that names an AIStore node which had trouble before may be about what that node gave, and one that names what AIStore itself says is wrong (an object, a request) may come from there; so may one of the program's own checks that names a bucket or a node of AIStore, of which no log tells. They acquit nobody (5108x are the ports of AIStore's own deployments). Where AIStore turned everybody away in the middle of the job (sudden_refusal), somebody has changed its settings. A client that found no free connection in its own pool (http_pool_exhausted) did not give them back, where no node was slow. The class comes from the pattern of the first error; where nearly all ranks fail alike nobody is named. A server that does not accept the job's token (401, 403) has answered truthfully (unless it finds the signature of one invalid that it had taken before, as the job had trained: whose key changed stays open where no log tells), and so has one that says that the request is wrong, where nothing ties the node that said so to a fault (a range beyond the end may mean an object that has lost its end: there the logs must be at hand); an answer that is a page (HTML) comes from what stands in front of AIStore, which nobody's logs show; a request that found no local port, no command or no network that leads anywhere (ENETUNREACH) never left the job's host, and one for a well-known service does not go to AIStore; a host that alone cannot connect to any of several nodes has lost its way to them, however a node fared at another time, and of which some ranks cannot connect to one node, that node may be the reason (lone_address).
+-- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not come do not say what failed.
 create or replace view finding_exception as
-with named as (
-    select f.failure_id, n.node_id, k.broke_words, n.file_id, n.line_no
-    from failure_lead as f
-    join node_endpoint as e on e.cluster = f.cluster and contains(f.crash_message, e.endpoint)
-    join node_fault as n on n.cluster = f.cluster and n.node_id = e.node_id and n.weight >= 0.3 and n.started_ns <= f.crash_latest_ns and n.ended_ns >= f.started_ns - (select value * 1000000000 from threshold where name = 'named_fault_s')
-    left join fault_kind as k on k.fault_kind = n.fault_kind
-    where f.crash_pattern = 'python_exception' and f.frame_kind is distinct from 'storage'
-    qualify row_number() over (partition by f.failure_id order by n.weight desc, n.started_ns desc, n.node_id) = 1
-),
-told as (
+with told as (
     select
-        f.*, m.node_id as named_node_id, m.broke_words as named_words, m.file_id as named_file_id, m.line_no as named_line_no, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign, t.kind as turned_kind, t.says as turned_says, t.file_id as turned_file_id, t.line_no as turned_line_no, t.config_file_id, t.config_line_no,
+        f.*, h.is_cut, h.is_many, h.is_lone, w.node_id as remark_node_id, w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no, q.failure_id is not null as is_unanswered, exists (from storage_relation as r where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank and r.is_foreign) as is_foreign,
         coalesce(f.basis = 'named' and f.crash_pattern is null and f.alike_pattern = 'ddp_model_differs', false) as is_odd_one, coalesce(crash_class, case when culprit_count = 0 or is_odd_one then alike_class end) as class,
         coalesce(crash_pattern, alike_pattern) as cause_pattern, coalesce(cause_pattern = 'http_no_route' and regexp_matches(coalesce(crash_message, alike_message), '(?i)network is unreachable'), false) as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
@@ -27,33 +18,30 @@ told as (
         coalesce(exception, alike_exception) as cause_exception, coalesce(cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(f.progress_ns is not null and contains(coalesce(f.crash_message, f.alike_message), 'token signature is invalid'), false) as is_turned_down,
         exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt) as has_stepped,
-        exists (from node_fault as n where cause_pattern = 'http_pool_exhausted' and n.cluster = f.cluster and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'unanswered', 'disk_stuck', 'slow_reads', 'backend', 'backend_slow', 'batch_stuck') and n.started_ns <= f.crash_latest_ns and n.ended_ns >= f.crash_ns - (select value * 1000000000 from threshold where name = 'stall_reach_s')) as is_any_slow,
         exists (from public_service as s where (not s.is_store or f.is_cluster_sure)
             and regexp_matches(coalesce(f.crash_message, f.alike_message), '(?i)https?://[\w.-]*' || s.host_pattern)) as is_of_public_service,
         coalesce(crash_file_id, alike_file_id) as cause_file_id, coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
-    left join sudden_refusal as t on t.failure_id = f.failure_id
-    left join named as m on m.failure_id = f.failure_id left join sudden_fault as d on d.failure_id = f.failure_id and coalesce(f.crash_tier, '') <> 'gpu' left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software' and coalesce(f.crash_tier, '') <> 'gpu'
+    left join host_without_path as h on h.failure_id = f.failure_id
+    left join sudden_fault as d on d.failure_id = f.failure_id and coalesce(f.crash_tier, '') <> 'gpu' left join fault_kind as k on k.fault_kind = d.fault_kind left join storage_remark as w on w.failure_id = f.failure_id and coalesce(f.crash_class, f.alike_class) = 'software' and coalesce(f.crash_tier, '') <> 'gpu'
 )
 select
     failure_id, 'exception' as finding,
-    case when (class = 'network' and (is_unanswered or turned_file_id is not null)) or failure_id in (select failure_id from bucket_change) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
-    case when turned_file_id is not null then 'storage_io' when named_node_id is not null then 'data' else class end as failure_class,
-    coalesce(turned_kind, cause_pattern) as failure_kind,
+    case when (class = 'network' and is_unanswered) or failure_id in (select failure_id from bucket_change) then 'quiet' when class in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang') then 'fired' else 'quiet' end as state,
+    class as failure_class,
+    cause_pattern as failure_kind,
     case
-        when turned_file_id is not null then 'guilty' when cause_pattern = 'command_missing' or has_no_network then 'innocent'
-        when named_node_id is not null or ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store) or is_turned_down) and not is_foreign) then 'undetermined'
+        when cause_pattern = 'command_missing' or has_no_network then 'innocent'
+        when ((remark_node_id is not null or sudden_node_id is not null or (class = 'software' and is_of_store) or is_turned_down) and not is_foreign) then 'undetermined'
         when not is_storage_cleared and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
             || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$') then 'undetermined'
         when cause_pattern in ('http_no_local_port', 'http_no_buffer_space') or (class = 'network' and (starts_with(cause_pattern, 'hf_') or is_of_public_service or (starts_with(cause_pattern, 'nccl') and not has_stepped))) then 'innocent'
-        when class = 'network' and failure_id in (select failure_id from lone_address) then 'undetermined'
-        when class = 'network' and failure_id in (select failure_id from cut_host) and failure_id in (select failure_id from many_addresses) then 'innocent'
-        when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or failure_id in (select failure_id from cut_host)))) then 'innocent'
+        when class = 'network' and is_lone then 'undetermined'
+        when class = 'network' and is_cut and is_many then 'innocent'
+        when class = 'network' and gone_count = 0 and soon_count = 0 and (cause_pattern like 'nccl%' or (is_storage_cleared and (coalesce(stray_count, 0) = 0 or is_cut))) then 'innocent'
         when class = 'network' then 'undetermined'
-        when cause_pattern = 'http_tls_failed' and (regexp_matches(coalesce(crash_message, alike_message), '(?i)alert.certificate.(expired|revoked)') or (regexp_matches(coalesce(crash_message, alike_message), 'WRONG_VERSION_NUMBER|wrong version number|UNKNOWN_PROTOCOL') and not has_stepped)) then 'innocent'
         when cause_pattern = 'sdk_request_rejected' and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined' when cause_pattern = 'sdk_request_rejected' and link_score < 0.5 and (is_storage_seen or not is_beyond_end) then 'innocent'
-        when cause_pattern = 'http_pool_exhausted' and is_storage_seen and not is_any_slow then 'innocent'
         when regexp_matches(cause_pattern, '^(disk_full|fs_|checkpoint_save_failed)')
             and not regexp_matches(coalesce(crash_message, alike_message), '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/|quota')
             then 'undetermined'
@@ -65,23 +53,19 @@ select
     culprit_rank as rank,
     null::varchar as chain_id,
     case
-        when turned_file_id is not null then 0.78
         when cause_pattern = 'python_exception' then 0.7
         when class = 'network' then if(has_no_network, 0.9, 0.75)
         when is_beyond_end then 0.7
         else 0.85
     end as score,
     culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
-        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when turned_file_id is not null then 'an answer of AIStore: ' when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case if(starts_with(cause_pattern, 'fs_'), 'file system', class)
+        || case when is_odd_one then ' has another model than the others, who failed by ' else ' failed by ' end || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: ' else case if(starts_with(cause_pattern, 'fs_'), 'file system', class)
             when 'file system' then 'the file system: ' when 'gpu' then 'a device error: ' when 'infrastructure' then 'the machine or scheduler taking something away: ' when 'network' then 'the network: '
             else 'an error of the program: ' end end
-        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when turned_file_id is not null then '; ' || turned_says when named_node_id is not null then '; it speaks of AIStore node ' || named_node_id || ', which ' || named_words || ' before' when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name when sudden_node_id is not null and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' when is_of_store and not is_foreign then '; what it says of AIStore no log confirms or denies' when class = 'network' and failure_id in (select failure_id from lone_address) then '; other ranks of its host complained of nothing, so that the node at that address may be the reason' else '' end as statement,
+        || coalesce(cause_exception || ': ', '') || case when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … ' || trim(right(cause_words, 79)) else cause_words end || case when remark_node_id is not null and not is_foreign then '; AIStore node ' || remark_node_id || ' printed an error about ' || remark_name when sudden_node_id is not null and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words || ' in those seconds, so it stays open whose fault that was' when is_of_store and not is_foreign then '; what it says of AIStore no log confirms or denies' else '' end as statement,
     [
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')},
-        {'file_id': named_file_id, 'line_no': named_line_no, 'why': 'how AIStore node ' || named_node_id || ' fared before'}, {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': case when not is_foreign then sudden_file_id end, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'},
-        {'file_id': turned_file_id, 'line_no': turned_line_no, 'why': case turned_kind when 'tokens_demanded' then 'the first request that AIStore refused for want of a token' when 'requests_refused' then 'the first request that AIStore refused so' else 'the first request whose token AIStore refused' end},
-        {'file_id': config_file_id, 'line_no': config_line_no, 'why': 'the new configuration of the node that refused it'}
+        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': ' || coalesce(basis_words, 'all alike')}, {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no, 'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name}, {'file_id': case when not is_foreign then sudden_file_id end, 'line_no': sudden_line_no, 'why': 'how AIStore node ' || sudden_node_id || ' fared in those seconds'}
     ] as supports,
     case when link_score >= 0.5 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end as contradicts
 from told

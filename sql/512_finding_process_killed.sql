@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, node_witness, threshold
 -- case: yes
--- note: A fault of the process itself (SIGSEGV, SIGILL, SIGFPE) comes from no one outside, nor does a bus error (SIGBUS): a page of a mapped file or of /dev/shm did not come. What the daemon of a mount says of it is judged as an error of storage; where it says nothing, but a target of AIStore could not read from a disk within felt_after_s before, it stays open what was mapped.
+-- note: A fault of the process itself (SIGSEGV, SIGILL, SIGFPE) comes from no one outside, nor does a bus error (SIGBUS): a page of a mapped file or of /dev/shm did not come.
 create or replace view finding_process_killed as
 with ended as (
     select

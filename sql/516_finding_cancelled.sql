@@ -1,14 +1,14 @@
 -- Somebody or the scheduler cancelled the job while it went on, or its time was over, and nothing had failed before: it may have crawled.
 -- grain: one row a failure
--- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time, step_slowdown, storage_crawl, node_fault, fault_kind
+-- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time, step_slowdown, node_fault, fault_kind
 -- case: yes
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it. In one output of all ranks, which the scheduler itself closes, nothing is missing: most print no line of their own there, and the error of any would stand in it. A rank that printed nothing had not, where launchers had to end as many processes as the job has ranks: they end only those that still run. A job that had become slow, if only by what its last step prints, may have been cancelled for that; where AIStore kept it waiting, that was AIStore's; only of such a job, where that was a considerable part of its time, is a time limit no cause of its own. It stays open where a target was in heavy trouble through most of the job and to its end.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
         bool_or(starts_with(pattern, 'slurm')) as is_of_job
     from failure_signal
-    where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled')) or pattern = 'slurm_time_limit'
+    where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled'))
     group by job_id, attempt
 ),
 ended as (
@@ -34,22 +34,21 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled or (w.pattern = 'slurm_time_limit' and (c.is_felt and c.is_lasting) is not true) then 'quiet' when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job) and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
-    case when c.is_felt then 'data_loading_stall' else 'infrastructure' end as failure_class,
-    case when c.is_felt then 'cancelled_crawling' else 'cancelled' end as failure_kind,
-    case when c.is_felt then 'guilty' when s.failure_id is null and d.job_id is null and c.failure_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
-    case when c.is_felt then c.node_id end as node_id,
+    case when not a.is_cancelled or w.pattern = 'slurm_time_limit' then 'quiet' when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job) and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
+    'infrastructure' as failure_class,
+    'cancelled' as failure_kind,
+    case when s.failure_id is null and d.job_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
+    null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when c.crawl = 'lost_target' then 0.66 when c.crawl in ('slow_reads', 'told_target') then 0.75 else 0.85 end as score,
-    case w.pattern when 'slurm_time_limit' then 'the job reached its time limit while it went on' else 'the job was cancelled while it went on, by somebody or by the scheduler' end || '; nothing had failed before' || case when s.failure_id is not null then ', but it had become slow' when c.is_felt then ', but it crawled' else '' end || coalesce('; ' || c.words, '') as statement,
+    0.85 as score,
+    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed before' || case when s.failure_id is not null then ', but it had become slow' else '' end as statement,
     list_filter([
-        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'slurm_time_limit' then 'the word of the scheduler: its time was over' when 'program_signalled' then 'the program was told to stop (the end of its container, scancel, a preemption)' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
+        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'program_signalled' then 'the program was told to stop (the end of its container, scancel, a preemption)' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': case when f.absent_count > 0 and e.living_count = f.rank_count then e.file_id end, 'line_no': e.line_no, 'why': 'the launchers had to end ' || e.living_count::varchar || ' processes, those of all ranks, of which none had failed then'},
-        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
-        {'file_id': c.file_id, 'line_no': c.line_no, 'why': case c.crawl when 'slow_reads' then 'the first of the targets that had trouble' when 'slow_target' then 'the statistics of the target that was slow alone' when 'told_target' then 'the first line of a loader that names the target' when 'lost_target' then 'how its peers lost the target' else 'the statistics of the target that waited longest' end}
+        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
     ], lambda p: p.file_id is not null) as supports,
-    case when b.failure_id is not null and c.is_felt is not true then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
+    case when b.failure_id is not null then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
 from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt
@@ -57,5 +56,4 @@ left join apart as t on t.job_id = f.job_id
 left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
-left join storage_crawl as c on c.failure_id = f.failure_id
 left join borne as b on b.failure_id = f.failure_id

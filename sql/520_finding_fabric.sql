@@ -2,7 +2,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal, worker_event, fr_failure, fr_lateness, call_split, threshold
 -- case: yes
--- note: Needs a line that states how many ranks there are and a time-out of each, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered. The nccl2 back-end (PyTorch 2.15) prints no sequence number; there a time-out of every rank is all there is, and worth less: they may wait in different operations, after a batch that one of them did not get; unless NCCL itself saw a port of its network go down when they began to wait (port_reach_s). Up to PyTorch 2.0 no sizes are printed: a collective that one rank called with another size looks the same, and the answer is worth less. It is nothing where a node of AIStore was in trouble then, and acquits only by AIStore's logs.
+-- note: Needs a line that states how many ranks there are and a time-out of each, or the Flight Recorder dumps of every member of the group: a rank of which nothing is at hand may be the one that never entered.
 create or replace view finding_fabric as
 select
     f.failure_id,

@@ -1,6 +1,6 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added one.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, compared_call, odd_word
+-- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split, odd_call, compared_call
 -- case: yes
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
 create or replace view finding_collective_mismatch as
@@ -42,7 +42,6 @@ select
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective' then coalesce(' ' || w.words, ' stands in another collective than the others')
-        when 'other_words' then ' ' || case when s.job_id is not null then 'called something else than the others, and ' else '' end || coalesce(v.words, 'says something else than all others')
         when 'mismatch' then ' ' || coalesce(w.words, 'called another operation or size than the others at sequence number ' || coalesce(f.seq_num::varchar, '?'))
         else case when f.basis is null and k.job_id is not null then ' differs, and no side is the larger one: ' || coalesce('at sequence number ' || f.seq_num::varchar || ' ', '') || k.words else coalesce(' ' || w.words, ' called another collective than the others') end end end as statement,
     list_concat(case when f.basis is null and d.outcome = 'circle' then coalesce(c.supports, []) else [] end, [
@@ -60,4 +59,3 @@ left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_at
 left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt and (k.way = 'size' and k.is_numbered or f.waiting_rank_count >= f.rank_count)
 left join compared_call as p on p.job_id = f.job_id and p.attempt = f.attempt
 left join odd_call as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank
-left join odd_word as v on v.job_id = f.job_id and v.attempt = f.attempt and v.rank = f.culprit_rank

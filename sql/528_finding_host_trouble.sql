@@ -1,8 +1,8 @@
 -- A rank hung, and the kernel of its host says what was wrong there (a mounted file system, a disk, a processor, a port), SLURM that a process there could not be killed, or no rank of its host got a connection to any of several nodes.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, rank_word, rank_host, worker_event, host_apart, cut_host, threshold
+-- reads: failure_lead, suspect_basis, rank_host, worker_event, threshold, host_without_path
 -- case: yes
--- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood. A line is of the rank's host where it names that host, carries the rank's own label, or stands in a file all of whose ranks run on that host, or that names no other host where those of the ranks are unknown. What a rank waits for at the storage no mount or disk of its host explains; a port may. An array of disks that is checked explains a rank whose last words name a file of a path. A process that hangs in the kernel says less than what it waits for; one that SLURM could not kill stood there, as no wait for an answer over the network does, though one for a mounted bucket may. A port of the only host that waits, down just before, acquits storage (host_apart); so does one that went down up to stall_reach_s before all ranks, none of which is missing, waited in one collective.
+-- note: Only lines with a time of their own count, for kernel logs that are printed at a job's end go back for weeks, and those that say for how long a processor is stuck, no longer than the job stood.
 create or replace view finding_host_trouble as
 with home as (
     select w.job_id, w.attempt, w.file_id, case when count(r.host) = count(r.rank) and min(r.host) = max(r.host) then min(r.host) end as host, list(distinct w.rank) filter (where w.rank is not null) as ranks, count(distinct w.host) as told_count, count(*) over (partition by w.job_id, w.attempt) = 1 as is_only
@@ -20,20 +20,19 @@ line as (
     join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt and ((w.role = 'symptom' and starts_with(w.pattern, 'kernel_')) or w.pattern = 'slurm_step_unkillable')
         and (w.stamp_source in ('own', 'wrapper') or w.pattern = 'slurm_step_unkillable' or coalesce(try_cast(json_extract_string(w.capture, '$.stuck_s') as double) * 1e9 <= f.ended_ns - f.low_ns, false)) and w.utc_ns between least(f.low_ns, f.stall_ns - p.value::bigint * 1000000000) and f.ended_ns
     left join home as h on h.job_id = w.job_id and h.attempt = w.attempt and h.file_id = w.file_id
-    where (w.pattern <> 'kernel_raid_check' or exists (from rank_word as o where o.job_id = f.job_id and o.attempt = f.attempt and o.rank = f.culprit_rank and regexp_matches(o.line, '(^|[\s''"(=])/\w[\w.-]*/[\w./-]*\d[\w.-]*\.\w') and not contains(o.line, '://')))
+    where w.pattern <> 'kernel_raid_check'
         and case when f.culprit_rank is null then f.waiting_count = f.rank_count and w.pattern = 'kernel_network_trouble' and w.utc_ns between f.stall_ns - p.value::bigint * 1000000000 and f.stall_ns + 5000000000
             when w.host is not null and r.host is not null then w.host = r.host or starts_with(w.host, r.host || '.') else w.rank = f.culprit_rank or (w.rank is null and (h.host = r.host or h.ranks = [f.culprit_rank])) or (r.host is null and h.told_count = 1 and (h.is_only or list_contains(h.ranks, f.culprit_rank))) end
     qualify row_number() over (partition by f.failure_id order by turn, if(f.culprit_rank is null, -w.utc_ns, w.utc_ns), w.file_id, w.line_no) = 1
 ),
 told as (
     select
-        f.*, case when a.line_no is not null then 'kernel_network_trouble' when c.failure_id is not null then 'host_unconnected' else l.pattern end as trouble, coalesce(a.file_id, c.file_id, l.file_id) as trouble_file_id, case when a.line_no is not null then a.line_no when c.line_no is not null then c.line_no else l.line_no end as trouble_line_no, coalesce(a.message, l.message) as trouble_words, c.address_count,
-        (a.line_no is not null or c.failure_id is not null) as is_apart, trouble in ('kernel_network_trouble', 'host_unconnected') as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
+        f.*, case when c.failure_id is not null then 'host_unconnected' else l.pattern end as trouble, coalesce(c.file_id, l.file_id) as trouble_file_id, case when c.line_no is not null then c.line_no else l.line_no end as trouble_line_no, l.message as trouble_words, c.address_count,
+        c.failure_id is not null as is_apart, trouble in ('kernel_network_trouble', 'host_unconnected') as is_port, l.pattern in ('kernel_nfs_trouble', 'kernel_lustre_trouble', 'kernel_ceph_trouble', 'kernel_disk_error') as is_mount,
         f.activity in ('checkpoint', 'file_write', 'file_read', 'log_upload', 'evaluation') as is_at_files
     from failure_lead as f
     left join line as l on l.failure_id = f.failure_id
-    left join host_apart as a on a.failure_id = f.failure_id
-    left join cut_host as c on c.failure_id = f.failure_id and f.crash_pattern is null
+    left join host_without_path as c on c.failure_id = f.failure_id and c.is_cut and f.crash_pattern is null
 )
 select
     failure_id,
@@ -50,7 +49,7 @@ select
     culprit_rank as rank,
     null::varchar as chain_id,
     case when is_apart or culprit_rank is null then 0.8 when trouble = 'slurm_step_unkillable' and activity in ('unknown', 'step') then 0.9 when link_score >= 0.5 then 0.6 when is_mount and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end as score,
-    case when trouble = 'host_unconnected' then 'all ranks of one host, and none of another, could connect to none of ' || address_count::varchar || ' hosts of AIStore' when is_apart then 'all ranks of one host, and none of another, waited for storage' when culprit_rank is null then 'all ranks waited in one collective' else 'rank ' || culprit_rank::varchar || ' kept the others waiting' end || case when trouble = 'host_unconnected' then '' else ', and ' || case when trouble = 'slurm_step_unkillable' then 'SLURM' when culprit_rank is null then 'the kernel of one host' else 'the kernel of its host' end || ' said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) end as statement,
+    case when trouble = 'host_unconnected' then 'all ranks of one host, and none of another, could connect to none of ' || address_count::varchar || ' hosts of AIStore' when culprit_rank is null then 'all ranks waited in one collective' else 'rank ' || culprit_rank::varchar || ' kept the others waiting' end || case when trouble = 'host_unconnected' then '' else ', and ' || case when trouble = 'slurm_step_unkillable' then 'SLURM' when culprit_rank is null then 'the kernel of one host' else 'the kernel of its host' end || ' said: ' || substr(regexp_replace(trouble_words, '^(.*kernel: )?(\[[^\]]*\] *)?', ''), 1, 160) end as statement,
     [
         {'file_id': trouble_file_id, 'line_no': trouble_line_no, 'why': case when trouble = 'host_unconnected' then 'the first request of that host that got no connection' else 'what ' || case when trouble = 'slurm_step_unkillable' then 'SLURM' else 'the kernel' end || ' said of its host' end},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}

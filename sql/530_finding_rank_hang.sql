@@ -1,16 +1,10 @@
 -- One rank stopped outside collectives and not in data loading, as far as its stack or last words tell.
 -- grain: one row a failure
--- reads: failure_lead, job, storage_relation, suspect_basis, checkpoint_drag, slow_word, strained_reads, worker_event
+-- reads: failure_lead, job, storage_relation, suspect_basis, worker_event
 -- case: yes
--- note: A rank in a checkpoint that goes to a store waits for the one target whose disk was at its limit all the while and moved next to nothing. Without a word of what the rank did, AIStore's own logs decide: quiet and complete ones leave the rank itself; missing ones leave it open (and, where the job names a store, that the rank hung at all); also where the rank's stack stands in the program's own code (own_code) and in no call of a client, and so do ranks that call their reads slow at that time; where the statistics of the targets that served them say the same of all reads (strained_reads), it is they that the rank waited for. A rank that is through before the others after a batch of it came short acquits nobody.
+-- note: Without a word of what the rank did AIStore's own logs decide: quiet and complete ones leave the rank itself, missing ones leave it open. A rank that is through before the others after a batch of it came short acquits nobody.
 create or replace view finding_rank_hang as
-with drag as (
-    select failure_id, count(distinct node_id) as drag_count, min(node_id) as drag_node_id,
-        arg_min(file_id, (file_id, line_no)) as drag_file_id, arg_min(line_no, (file_id, line_no)) as drag_line_no, any_value(word_file_id) as word_file_id, any_value(word_line_no) as word_line_no
-    from checkpoint_drag
-    group by failure_id
-),
-short as (
+with short as (
     select l.failure_id, arg_min(w.file_id, (w.utc_ns, w.file_id, w.line_no)) as file_id, arg_min(w.line_no, (w.utc_ns, w.file_id, w.line_no)) as line_no
     from failure_lead as l
     join worker_event as w on w.job_id = l.job_id and w.attempt = l.attempt and w.rank = l.culprit_rank and w.received_count < w.expected_count
@@ -30,17 +24,13 @@ heard as (
 known as (
     select
         l.*, e.last_file_id, e.last_line_no, (l.hang_start_ns - e.last_ns) // 1000000000 as unheard_s, l.cluster is null and l.basis = 'silent' and l.request_outcome is null and l.activity in ('unknown', 'step') and j.job_id is not null and j.data_source is null as has_no_store, regexp_matches(coalesce(activity_text, ''), '(^|[ =''"])/[A-Za-z][\w.-]*/') and not regexp_matches(coalesce(activity_text, ''), 'ais://|s3://|gs://|https?://|/v1/objects') or coalesce(r.is_file_write, false) as goes_to_path,
-        is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 and w.failure_id is null as is_storage_quiet, w.most_s, w.file_id as told_file_id, w.line_no as told_line_no,
-        s.mean_s, s.target_count as strained_count, s.served_count, s.node_id as strained_node_id, s.file_id as strained_file_id, s.line_no as strained_line_no, coalesce(activity in ('unknown', 'step', 'initialisation') and w.failure_id is not null and s.is_crawl and l.is_storage_seen, false) as is_starved,
-        h.file_id as short_file_id, h.line_no as short_line_no, d.drag_node_id, d.drag_file_id, d.drag_line_no, d.word_file_id, d.word_line_no, coalesce(d.drag_count = 1 and l.is_storage_seen and not goes_to_path, false) as is_dragged, d.drag_count is not null as is_strained, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'debugger', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'own_work', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
+        is_storage_cleared and fault_count = 0 and soon_count = 0 and coalesce(stray_count, 0) = 0 as is_storage_quiet,
+        h.file_id as short_file_id, h.line_no as short_line_no, activity in ('checkpoint', 'evaluation', 'compute', 'compile', 'lock', 'sleep', 'debugger', 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping', 'finish', 'collective') as is_elsewhere, coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false) as is_own_code
     from failure_lead as l
-    left join drag as d on d.failure_id = l.failure_id and l.activity = 'checkpoint'
     left join storage_relation as r on r.failure_id = l.failure_id and r.rank is not distinct from l.culprit_rank
     left join job as j on j.job_id = l.job_id and j.attempt = l.attempt
-    left join slow_word as w on w.failure_id = l.failure_id
     left join short as h on h.failure_id = l.failure_id
     left join heard as e on e.failure_id = l.failure_id
-    left join strained_reads as s on s.failure_id = l.failure_id
 )
 select
     failure_id,
@@ -52,14 +42,13 @@ select
         when is_storage_seen or has_no_store then 'fired'
         else 'blind'
     end as state,
-    case when activity_witness = 'straggler_detection' then 'gpu' when is_dragged or is_starved then 'data_loading_stall' else 'rank_hang' end as failure_class,
-    case when is_dragged or is_starved then 'pressure' else case when is_own_code then 'own_code' else coalesce(nullif(activity, 'unknown'), 'silent') end end as failure_kind,
-    case when is_dragged or is_starved then 'guilty' when short_file_id is not null then 'undetermined' when activity = 'checkpoint' and not goes_to_path and (link_score >= 0.3 or is_strained) then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or goes_to_path) then 'innocent' else 'undetermined' end as storage_verdict,
-    case when is_dragged then drag_node_id when is_starved then strained_node_id end as node_id,
+    case when activity_witness = 'straggler_detection' then 'gpu' else 'rank_hang' end as failure_class,
+    case when is_own_code then 'own_code' else coalesce(nullif(activity, 'unknown'), 'silent') end as failure_kind,
+    case when short_file_id is not null then 'undetermined' when activity = 'checkpoint' and not goes_to_path and link_score >= 0.3 then 'undetermined' when is_storage_seen and link_score < 0.5 and (is_elsewhere or is_storage_quiet) then 'innocent' when is_elsewhere and (activity <> 'checkpoint' or goes_to_path) then 'innocent' else 'undetermined' end as storage_verdict,
+    null::varchar as node_id,
     culprit_rank as rank,
     null::varchar as chain_id,
     case
-        when is_dragged or is_starved then 0.7
         when is_elsewhere and activity_witness = 'stack' then 0.9
         when is_elsewhere and link_score < 0.5 then 0.82
         when is_elsewhere then 0.66
@@ -69,14 +58,13 @@ select
         else 0.45
     end as score,
     'rank ' || culprit_rank::varchar || case when culprit_count > 1 then ' and ' || (culprit_count - 1)::varchar || ' more' else '' end || ' did not enter ' || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective') || ' and kept the others waiting'
-        || case when is_dragged then '; it waited for a checkpoint that goes to a store, and all the while a disk of AIStore node ' || drag_node_id || ' was at its limit and moved next to nothing' when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_own_code then '; its stack stands in the program''s own code: ' || substr(activity_text, 1, 100) when is_storage_seen then '; nothing tells what it was doing, ' || case when is_starved then 'but ranks tell of reads from AIStore that took up to ' || round(most_s, 1)::varchar || ' s, and at ' || strained_count::varchar || ' of ' || served_count::varchar || ' targets they took ' || mean_s::varchar || ' s on average' when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 and told_file_id is not null then 'and AIStore''s logs are quiet, but ranks tell of reads from it that took up to ' || round(most_s, 1)::varchar || ' s' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end when has_no_store then '; nothing tells what it was doing, and no line of the job names a store' else '' end as statement,
+        || case when is_elsewhere then '; ' || case activity_witness when 'stack' then 'its stack shows ' || replace(activity, '_', ' ') when 'straggler_detection' then 'straggler detection had named its device as slow' else 'its last words were of ' || replace(activity, '_', ' ') end when is_own_code then '; its stack stands in the program''s own code: ' || substr(activity_text, 1, 100) when is_storage_seen then '; nothing tells what it was doing, ' || case when not is_storage_cleared then 'and the AIStore logs at hand end too early, or lack the proxies'', to show a node that went silent' when fault_count = 0 and soon_count = 0 and stray_count > 0 then 'and a node of AIStore was away at another time, which is the same time if a clock is off' when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet' when fault_count = 0 then 'and an AIStore node went away within seconds after it' else 'the trouble of AIStore does not fit the moment' end when has_no_store then '; nothing tells what it was doing, and no line of the job names a store' else '' end as statement,
     [
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(activity, '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness in ('stack', 'straggler_detection') then ': ' || activity_text else '' end || ')', '')}
-    ] || case when is_dragged then [{'file_id': drag_file_id, 'line_no': drag_line_no, 'why': 'the disk that was at its limit and moved next to nothing'}, {'file_id': word_file_id, 'line_no': word_line_no, 'why': 'where the checkpoint goes'}] when is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}, {'file_id': strained_file_id, 'line_no': strained_line_no, 'why': 'what made reads slow'}] else [] end as supports,
+    ] as supports,
     list_concat(
         case when short_file_id is not null then [{'file_id': short_file_id, 'line_no': short_line_no, 'why': 'a batch of the rank had come short, which may be why it was through first'}] else [] end,
-        case when activity = 'unknown' and told_file_id is not null and not is_starved then [{'file_id': told_file_id, 'line_no': told_line_no, 'why': 'a rank calls its reads from AIStore slow at that time'}] else [] end,
         case when link_score >= 0.3 then [{'file_id': link_file_id, 'line_no': link_line_no, 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: ' || coalesce(fault_kind, 'chain')}] else [] end,
         case
             when basis = 'silent' and activity = 'unknown' and last_file_id is not null and unheard_s > 0 then [{

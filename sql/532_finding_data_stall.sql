@@ -1,8 +1,8 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead, rank_request, unanswered_node, storage_remark, strained_reads, failing_disk, told_reads, hang_word, reading_word, slow_word, decoding_loader, clearing_line, threshold
+-- reads: failure_lead, unanswered_node, storage_remark, told_reads
 -- case: yes
--- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too. That storage was quiet speaks against a rank that waits for it, not against one that decodes; it acquits storage only where the statistics of every target tell how reads went then; it is not quiet where AIStore itself complains of what the rank asked for. Requests that one target left unanswered accuse storage, also where its address tells no node; so do reads that its own statistics show as strained, where the rank says in the hang that it reads, or they crawl; and where its own read timed out in the hang, beside reads that took crawl_s on average. Ranks that call their reads from AIStore slow then (slow_word) keep it from being acquitted. A rank of which a watcher says that it has no open connection waits for no storage (clearing_line). A rank whose loaders said that they decode far longer than they read waited for them. A reader that gave up waiting for a download (nobody gives up before a minute) waited for the one target of which a disk moved next to nothing all that minute, and so did a rank that says in the hang for how long it has been at a transfer.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -15,57 +15,32 @@ select
     'data_loading_stall' as failure_class,
     coalesce(activity, crash_pattern) as failure_kind,
     case
-        when activity in ('decoding', 'batch_preparation') or (l.failure_id is not null and activity in ('worker_wait', 'data_loading') and q.failure_id is null) or z.failure_id is not null then 'innocent'
-        when (q.failure_id is not null or s.failure_id is not null or d.node_id is not null) and is_storage_seen then 'guilty'
-        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null and u.failure_id is null and w.told_count >= w.target_count then 'innocent'
+        when activity in ('decoding', 'batch_preparation') then 'innocent'
+        when q.failure_id is not null and is_storage_seen then 'guilty'
+        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
         else 'undetermined'
     end as storage_verdict,
-    coalesce(s.node_id, case when is_storage_seen then d.node_id end) as node_id,
+    null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
-    case when z.failure_id is not null then 0.95 when activity_witness = 'stack' then 0.85 when q.failure_id is not null or s.failure_id is not null or d.node_id is not null then 0.72 else 0.68 end as score,
+    case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72 else 0.68 end as score,
     culprit_words || case
         when culprit_rank is null and alike_count < 2
             then ' failed with ' || coalesce(exception, crash_pattern) || ' while it waited for data'
         when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
-        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 and d.node_id is not null then '; AIStore prints no error of that moment' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' || case when w.told_count < w.target_count and q.failure_id is null and s.failure_id is null then ', but how reads went then is not told by the statistics of ' || (w.target_count - w.told_count)::varchar || ' of its ' || w.target_count::varchar || ' targets' else '' end when z.failure_id is not null then '' when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what was in the way' else '; no AIStore log at hand covers that moment, so it stays open what was in the way' end
-        || case when l.failure_id is not null then '; its loaders had decoded for ' || l.decode_s::varchar || ' s what they had read in ' || l.read_s::varchar || ' s' else '' end
-        || case when z.failure_id is not null then '; it has no open connection, so it waits for no answer of a storage' else '' end
-        || case when q.failure_id is not null and is_storage_seen then ', and one of its nodes answered none of the rank''s requests' else '' end
-        || case when s.failure_id is not null and is_storage_seen then ': reads took ' || s.mean_s::varchar || ' s on average at ' || case when s.node_id is not null then s.node_id else s.target_count::varchar || ' of ' || s.served_count::varchar || ' targets' end when d.node_id is not null and is_storage_seen then ': all the while a disk of AIStore node ' || d.node_id || ' was at its limit and moved next to nothing' else '' end as statement,
+        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' || case when w.told_count < w.target_count and q.failure_id is null then ', but how reads went then is not told by the statistics of ' || (w.target_count - w.told_count)::varchar || ' of its ' || w.target_count::varchar || ' targets' else '' end when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what was in the way' else '; no AIStore log at hand covers that moment, so it stays open what was in the way' end
+        || case when q.failure_id is not null and is_storage_seen then ', and one of its nodes answered none of the rank''s requests' else '' end as statement,
     [
         {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
         {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
         {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': coalesce(s.file_id, d.file_id), 'line_no': case when s.file_id is not null then s.line_no else d.line_no end, 'why': 'what made reads slow'}, {'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what its loaders say of reading and decoding'},
-        {'file_id': z.file_id, 'line_no': z.line_no, 'why': 'it has no open connection'}, {'file_id': m.file_id, 'line_no': m.line_no, 'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
+        {'file_id': m.file_id, 'line_no': m.line_no, 'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
     ] as supports,
     list_concat(
-        case when is_storage_seen and fault_count = 0 and q.failure_id is null and s.failure_id is null and d.node_id is null and activity not in ('decoding', 'batch_preparation') then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
+        case when is_storage_seen and fault_count = 0 and q.failure_id is null and activity not in ('decoding', 'batch_preparation') then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
         case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
     ) as contradicts
 from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 left join storage_remark as m on m.failure_id = f.failure_id
-left join slow_word as u on u.failure_id = f.failure_id
-left join hang_word as h on h.file_id = f.activity_file_id and h.line_no = f.activity_line_no and f.activity_witness = 'last_words'
-join threshold as c on c.name = 'crawl_s'
-left join (
-    select failure_id, rank, max(from_ns) as late_ns
-    from rank_request
-    where outcome = 'retry' and regexp_matches(text, '(?i)timed out|time-?out')
-    group by failure_id, rank
-) as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.late_ns > f.stall_ns
-left join decoding_loader as l on l.failure_id = f.failure_id
 left join told_reads as w on w.failure_id = f.failure_id
-left join clearing_line as z on z.failure_id = f.failure_id and z.rank = f.culprit_rank and z.sign = 'no_socket'
-left join reading_word as o on o.file_id = f.activity_file_id and o.line_no = f.activity_line_no and f.activity_witness = 'last_words'
-left join strained_reads as s on s.failure_id = f.failure_id and f.activity in ('storage_wait', 'data_loading')
-    and ((r.late_ns is not null and s.mean_s >= c.value) or o.line_no is not null or (h.line_no is not null and (h.told_by <> 'watchdog' or s.node_id is not null)) or (s.is_crawl and f.activity_witness in ('stack', 'traceback')))
-left join (
-    select k.failure_id, min(k.node_id) as node_id, arg_min(k.file_id, (k.file_id, k.line_no)) as file_id, arg_min(k.line_no, (k.file_id, k.line_no)) as line_no
-    from failing_disk as k
-    join failure_lead as l on l.failure_id = k.failure_id and k.started_ns <= coalesce(l.hang_start_ns + 5e9, l.crash_ns - 55e9) and k.ended_ns >= coalesce(case when l.hang_start_ns is not null then l.spoke_ns end, l.crash_ns) - 30e9
-    group by k.failure_id
-    having count(distinct k.node_id) = 1
-) as d on d.failure_id = f.failure_id and (f.crash_pattern = 'data_download_wait_timeout' or (f.crash_pattern is null and f.activity = 'storage_wait' and h.told_by in ('age', 'shard')))

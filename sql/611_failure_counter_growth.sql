@@ -2,7 +2,7 @@
 -- grain: one row a failure, node, span, counter and statistics line by which it grew in or across the span
 -- reads: failure_span, counter_interval, counter_sample, counter_kind, ais_event
 -- case: yes
--- note: When in an interval a counter grew is not printed. Errors are few and whole: across an edge they are placed by the node's own warnings and errors of their kind, in proportion; where none stand in the interval, all are given to the span that holds the most of it, if that is more than lies outside the spans. Other counters are shared by time. least and most bound what can belong to the span.
+-- note: When in an interval a counter grew is not printed. Errors are few and whole: across an edge they are placed by the node's own warnings and errors of their kind, in proportion; where none stand in the interval, all are given to the span that holds the most of it, if that is more than lies outside the spans.
 create or replace view failure_counter_growth as
 with line as (
     select s.failure_id, s.cluster, s.node_id, s.node_role, s.span, s.start_ns, s.end_ns, i.file_id, i.line_no, i.counter, i.before_file_id, i.before_line_no, i.is_first, i.previous_ns, i.utc_ns

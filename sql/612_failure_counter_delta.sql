@@ -3,7 +3,7 @@
 -- reads: failure_span, failure_counter_growth, counter_kind
 -- public: yes
 -- case: kept
--- note: Growth is that of counter_delta, taken of the lines of the spans alone, and known for the interval between two statistics lines. Of an interval over an edge errors are placed whole, by the node's own lines or by the greater part, and other counters are shared by time; inside_least and inside_most bound the growth inside. before, inside and after are growths, *_per_s their rates, ratio is inside over before. is_complete: the spans before and inside lie wholly between statistics lines.
+-- note: Growth is that of counter_delta, taken of the lines of the spans alone, and known for the interval between two statistics lines. Of an interval over an edge errors are placed whole, by the node's own lines or by the greater part, and other counters are shared by time; inside_least and inside_most bound the growth inside.
 create or replace view failure_counter_delta as
 with grown as (
     select

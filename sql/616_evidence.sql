@@ -3,8 +3,8 @@
 -- reads: root_cause, ais_event, worker_event, worker_tail, stats_reading, counter_sample, stack_frame, fr_place, ingested_file, step_slowdown, step_time
 -- public: yes
 -- case: kept
+-- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old.
 -- note: Counters of a statistics line stand in the order of their names, which is AIStore's; those of disks, which 1.3.18 to 1.4.4 print last and unsorted, are left out.
--- note: text is the line as ingested, without colours and secrets; `aiscorr verify` reads the file again. A line without its own time lies between event_at and latest_at. A line of statistics is put together from its counters, which AIStore prints by name; {…} where they were removed because they were old. A Flight Recorder dump has no lines: locator says which record (record_id=812) or counters (pg_status 0).
 create or replace view evidence as
 with cited as (
     select failure_id, place, 'supports' as kind, unnest(supports, recursive := true) from root_cause

@@ -1,6 +1,6 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, failure_comeback, failure_signal, storage_crawl, failure_node, node_fault, fault_kind, failure_kind
+-- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault, fault_kind, failure_kind
 -- case: yes
 create or replace view storage_advice as
 with lead as (
@@ -41,13 +41,8 @@ select failure_id, 2 as position, 'storage' as recipient,
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all
-select c.failure_id, 1, 'storage', case c.crawl when 'transform_slow' then 'Look at the transform (ETL): CPU, memory and restarts of its pods, how many there are, and what it calls.' else k.advice end, c.words
-from storage_crawl as c join lead as l on l.failure_id = c.failure_id and l.storage_verdict = 'guilty'
-join fault_kind as k on k.fault_kind = case c.crawl when 'backend_slow' then 'backend_slow' when 'slow_sender' then 'slow_reads' when 'slow_target' then 'slow_reads' else 'pressure' end
-where c.is_felt
-union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
-from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind not in ('cancelled_crawling', 'chain')
+from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind <> 'chain'
 union all
 select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l join fault_kind as k on k.fault_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
 union all

@@ -3,7 +3,7 @@
 -- reads: failure, rank_request, ingested_file
 -- public: yes
 -- case: kept
--- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open, and the address that the rank itself asked before that at which AIStore asked its own node for it (is_inner_address: no xaction is known to it yet, as in no redirected one). endpoint is as the job writes it, mostly a proxy's, node_id whom it belongs to or who answered.
+-- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open, and the address that the rank itself asked before that at which AIStore asked its own node for it (is_inner_address: no xaction is known to it yet, as in no redirected one).
 create or replace view culprit_request as
 with met as (
     select
