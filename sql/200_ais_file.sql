@@ -2,7 +2,8 @@
 -- grain: one row an ingested AIStore log file or archive member
 -- reads: ingested_file
 -- stored: yes
--- note: A file that names nobody (a stderr copy) takes the node whose id stands in its path, and the cluster of files beside it.
+-- note: A file that names nobody (a stderr copy) takes the node whose id stands in its path, and
+-- note: the cluster of files beside it.
 create or replace view ais_file as
 with file as (
     select
@@ -46,7 +47,9 @@ with_cluster as (
         coalesce(w.cluster, (
             select k.cluster
             from known as k
-            where k.cluster is not null and (k.node_id = w.writer_id or starts_with(k.folder, regexp_replace(w.folder, '[/!][^/!]*$', '')))
+            where k.cluster is not null
+                and (k.node_id = w.writer_id
+                    or starts_with(k.folder, regexp_replace(w.folder, '[/!][^/!]*$', '')))
             order by
                 (k.node_id = w.writer_id) desc,
                 starts_with(k.folder, w.folder) desc,
@@ -61,7 +64,9 @@ select
     w.path,
     w.folder,
     coalesce(w.writer_id, 'unknown') as node_id,
-    coalesce(w.node_role, (select max(k.node_role) from known as k where k.node_id = w.writer_id), 'target') as node_role,
+    coalesce(w.node_role, (select max(k.node_role) from known as k where k.node_id = w.writer_id),
+        'target')
+        as node_role,
     w.told_cluster as cluster,
     w.host,
     w.pod,

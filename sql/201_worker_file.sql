@@ -2,7 +2,10 @@
 -- grain: one row an ingested file of a training job
 -- reads: ingested_file, worker_line
 -- stored: yes
--- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other files of its folder, else torchrun's run id (its own or the only one of its folder), else the folder's name. Folders of one folder that hold nothing but Flight Recorder dumps, of different ranks and of the same hour, are the hosts of one job.
+-- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other
+-- note: files of its folder, else torchrun's run id (its own or the only one of its folder), else
+-- note: the folder's name. Folders of one folder that hold nothing but Flight Recorder dumps, of
+-- note: different ranks and of the same hour, are the hosts of one job.
 create or replace view worker_file as
 with found as (
     select *, coalesce(job_folder, regexp_replace(path, '[/!][^/!]*$', '')) as folder
@@ -10,7 +13,8 @@ with found as (
     where kind in ('worker_log', 'stack_dump', 'flight_recorder') and state = 'ingested'
 ),
 dump_folder as (
-    select folder, regexp_replace(folder, '/[^/]*$', '') as parent, list_sort(list(distinct path_rank)) as ranks, max(last_ns) as last_ns
+    select folder, regexp_replace(folder, '/[^/]*$', '') as parent,
+        list_sort(list(distinct path_rank)) as ranks, max(last_ns) as last_ns
     from found
     group by folder
     having bool_and(kind = 'flight_recorder')
@@ -19,19 +23,24 @@ host_parent as (
     select parent
     from dump_folder
     group by parent
-    having count(*) > 1 and sum(len(ranks)) = len(list_distinct(flatten(list(ranks)))) and max(last_ns) < min(last_ns) + 3600000000000
+    having count(*) > 1 and sum(len(ranks)) = len(list_distinct(flatten(list(ranks))))
+        and max(last_ns) < min(last_ns) + 3600000000000
 ),
 file as (
     select
         f.file_id, f.path, f.kind, coalesce(h.parent, f.folder) as job_folder,
-        f.job_id, f.run_name, f.attempt_no, f.worker_node_no, f.path_rank, f.path_local_rank, f.is_stream_copy,
+        f.job_id, f.run_name, f.attempt_no, f.worker_node_no, f.path_rank, f.path_local_rank,
+        f.is_stream_copy,
         f.is_utc, f.zone, f.date_method, f.modified_ns, f.first_ns, f.last_ns
     from found as f
     left join dump_folder as d on d.folder = f.folder
     left join host_parent as h on h.parent = d.parent
 ),
 text_id as (
-    select file_id, mode(split_part(json_extract_string(capture, '$.slurm_step'), '.', 1) order by split_part(json_extract_string(capture, '$.slurm_step'), '.', 1)) as job_id
+    select file_id,
+        mode(split_part(json_extract_string(capture, '$.slurm_step'), '.', 1)
+            order by split_part(json_extract_string(capture, '$.slurm_step'), '.', 1))
+            as job_id
     from worker_line
     where capture is not null and json_extract_string(capture, '$.slurm_step') is not null
     group by file_id
@@ -66,7 +75,8 @@ select
     o.file_id, o.path, o.kind, o.job_folder,
     coalesce(
         o.own_id, d.only_id, o.run_name, r.run_name,
-        case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1) else n.name end,
+        case when n.namesake_count > 1 then regexp_extract(o.job_folder, '([^/!]+[/!][^/!]+)$', 1)
+            else n.name end,
         'job'
     ) as job_id,
     coalesce(o.attempt_no, 0) as path_attempt,

@@ -2,7 +2,8 @@
 -- grain: one row a job and cluster beside it (cluster null where none is)
 -- reads: worker_line, worker_file, ais_file, threshold
 -- stored: yes
--- note: Beside means below the job's folder, or below a folder at most two levels above it; the nearest such clusters are taken.
+-- note: Beside means below the job's folder, or below a folder at most two levels above it; the
+-- note: nearest such clusters are taken.
 create or replace view job_storage as
 with job as (
     select f.job_id, bool_or(w.file_id is not null) as is_ais_user
@@ -10,7 +11,8 @@ with job as (
     left join (
         select distinct file_id
         from worker_line
-        where wid is not null or xid is not null or node_id is not null or pattern like 'sdk%' or pattern like 'lhotse%' or pattern = 'data_source_ais'
+        where wid is not null or xid is not null or node_id is not null or pattern like 'sdk%'
+            or pattern like 'lhotse%' or pattern = 'data_source_ais'
             or contains(text, 'ais://') or contains(text, 'aistore')
     ) as w on w.file_id = f.file_id
     group by f.job_id
@@ -20,14 +22,18 @@ pair as (
         w.job_id,
         f.cluster,
         len(w.parts) as depth,
-        len(list_filter(range(1, least(len(w.parts), len(f.parts)) + 1), lambda i: w.parts[1:i] = f.parts[1:i])) as shared_depth
+        len(
+            list_filter(range(1, least(len(w.parts), len(f.parts)) + 1),
+                lambda i: w.parts[1:i] = f.parts[1:i]))
+            as shared_depth
     from (select distinct job_id, string_split(job_folder, '/') as parts from worker_file) as w
     cross join (select distinct cluster, string_split(folder, '/') as parts from ais_file) as f
 ),
 beside as (
     select job_id, cluster
     from pair
-    where shared_depth >= depth - (select value from threshold where name = 'beside_levels') and shared_depth > 1
+    where shared_depth >= depth - (select value from threshold where name = 'beside_levels')
+        and shared_depth > 1
     group by job_id, cluster, shared_depth
     qualify shared_depth = max(shared_depth) over (partition by job_id)
 )

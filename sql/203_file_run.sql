@@ -2,7 +2,8 @@
 -- grain: one row an AIStore log file
 -- reads: ais_file, ais_line, ingested_file
 -- stored: yes
--- note: Files of one run share its time zone: INFO and ERROR with the same `Started up at`, and the rotations that follow. A restart may come up in another zone, so it is another run.
+-- note: Files of one run share its time zone: INFO and ERROR with the same `Started up at`, and the
+-- note: rotations that follow. A restart may come up in another zone, so it is another run.
 create or replace view file_run as
 with file as (
     select f.file_id, f.cluster, f.node_id, i.first_ns, i.last_ns

@@ -2,7 +2,9 @@
 -- grain: one row a file and kind of evidence
 -- reads: clock_mark, worker_line, ais_line, threshold
 -- stored: yes
--- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z; the answer came seconds later, so the file's clock is 28800 s behind UTC.
+-- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the
+-- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
+-- note: the answer came seconds later, so the file's clock is 28800 s behind UTC.
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -23,7 +25,9 @@ redirects as (
         'utm' as kind,
         w.line_no,
         w.text,
-        floor((w.local_ns - w.request_ns + 5000000000) / (select ns from step)) * (select ns from step) as offset_ns
+        floor((w.local_ns - w.request_ns + 5000000000) / (select ns from step))
+            * (select ns from step)
+            as offset_ns
     from worker_line as w
     where w.request_ns is not null and w.stamp_source = 'own' and w.zone_offset_s is null
 ),
@@ -33,7 +37,8 @@ server_redirects as (
         'utm' as kind,
         a.line_no,
         a.text,
-        round((a.local_ns - w.request_ns) / (select ns from step)) * (select ns from step) as offset_ns
+        round((a.local_ns - w.request_ns) / (select ns from step)) * (select ns from step)
+            as offset_ns
     from ais_line as a
     join worker_line as w on w.wid = a.wid and w.request_ns is not null
 ),
@@ -45,7 +50,8 @@ everything as (
     where abs(offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
 ),
 counted as (
-    select file_id, kind, offset_ns::bigint as offset_ns, count(*) as vote_count, min(line_no) as line_no, arg_min(text, line_no) as text
+    select file_id, kind, offset_ns::bigint as offset_ns, count(*) as vote_count,
+        min(line_no) as line_no, arg_min(text, line_no) as text
     from everything
     group by file_id, kind, offset_ns
 )
@@ -57,4 +63,5 @@ select
     line_no,
     text
 from counted
-qualify row_number() over (partition by file_id, kind order by vote_count desc, abs(offset_ns), offset_ns) = 1
+qualify row_number()
+    over (partition by file_id, kind order by vote_count desc, abs(offset_ns), offset_ns) = 1

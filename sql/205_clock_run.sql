@@ -12,10 +12,12 @@ with own as (
         line_no,
         text
     from clock_absolute
-    qualify row_number() over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
+    qualify row_number()
+        over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
 ),
 run as (
-    select r.cluster, r.node_id, r.run_ns, mode(o.offset_ns order by o.offset_ns) as offset_ns, max(o.confidence) as confidence
+    select r.cluster, r.node_id, r.run_ns, mode(o.offset_ns order by o.offset_ns) as offset_ns,
+        max(o.confidence) as confidence
     from own as o
     join file_run as r on r.file_id = o.file_id and r.run_ns is not null
     group by r.cluster, r.node_id, r.run_ns
@@ -23,7 +25,8 @@ run as (
 select file_id, offset_ns, method, confidence, line_no, text
 from own
 union all
-select f.file_id, r.offset_ns, 'anchor' as method, r.confidence - 0.02 as confidence, null as line_no, null as text
+select f.file_id, r.offset_ns, 'anchor' as method, r.confidence - 0.02 as confidence,
+    null as line_no, null as text
 from run as r
 join file_run as f on f.cluster = r.cluster and f.node_id = r.node_id and f.run_ns = r.run_ns
 where not exists (select 1 from own as o where o.file_id = f.file_id)

@@ -1,8 +1,10 @@
--- The clock of an AIStore file against UTC or against the other nodes, from cluster maps that all of them saw and batches that all of them began.
+-- The clock of an AIStore file against UTC or against the other nodes, from cluster maps that all
+-- of them saw and batches that all of them began.
 -- grain: one row an AIStore log file with a sighting of something that another node saw too
 -- reads: ais_file, ais_line, clock_run, clock_date, clock_mark, threshold
 -- stored: yes
--- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9 nine hours later than the others.
+-- note: A new cluster map reaches all nodes within milliseconds, so a node nine hours off shows v9
+-- note: nine hours later than the others.
 create or replace view clock_relative as
 with sighting as (
     select
@@ -21,7 +23,9 @@ with sighting as (
     where m.kind = 'smap'
     group by m.file_id, f.node_id, replace(m.key, '?', f.cluster)
     union all
-    select l.file_id, f.node_id, f.cluster || '/' || l.xid as key, min(l.local_ns + coalesce(d.shift_ns, 0)), min(l.line_no), arg_min(l.text, l.line_no), any_value(p.value * 1000000000), true
+    select l.file_id, f.node_id, f.cluster || '/' || l.xid as key,
+        min(l.local_ns + coalesce(d.shift_ns, 0)), min(l.line_no), arg_min(l.text, l.line_no),
+        any_value(p.value * 1000000000), true
     from ais_line as l
     join ais_file as f on f.file_id = l.file_id
     left join clock_date as d on d.file_id = l.file_id
@@ -40,10 +44,14 @@ known as (
 majority as (
     select a.key, a.local_ns as utc_ns
     from sighting as a
-    join sighting as b on b.key = a.key and abs(b.local_ns - a.local_ns) < (select value * 1000000000 from threshold where name = 'smap_residual_s')
-    where a.key in (select s.key from sighting as s group by s.key having count(distinct s.node_id) > 1)
+    join sighting as b on b.key = a.key
+        and abs(b.local_ns - a.local_ns)
+            < (select value * 1000000000 from threshold where name = 'smap_residual_s')
+    where a.key
+        in (select s.key from sighting as s group by s.key having count(distinct s.node_id) > 1)
     group by a.key, a.file_id, a.local_ns
-    qualify row_number() over (partition by a.key order by count(distinct b.node_id) desc, a.local_ns) = 1
+    qualify row_number()
+        over (partition by a.key order by count(distinct b.node_id) desc, a.local_ns) = 1
 ),
 difference as (
     select
@@ -67,6 +75,10 @@ select
     min(line_no) as line_no,
     arg_min(text, line_no) as text
 from difference
-where abs(gap_ns - offset_ns) < residual_ns and (not is_batch or file_id not in (select file_id from clock_mark where kind = 'smap'))
+where abs(gap_ns - offset_ns) < residual_ns
+    and (not is_batch or file_id not in (select file_id from clock_mark where kind = 'smap'))
 group by file_id, offset_ns
-qualify row_number() over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns), offset_ns) = 1
+qualify row_number()
+    over (partition by file_id order by bool_or(is_absolute) desc, count(*) desc, abs(offset_ns),
+        offset_ns)
+        = 1

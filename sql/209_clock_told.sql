@@ -1,4 +1,5 @@
--- What the lines of an AIStore file, of its run, or cluster maps that other nodes saw too tell of its clock.
+-- What the lines of an AIStore file, of its run, or cluster maps that other nodes saw too tell of
+-- its clock.
 -- grain: one row an AIStore log file of which any of them tells something
 -- reads: ais_file, clock_run, clock_relative, clock_group
 -- stored: yes

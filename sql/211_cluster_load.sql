@@ -1,8 +1,11 @@
--- When an AIStore cluster served: between which moments its logs lie, and when its targets served last.
+-- When an AIStore cluster served: between which moments its logs lie, and when its targets served
+-- last.
 -- grain: one row a cluster
 -- reads: ais_line, stats_line, counter_sample, clock_ais, ais_file, row_removal
 -- stored: yes
--- note: On the clock that the cluster's own logs prove. getbatch.n where the cluster served batches, else get.n; busy_from_ns and busy_to_ns are the ends of the last interval in which it grew, null unless later statistics lines show that it did not any more.
+-- note: On the clock that the cluster's own logs prove. getbatch.n where the cluster served
+-- note: batches, else get.n; busy_from_ns and busy_to_ns are the ends of the last interval in which
+-- note: it grew, null unless later statistics lines show that it did not any more.
 create or replace view cluster_load as
 with reading as (
     select
@@ -12,12 +15,18 @@ with reading as (
     from stats_line as l
     join ais_file as f on f.file_id = l.file_id and f.node_role = 'target'
     join clock_ais as k on k.file_id = l.file_id
-    left join counter_sample as c on c.file_id = l.file_id and c.line_no = l.line_no and c.name in ('getbatch.n', 'get.n')
-    where not exists (select 1 from row_removal as r where r.table_name = 'counter_sample' and r.file_id = l.file_id and l.local_ns >= r.low_ns and l.local_ns < r.high_ns)
+    left join counter_sample as c on c.file_id = l.file_id and c.line_no = l.line_no
+        and c.name in ('getbatch.n', 'get.n')
+    where not exists (select 1 from row_removal as r
+        where r.table_name = 'counter_sample' and r.file_id = l.file_id and l.local_ns >= r.low_ns
+            and l.local_ns < r.high_ns)
     group by f.cluster, l.file_id, l.process_no, l.line_no, l.local_ns - k.shift_ns
 ),
 chosen as (
-    select *, case when max(batch_count) over (partition by cluster) > 0 then batch_count else get_count end as served_count
+    select *,
+        case when max(batch_count) over (partition by cluster) > 0 then batch_count
+            else get_count end
+            as served_count
     from reading
 ),
 interval as (
@@ -38,8 +47,10 @@ stop as (
     having max(utc_ns) > max(utc_ns) filter (where is_busy)
 ),
 span as (
-    select f.cluster, min(a.local_ns - k.shift_ns) as first_ns, max(a.local_ns - k.shift_ns) as last_ns
-    from (select file_id, local_ns from ais_line union all select file_id, local_ns from stats_line) as a
+    select f.cluster, min(a.local_ns - k.shift_ns) as first_ns,
+        max(a.local_ns - k.shift_ns) as last_ns
+    from (select file_id, local_ns from ais_line union all select file_id, local_ns from stats_line)
+        as a
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id
     group by f.cluster

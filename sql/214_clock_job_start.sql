@@ -2,7 +2,10 @@
 -- grain: one row a job for which exactly one offset fits
 -- reads: worker_file, job_storage, batch_start, cluster_load, zone_choice, threshold
 -- stored: yes
--- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that fits is taken; another one only if clocks somewhere go so, zero lies outside the logs at hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not speak of AIStore are left alone.
+-- note: The xaction starts seconds to minutes after the job's first line. An offset of zero that
+-- note: fits is taken; another one only if clocks somewhere go so, zero lies outside the logs at
+-- note: hand, no second one fits and the cluster's logs lie beside the job's. Jobs that do not
+-- note: speak of AIStore are left alone.
 create or replace view clock_job_start as
 with job_span as (
     select job_id, min(first_ns) as start_ns, max(last_ns) as end_ns
@@ -28,10 +31,14 @@ fit as (
     where j.job_id in (select s.job_id from job_storage as s where s.is_ais_user)
 ),
 fitting as (
-    select f.job_id, f.offset_ns, min(f.lag_ns) as lag_ns, min(f.line_no) as line_no, min(f.text) as text
+    select f.job_id, f.offset_ns, min(f.lag_ns) as lag_ns, min(f.line_no) as line_no,
+        min(f.text) as text
     from fit as f
-    where f.lag_ns between -5000000000 and (select value * 1000000000 from threshold where name = 'job_start_lag_s')
-        and abs(f.offset_ns) <= (select value * 1000000000 from threshold where name = 'zone_span_s')
+    where f.lag_ns
+        between -5000000000
+            and (select value * 1000000000 from threshold where name = 'job_start_lag_s')
+        and abs(f.offset_ns)
+            <= (select value * 1000000000 from threshold where name = 'zone_span_s')
         and (f.offset_ns = 0 or f.is_beside)
     group by f.job_id, f.offset_ns
 ),

@@ -1,8 +1,11 @@
--- By how much an AIStore cluster's clock runs ahead of a job's, told by requests and objects that both name in the same second.
+-- By how much an AIStore cluster's clock runs ahead of a job's, told by requests and objects that
+-- both name in the same second.
 -- grain: one row a job and cluster for which exactly one offset fits
 -- reads: worker_file, worker_line, ais_file, ais_line, clock_absolute, clock_ais, threshold
 -- stored: yes
--- note: A target's error about an object and the rank's error about it are seconds apart at most (same_cause_s), so that the difference of their stamps is a whole number of quarter hours but for that.
+-- note: A target's error about an object and the rank's error about it are seconds apart at most
+-- note: (same_cause_s), so that the difference of their stamps is a whole number of quarter hours
+-- note: but for that.
 create or replace view clock_job_name as
 with span as (
     select
@@ -20,10 +23,14 @@ told as (
 client as (
     select
         f.job_id,
-        f.is_utc or f.zone is not null or w.zone_offset_s is not null or t.file_id is not null as is_known,
+        f.is_utc or f.zone is not null or w.zone_offset_s is not null
+            or t.file_id is not null as is_known,
         coalesce(w.wid, w.object) as name,
         w.bucket,
-        w.local_ns - case when w.zone_offset_s is null and f.zone is null then coalesce(t.offset_ns, 0) else 0 end as moment_ns,
+        w.local_ns
+            - case when w.zone_offset_s is null and f.zone is null then coalesce(t.offset_ns, 0)
+                else 0 end
+            as moment_ns,
         w.line_no,
         w.text
     from worker_line as w
@@ -32,7 +39,8 @@ client as (
     where w.stamp_source in ('own', 'wrapper') and (w.wid is not null or length(w.object) >= 4)
 ),
 server as (
-    select f.cluster, coalesce(a.wid, a.object) as name, a.bucket, a.local_ns - k.shift_ns as moment_ns
+    select f.cluster, coalesce(a.wid, a.object) as name, a.bucket,
+        a.local_ns - k.shift_ns as moment_ns
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id
@@ -40,8 +48,13 @@ server as (
 ),
 once as (
     select c.job_id, c.is_known, s.cluster, c.name
-    from (select job_id, is_known, name, max(moment_ns) - min(moment_ns) as spread_ns from client group by job_id, is_known, name) as c
-    join (select cluster, name, max(moment_ns) - min(moment_ns) as spread_ns from server group by cluster, name) as s on s.name = c.name
+    from (select job_id, is_known, name, max(moment_ns) - min(moment_ns) as spread_ns from client
+        group by job_id, is_known, name)
+        as c
+    join (select cluster, name, max(moment_ns) - min(moment_ns) as spread_ns from server
+        group by cluster, name)
+        as s
+        on s.name = c.name
     cross join span as p
     where c.spread_ns <= p.gap_ns and s.spread_ns <= p.gap_ns
 ),
@@ -53,7 +66,13 @@ pair as (
     from once as o
     join client as c on c.job_id = o.job_id and c.is_known = o.is_known and c.name = o.name
     join server as s on s.cluster = o.cluster and s.name = o.name
-        and coalesce(case when starts_with(c.bucket, 's3://') then regexp_extract(c.bucket, '://(.*)', 1) = regexp_extract(s.bucket, '://(.*)', 1) else c.bucket = s.bucket end, true)
+        and coalesce(
+            case
+                when starts_with(c.bucket, 's3://')
+                    then regexp_extract(c.bucket, '://(.*)', 1)
+                        = regexp_extract(s.bucket, '://(.*)', 1)
+                else c.bucket = s.bucket end,
+            true)
     cross join span as p
 )
 select
@@ -62,8 +81,13 @@ select
     arg_min(f.line_no, (abs(f.apart_ns - f.offset_ns), f.line_no, f.text)) as line_no,
     arg_min(f.text, (abs(f.apart_ns - f.offset_ns), f.line_no, f.text)) as text
 from pair as f
-join (select job_id, is_known, cluster, count(*) as once_count from once group by job_id, is_known, cluster) as n on n.job_id = f.job_id and n.is_known = f.is_known and n.cluster = f.cluster
+join (select job_id, is_known, cluster, count(*) as once_count from once
+    group by job_id, is_known, cluster)
+    as n
+    on n.job_id = f.job_id
+    and n.is_known = f.is_known and n.cluster = f.cluster
 cross join span as p
 where abs(f.apart_ns - f.offset_ns) <= p.slack_ns and abs(f.offset_ns) <= p.limit_ns
 group by f.job_id, f.cluster, f.is_known, f.offset_ns, n.once_count
-qualify count(*) over (partition by f.job_id, f.cluster, f.is_known) = 1 and count(distinct f.name) * 2 > n.once_count
+qualify count(*) over (partition by f.job_id, f.cluster, f.is_known) = 1
+    and count(distinct f.name) * 2 > n.once_count

@@ -2,7 +2,8 @@
 -- grain: one row a repeated line of an undated file
 -- reads: ais_line, ais_file, clock
 -- stored: yes
--- note: The repeated line tells the moment, so what the copy alone holds (Go panics, the last errors before a kill) can be placed between repeated lines.
+-- note: The repeated line tells the moment, so what the copy alone holds (Go panics, the last
+-- note: errors before a kill) can be placed between repeated lines.
 create or replace view ais_twin as
 select
     a.file_id,

@@ -1,9 +1,11 @@
--- A warning, an error or a recognised line of an AIStore daemon, each counted once whatever copies of it were read.
+-- A warning, an error or a recognised line of an AIStore daemon, each counted once whatever copies
+-- of it were read.
 -- grain: one row a record of a daemon
 -- reads: ais_line, ais_file, ais_twin, clock, pattern
 -- public: yes
 -- stored: yes
--- note: INFO, ERROR and stderr files, archives and sidecar streams repeat records; copies are told by node, time to the microsecond and text. severity is I, W, E, null for headers.
+-- note: INFO, ERROR and stderr files, archives and sidecar streams repeat records; copies are told
+-- note: by node, time to the microsecond and text. severity is I, W, E, null for headers.
 create or replace view ais_event as
 with placed as (
     select
@@ -16,13 +18,15 @@ with placed as (
         a.process_no,
         coalesce(t.utc_ns + a.local_ns - t.local_ns, a.local_ns - k.shift_ns) as utc_ns,
         k.confidence as clock_confidence,
-        row_number() over (partition by a.file_id, a.local_ns, a.text order by a.line_no) as copy_no,
+        row_number()
+            over (partition by a.file_id, a.local_ns, a.text order by a.line_no) as copy_no,
         a.severity,
         a.source_loc,
         a.pattern,
         a.text,
         a.message_start,
-        a.xid, a.wid, a.peer_node_id, a.endpoint, a.bucket, a.object, a.error, a.smap_version, a.smap_uuid, a.rebalance,
+        a.xid, a.wid, a.peer_node_id, a.endpoint, a.bucket, a.object, a.error, a.smap_version,
+        a.smap_uuid, a.rebalance,
         a.mountpath, a.status_code, a.age_ns, a.received_count, a.is_streaming, a.capture
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id

@@ -1,8 +1,11 @@
--- What an AIStore node said of itself when it was asked (node_status), or that the cluster map lists it where it did not answer.
+-- What an AIStore node said of itself when it was asked (node_status), or that the cluster map
+-- lists it where it did not answer.
 -- grain: one row a node and moment it was asked
 -- reads: node_snapshot, ais_file
 -- public: yes
--- note: started_at is the moment of asking less the daemon's own uptime, which it counts in steps of about 10 s. A saved answer states no time, so that of its file is taken, and may state no cluster.
+-- note: started_at is the moment of asking less the daemon's own uptime, which it counts in steps
+-- note: of about 10 s. A saved answer states no time, so that of its file is taken, and may state
+-- note: no cluster.
 create or replace view node_status as
 with known as (
     select node_id, max(cluster) as cluster

@@ -2,7 +2,8 @@
 -- grain: one row a file, stored table and stretch
 -- reads: row_removal, ais_file, clock
 -- stored: yes
--- note: What aged_out says of AIStore's logs, without the names of files, so that views of counters are not computed anew with every file that comes.
+-- note: What aged_out says of AIStore's logs, without the names of files, so that views of counters
+-- note: are not computed anew with every file that comes.
 create or replace view ais_removal as
 select
     r.file_id,

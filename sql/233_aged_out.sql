@@ -2,7 +2,9 @@
 -- grain: one row a file, stored table and span
 -- reads: row_removal, ingested_file, ais_file, worker_file, clock
 -- public: yes
--- note: What failures cite, and what lies around their windows, is not removed while they are kept. The file is not read again for it; its counts in source_file are those of the time it was read. started_at and ended_at are null where all rows of the file are gone.
+-- note: What failures cite, and what lies around their windows, is not removed while they are kept.
+-- note: The file is not read again for it; its counts in source_file are those of the time it was
+-- note: read. started_at and ended_at are null where all rows of the file are gone.
 create or replace view aged_out as
 select
     r.file_id,

@@ -29,4 +29,6 @@ left join clock as c on c.file_id = f.file_id
 left join ais_file as a on a.file_id = f.file_id
 left join worker_file as w on w.file_id = f.file_id
 left join ingested_file as d on d.file_id = f.duplicate_of
-left join (select file_id, sum(row_count)::bigint as row_count from row_removal group by file_id) as r on r.file_id = f.file_id
+left join (select file_id, sum(row_count)::bigint as row_count from row_removal group by file_id)
+    as r
+    on r.file_id = f.file_id

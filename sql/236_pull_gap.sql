@@ -2,7 +2,8 @@
 -- grain: one row a pull, node and part
 -- reads: pull_miss
 -- public: yes
--- note: part is all, node_status, info log or error log. A gap is closed by a later pull as far as the node still keeps its logs; node_coverage says what is at hand.
+-- note: part is all, node_status, info log or error log. A gap is closed by a later pull as far as
+-- note: the node still keeps its logs; node_coverage says what is at hand.
 create or replace view pull_gap as
 select
     coalesce(cluster, 'unknown') as cluster,

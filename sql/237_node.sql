@@ -19,7 +19,8 @@ with file as (
     group by cluster, node_id
 ),
 mentioned as (
-    select cluster, peer_node_id as node_id, case when bool_or(contains(text, 'p[' || peer_node_id || ']')) then 'proxy' end as role
+    select cluster, peer_node_id as node_id,
+        case when bool_or(contains(text, 'p[' || peer_node_id || ']')) then 'proxy' end as role
     from ais_event
     where peer_node_id is not null and node_effect is not null and subject = 'peer'
     group by cluster, peer_node_id

@@ -3,7 +3,9 @@
 -- reads: ais_file, ais_event, stats_line, clock, ais_removal
 -- public: yes
 -- stored: yes
--- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every hour), make one span. A downloaded log can lack its last minute: nlog flushes late. A stretch whose events were removed because they were old is not covered.
+-- note: Files whose times meet, or lie less than an hour and a bit apart (a marker is written every
+-- note: hour), make one span. A downloaded log can lack its last minute: nlog flushes late. A
+-- note: stretch whose events were removed because they were old is not covered.
 create or replace view node_coverage as
 with line as (
     select cluster, node_id, file_id, utc_ns
@@ -15,7 +17,8 @@ with line as (
     join clock as k on k.file_id = s.file_id
 ),
 gone as (
-    select file_id, low_ns, max(high_ns) as high_ns from ais_removal where table_name in ('ais_line', 'stats_line') group by file_id, low_ns
+    select file_id, low_ns, max(high_ns) as high_ns from ais_removal
+        where table_name in ('ais_line', 'stats_line') group by file_id, low_ns
 ),
 span as (
     select l.cluster, l.node_id, l.file_id, min(l.utc_ns) as first_ns, max(l.utc_ns) as last_ns
@@ -27,11 +30,16 @@ span as (
 marked as (
     select
         *,
-        first_ns - max(last_ns) over (partition by cluster, node_id order by first_ns, last_ns rows between unbounded preceding and 1 preceding) as gap_ns
+        first_ns - max(last_ns)
+            over (partition by cluster, node_id order by first_ns,
+                last_ns rows between unbounded preceding and 1 preceding)
+                as gap_ns
     from span
 ),
 numbered as (
-    select *, sum(case when gap_ns > 3900000000000 then 1 else 0 end) over (partition by cluster, node_id order by first_ns, last_ns) as span_no
+    select *,
+        sum(case when gap_ns > 3900000000000 then 1 else 0 end)
+            over (partition by cluster, node_id order by first_ns, last_ns) as span_no
     from marked
 )
 select

@@ -13,14 +13,17 @@ with stated as (
 printed as (
     select e.job_id, mode(l.release_no order by l.release_no) as release_no
     from worker_event as e
-    join torch_source_line as l on l.source_line = try_cast(regexp_extract(e.text, 'ProcessGroupNCCL\.cpp:(\d+)\]', 1) as integer)
+    join torch_source_line as l
+        on l.source_line
+            = try_cast(regexp_extract(e.text, 'ProcessGroupNCCL\.cpp:(\d+)\]', 1) as integer)
     group by e.job_id
 )
 select
     coalesce(s.job_id, p.job_id) as job_id,
     s.version,
     coalesce(
-        try_cast(split_part(s.version, '.', 1) as integer) * 100 + try_cast(split_part(s.version, '.', 2) as integer),
+        try_cast(split_part(s.version, '.', 1) as integer) * 100
+            + try_cast(split_part(s.version, '.', 2) as integer),
         p.release_no
     )::integer as release_no,
     s.version is not null as is_stated

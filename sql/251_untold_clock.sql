@@ -1,8 +1,12 @@
--- A log whose clock is matched with other logs, of which none tells UTC: all of them are taken as UTC together.
+-- A log whose clock is matched with other logs, of which none tells UTC: all of them are taken as
+-- UTC together.
 -- grain: one row a log
 -- reads: clock, clock_absolute, ais_file, worker_file, job_storage
 -- stored: yes
--- note: What such logs say of each other holds, order and spans; their moments may all be off by the same hours. A log tells UTC where it prints it, where the user gave its zone, or where a line ties it by itself (clock_absolute); it tells it for the whole cluster and for the jobs beside it.
+-- note: What such logs say of each other holds, order and spans; their moments may all be off by
+-- note: the same hours. A log tells UTC where it prints it, where the user gave its zone, or where
+-- note: a line ties it by itself (clock_absolute); it tells it for the whole cluster and for the
+-- note: jobs beside it.
 create or replace view untold_clock as
 with told as (
     select file_id from clock where method in ('utc_marker', 'given')

@@ -2,7 +2,10 @@
 -- grain: one row a record
 -- reads: flight_collective, fr_dump, fr_group
 -- public: yes
--- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a coalesced call is when the record that closes the call is, its own state is never updated. peer_rank is the global rank of the other side of a send or receive, mapped through the members of the group.
+-- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a
+-- note: coalesced call is when the record that closes the call is, its own state is never updated.
+-- note: peer_rank is the global rank of the other side of a send or receive, mapped through the
+-- note: members of the group.
 create or replace view fr_collective as
 with closing as (
     select
@@ -30,7 +33,9 @@ select
     c.op_id,
     c.backend,
     c.operation,
-    case when starts_with(c.operation, '_') then upper(c.operation) else upper(replace(c.operation, '_', '')) end as op_type,
+    case when starts_with(c.operation, '_') then upper(c.operation)
+        else upper(replace(c.operation, '_', '')) end
+        as op_type,
     c.is_p2p,
     g.ranks[c.peer_group_rank + 1] as peer_rank,
     c.input_sizes,
@@ -41,7 +46,8 @@ select
     c.numel_out,
     c.state,
     c.is_retired,
-    coalesce(k.is_finished, c.state = 'completed' or (c.is_retired and c.backend = 'gloo'), false) as is_finished,
+    coalesce(k.is_finished, c.state = 'completed' or (c.is_retired and c.backend = 'gloo'), false)
+        as is_finished,
     make_timestamp_ns(c.created_ns) as created_at,
     make_timestamp_ns(c.started_ns) as started_at,
     make_timestamp_ns(c.completed_ns) as completed_at,
@@ -52,9 +58,16 @@ select
     c.user_location,
     c.stack,
     coalesce('record_id=' || c.record_id::varchar, 'entry=' || c.entry_no::varchar) as locator,
-    'rank ' || coalesce(d.rank::varchar, '?') || ', ' || coalesce(c.operation, 'operation') || ' number ' || coalesce(case when c.is_p2p then c.p2p_seq_num else c.seq_num end::varchar, '?') || ' in ' || coalesce(g.process_group, c.guid)
-        || coalesce(', ' || c.input_sizes, '') || coalesce(' ' || c.input_dtypes, '') || coalesce(', ' || c.state, '') || coalesce(', at ' || c.user_location, '') as text
+    'rank ' || coalesce(d.rank::varchar, '?') || ', ' || coalesce(c.operation, 'operation')
+        || ' number '
+        || coalesce(case when c.is_p2p then c.p2p_seq_num else c.seq_num end::varchar, '?')
+        || ' in ' || coalesce(g.process_group, c.guid)
+        || coalesce(', ' || c.input_sizes, '') || coalesce(' ' || c.input_dtypes, '')
+            || coalesce(', ' || c.state, '') || coalesce(', at ' || c.user_location, '') as text
 from flight_collective as c
 join fr_dump as d on d.file_id = c.file_id
-left join closing as k on k.file_id = c.file_id and k.pg_id is not distinct from c.pg_id and k.is_p2p = c.is_p2p and k.seq_num = case when c.is_p2p then c.p2p_seq_num else c.seq_num end and c.entry_no <= k.entry_no
-left join fr_group as g on g.file_id = c.file_id and g.pg_id is not distinct from coalesce(c.pg_id, c.guid)
+left join closing as k on k.file_id = c.file_id and k.pg_id is not distinct from c.pg_id
+    and k.is_p2p = c.is_p2p and k.seq_num = case when c.is_p2p then c.p2p_seq_num else c.seq_num end
+    and c.entry_no <= k.entry_no
+left join fr_group as g on g.file_id = c.file_id
+    and g.pg_id is not distinct from coalesce(c.pg_id, c.guid)

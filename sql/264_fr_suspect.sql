@@ -2,14 +2,24 @@
 -- grain: one row a job, group, rank and basis
 -- reads: fr_group_state, fr_position, fr_mismatch, fr_wait, fr_hold, fr_order
 -- stored: yes
--- note: Who had not entered an operation and waits for nobody itself is behind; where that are most members, the few that entered it diverged, unless theirs was the root's part of a broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device alone did not start is suspect.
+-- note: Who had not entered an operation and waits for nobody itself is behind; where that are most
+-- note: members, the few that entered it diverged, unless theirs was the root's part of a
+-- note: broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device
+-- note: alone did not start is suspect.
 create or replace view fr_suspect as
 with absent as (
-    select w.job_id, w.path_attempt, w.group_key, w.seq_num, w.is_p2p, w.op_type, w.rank, w.waiting_ranks, w.member_count - len(w.unknown_ranks) as placed_count, coalesce(h.hold, 'free') as hold,
-        count(*) filter (where h.hold is null) over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key) as free_count,
-        count(*) over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key) as absent_count
+    select w.job_id, w.path_attempt, w.group_key, w.seq_num, w.is_p2p, w.op_type, w.rank,
+        w.waiting_ranks, w.member_count - len(w.unknown_ranks) as placed_count,
+        coalesce(h.hold, 'free') as hold,
+        count(*) filter (where h.hold is null)
+            over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key)
+                as free_count,
+        count(*)
+            over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key)
+                as absent_count
     from (select *, unnest(absent_ranks) as rank from fr_wait) as w
-    left join fr_hold as h on h.job_id = w.job_id and h.path_attempt = w.path_attempt and h.rank = w.rank
+    left join fr_hold as h on h.job_id = w.job_id and h.path_attempt = w.path_attempt
+        and h.rank = w.rank
 ),
 open as (
     select job_id, path_attempt from absent where free_count > 0
@@ -19,38 +29,63 @@ open as (
     select job_id, path_attempt from fr_order
 ),
 pointed as (
-    select job_id, path_attempt, group_key, rank, 'behind' as basis, seq_num, case when hold = 'free' then 0.95 else 0.8 end as certainty,
-        not (hold = 'free' or (hold = 'earlier' and (job_id, path_attempt) not in (from open))) as is_held
+    select job_id, path_attempt, group_key, rank, 'behind' as basis, seq_num,
+        case when hold = 'free' then 0.95 else 0.8 end as certainty,
+        not (hold = 'free' or (hold = 'earlier' and (job_id, path_attempt) not in (from open)))
+            as is_held
     from absent
     where hold <> 'free' or free_count * 2 <= placed_count
     union all
-    select job_id, path_attempt, group_key, unnest(waiting_ranks) as rank, 'ahead', seq_num, 0.85, false
+    select job_id, path_attempt, group_key, unnest(waiting_ranks) as rank, 'ahead', seq_num, 0.85,
+        false
     from absent
-    where free_count * 2 > placed_count and free_count = absent_count and not is_p2p and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)')
+    where free_count * 2 > placed_count and free_count = absent_count and not is_p2p
+        and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)')
     union all
-    select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, g.stuck_seq, 0.75, h.hold in ('absent', 'earlier', 'unknown', 'device')
+    select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, g.stuck_seq, 0.75,
+        h.hold in ('absent', 'earlier', 'unknown', 'device')
     from (
         select *, case
-                when last_completed < max(last_completed) over scope and count(*) filter (where last_completed = g_min) over scope * 2 <= count(*) over scope and last_completed = g_min then 'unfinished'
-                when last_started < max(last_started) over scope and count(*) filter (where last_started < last_enqueued) over scope * 2 <= count(*) over scope and last_started < last_enqueued then 'not_started'
+                when last_completed < max(last_completed) over scope
+                    and count(*) filter (where last_completed = g_min) over scope * 2 <= count(*)
+                        over scope
+                    and last_completed = g_min then 'unfinished'
+                when last_started < max(last_started) over scope
+                    and count(*) filter (where last_started < last_enqueued)
+                        over scope * 2 <= count(*) over scope
+                    and last_started < last_enqueued then 'not_started'
             end as basis
-        from (select *, min(last_completed) over (partition by job_id, path_attempt, group_key) as g_min from fr_position where has_dump and last_enqueued is not null)
+        from (select *,
+            min(last_completed) over (partition by job_id, path_attempt, group_key) as g_min
+            from fr_position where has_dump and last_enqueued is not null)
         window scope as (partition by job_id, path_attempt, group_key)
     ) as p
-    join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt and g.group_key = p.group_key and g.is_stuck and g.min_enqueued = g.max_enqueued and len(g.missing_ranks) = 0
-    left join fr_hold as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt and h.rank = p.rank
-    where p.basis is not null and not regexp_matches(coalesce(g.op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')
+    join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt
+        and g.group_key = p.group_key and g.is_stuck and g.min_enqueued = g.max_enqueued
+        and len(g.missing_ranks) = 0
+    left join fr_hold as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt
+        and h.rank = p.rank
+    where p.basis is not null
+        and not regexp_matches(coalesce(g.op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')
 ),
 every as (
-    select s.job_id, s.path_attempt, s.group_key, s.rank, s.basis, s.seq_num, s.certainty, coalesce(s.is_held, false) as is_held, p.file_id, p.place_no, p.text
+    select s.job_id, s.path_attempt, s.group_key, s.rank, s.basis, s.seq_num, s.certainty,
+        coalesce(s.is_held, false) as is_held, p.file_id, p.place_no, p.text
     from pointed as s
-    join fr_position as p on p.job_id = s.job_id and p.path_attempt = s.path_attempt and p.group_key = s.group_key and p.rank = s.rank
+    join fr_position as p on p.job_id = s.job_id and p.path_attempt = s.path_attempt
+        and p.group_key = s.group_key and p.rank = s.rank
     union all
-    select job_id, path_attempt, group_key, rank, 'mismatch', seq_num, 0.9, false, file_id, place_no, text from fr_mismatch where is_minority
+    select job_id, path_attempt, group_key, rank, 'mismatch', seq_num, 0.9, false, file_id,
+        place_no, text
+        from fr_mismatch where is_minority
     union all
-    select job_id, path_attempt, later_group_key, rank, 'order', null, 0.9, false, file_id, place_no, text from fr_order where is_minority
+    select job_id, path_attempt, later_group_key, rank, 'order', null, 0.9, false, file_id,
+        place_no, text
+        from fr_order where is_minority
 )
-select job_id, path_attempt, group_key, rank, basis, min(seq_num) as seq_num, max(certainty) as certainty, bool_and(is_held) as is_held,
-    arg_min(file_id, (is_held, seq_num)) as file_id, arg_min(place_no, (is_held, seq_num)) as place_no, arg_min(text, (is_held, seq_num)) as text
+select job_id, path_attempt, group_key, rank, basis, min(seq_num) as seq_num,
+    max(certainty) as certainty, bool_and(is_held) as is_held,
+    arg_min(file_id, (is_held, seq_num)) as file_id,
+    arg_min(place_no, (is_held, seq_num)) as place_no, arg_min(text, (is_held, seq_num)) as text
 from every
 group by job_id, path_attempt, group_key, rank, basis

@@ -1,4 +1,5 @@
--- A batch request (wid) at the target that was to assemble it, from when to when: its last line prints its age.
+-- A batch request (wid) at the target that was to assemble it, from when to when: its last line
+-- prints its age.
 -- grain: one row a target and request
 -- reads: ais_event, xaction_bucket
 -- stored: yes

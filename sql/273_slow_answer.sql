@@ -1,8 +1,12 @@
--- A span in which a target took far longer to answer than it had before, and than its peers did then.
+-- A span in which a target took far longer to answer than it had before, and than its peers did
+-- then.
 -- grain: one row a target and span
 -- reads: counter_reading, counter_delta, cold_counter, threshold
 -- stored: yes
--- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds), with the median of the target's own before and of its peers within a minute. Reads that waited for a remote backend do not count. One line is chance: two within fault_gap_s, or two kinds of latency in one line, are needed.
+-- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds),
+-- note: with the median of the target's own before and of its peers within a minute. Reads that
+-- note: waited for a remote backend do not count. One line is chance: two within fault_gap_s, or
+-- note: two kinds of latency in one line, are needed.
 create or replace view slow_answer as
 with reading as (
     select r.cluster, r.node_id, r.counter, r.value, r.utc_ns, r.file_id, r.line_no
@@ -23,7 +27,8 @@ aged as (
 ),
 slow as (
     select a.cluster, a.node_id, a.counter, a.value, a.utc_ns, a.file_id, a.line_no,
-        median(p.value) as peer_ns, any_value(case when a.before_count >= 3 then a.usual_ns end) as usual_ns
+        median(p.value) as peer_ns,
+        any_value(case when a.before_count >= 3 then a.usual_ns end) as usual_ns
     from aged as a
     join threshold as l on l.name = 'slow_answer_s' and a.value >= l.value * 1e9
     join threshold as t on t.name = 'slow_answer_factor'
@@ -38,7 +43,8 @@ numbered as (
         partition by s.cluster, s.node_id order by s.utc_ns, s.counter) as span_no
     from (
         select s.*, coalesce(s.utc_ns - lag(s.utc_ns) over (
-            partition by s.cluster, s.node_id order by s.utc_ns, s.counter) > g.value * 1e9, true) as is_new
+            partition by s.cluster, s.node_id order by s.utc_ns, s.counter) > g.value * 1e9, true)
+                as is_new
         from slow as s
         join threshold as g on g.name = 'fault_gap_s'
     ) as s

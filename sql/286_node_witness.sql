@@ -2,7 +2,9 @@
 -- grain: one row a line and the node it is about
 -- reads: ais_event, node_endpoint, node_process, node, threshold
 -- stored: yes
--- note: A peer named only by an address is looked up. An error that a node got back from one it had called (`called by` itself) says nothing of its own state. A kill leaves no line on the node: the end of its last line before the next start stands for it.
+-- note: A peer named only by an address is looked up. An error that a node got back from one it had
+-- note: called (`called by` itself) says nothing of its own state. A kill leaves no line on the
+-- note: node: the end of its last line before the next start stands for it.
 create or replace view node_witness as
 with stated as (
     select
@@ -16,7 +18,9 @@ with stated as (
         e.utc_ns, e.age_ns, e.file_id, e.line_no, e.text, e.pattern
     from ais_event as e
     left join node_endpoint as n on n.cluster = e.cluster and n.endpoint = e.endpoint
-    where e.node_effect is not null and not (e.subject = 'self' and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) = e.node_id)
+    where e.node_effect is not null
+        and not (e.subject = 'self'
+            and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) = e.node_id)
 ),
 broken as (
     select
@@ -27,25 +31,36 @@ broken as (
         e.utc_ns, e.file_id, e.line_no, e.text, e.pattern
     from ais_event as e
     left join node_endpoint as n on n.cluster = e.cluster and n.endpoint = e.endpoint
-    where e.node_effect is null and e.chain_step in ('stream_break', 'reconnect', 'client_error', 'abort_notice') and e.severity in ('W', 'E')
-        and e.role in ('symptom', 'consequence', 'retry', 'cause') and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1) is distinct from e.peer_node_id
+    where e.node_effect is null
+        and e.chain_step in ('stream_break', 'reconnect', 'client_error', 'abort_notice')
+        and e.severity in ('W', 'E')
+        and e.role in ('symptom', 'consequence', 'retry', 'cause')
+            and regexp_extract(e.text, '\(called by [pt]\[([^\]]+)\]\)', 1)
+                is distinct from e.peer_node_id
 ),
 strange as (
     select
-        cluster, node_id, 'unknown_error' as effect, node_id as witness_id, utc_ns, file_id, line_no, text, pattern,
+        cluster, node_id, 'unknown_error' as effect, node_id as witness_id, utc_ns, file_id,
+        line_no, text, pattern,
         regexp_replace(substr(message, 1, 80), '\[[^\]]*\]|"[^"]*"|[0-9]+|/[^ ]*', '', 'g') as words
     from ais_event
     where pattern in ('other_error', 'other_warning') and node_id is not null
-        and not regexp_matches(text, '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken pipe|reset by peer|client gone|context canceled|bad request|invalid')
+        and not regexp_matches(text,
+            '(?i)token|permi(t|ssion)|authori[sz]|access denied|does not exist|not found|broken '
+                'pipe|reset by peer|client gone|context canceled|bad request|invalid')
     qualify count(*) over (partition by cluster, words) < 3
-        or max(utc_ns) over (partition by cluster, words) - min(utc_ns) over (partition by cluster, words) <= (select value * 1000000000 from threshold where name = 'usual_line_s')
+        or max(utc_ns) over (partition by cluster, words) - min(utc_ns)
+            over (partition by cluster, words)
+                <= (select value * 1000000000 from threshold where name = 'usual_line_s')
 ),
 killed as (
     select
         p.cluster, p.node_id, 'killed' as effect, p.node_id as witness_id, p.alive_ns as utc_ns,
-        coalesce(e.file_id, p.file_id) as file_id, coalesce(e.line_no, p.line_no) as line_no, e.text, 'node_process' as pattern
+        coalesce(e.file_id, p.file_id) as file_id, coalesce(e.line_no, p.line_no) as line_no,
+            e.text, 'node_process' as pattern
     from node_process as p
-    left join ais_event as e on e.cluster = p.cluster and e.node_id = p.node_id and e.utc_ns = p.next_ns and e.pattern = 'ais_process_started'
+    left join ais_event as e on e.cluster = p.cluster and e.node_id = p.node_id
+        and e.utc_ns = p.next_ns and e.pattern = 'ais_process_started'
     where p.end_reason = 'killed'
 )
 select

@@ -2,7 +2,10 @@
 -- grain: one row a job attempt with a line
 -- reads: worker_event, worker_file, worker_tail
 -- stored: yes
--- note: A size that is no larger than a rank that was seen is of another group, and states nothing. Nodes times processes a node state the size as well. Else the size is at least: the highest rank seen plus one, the members of any communicator, and what an all-gather or reduce-scatter multiplies or divides a tensor by.
+-- note: A size that is no larger than a rank that was seen is of another group, and states nothing.
+-- note: Nodes times processes a node state the size as well. Else the size is at least: the highest
+-- note: rank seen plus one, the members of any communicator, and what an all-gather or
+-- note: reduce-scatter multiplies or divides a tensor by.
 create or replace view job_world as
 with told as (
     select
@@ -33,11 +36,14 @@ line as (
         job_id, attempt,
         max(rank) as top_rank,
         max(world_size) as told_size,
-        arg_max(file_id, (world_size, -file_id, -line_no)) filter (where world_size is not null) as file_id,
-        arg_max(line_no, (world_size, -file_id, -line_no)) filter (where world_size is not null) as line_no,
+        arg_max(file_id, (world_size, -file_id, -line_no))
+            filter (where world_size is not null) as file_id,
+        arg_max(line_no, (world_size, -file_id, -line_no))
+            filter (where world_size is not null) as line_no,
         max(node_count) * max(ranks_per_node) as launched_size,
         min(file_id) filter (where ranks_per_node is not null) as launch_file_id,
-        arg_min(line_no, (file_id, line_no)) filter (where ranks_per_node is not null) as launch_line_no,
+        arg_min(line_no, (file_id, line_no))
+            filter (where ranks_per_node is not null) as launch_line_no,
         max(group_size) as group_size
     from told
     group by job_id, attempt
@@ -55,7 +61,8 @@ sized as (
         l.* exclude (job_id, attempt, top_rank),
         greatest(l.top_rank, t.top_rank) as top_rank,
         coalesce(l.told_size > coalesce(greatest(l.top_rank, t.top_rank), 0), false) as is_told,
-        coalesce(l.launched_size > coalesce(greatest(l.top_rank, t.top_rank), 0), false) as is_launched
+        coalesce(l.launched_size > coalesce(greatest(l.top_rank, t.top_rank), 0), false)
+            as is_launched
     from line as l
     full join tail as t on t.job_id = l.job_id and t.attempt = l.attempt
 )

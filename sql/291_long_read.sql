@@ -2,10 +2,13 @@
 -- grain: one row a statistics line
 -- reads: counter_delta, threshold
 -- stored: yes
--- note: crawl_s and longer, of three reads and more. What follows from them is computed only where there are some.
+-- note: crawl_s and longer, of three reads and more. What follows from them is computed only where
+-- note: there are some.
 create or replace view long_read as
-select t.cluster, t.node_id, t.previous_ns, t.utc_ns, t.file_id, t.line_no, n.delta as read_count, t.delta as took_ns
+select t.cluster, t.node_id, t.previous_ns, t.utc_ns, t.file_id, t.line_no, n.delta as read_count,
+    t.delta as took_ns
 from counter_delta as t
 join counter_delta as n on n.file_id = t.file_id and n.line_no = t.line_no and n.counter = 'get.n'
 join threshold as c on c.name = 'crawl_s'
-where t.counter = 'get.ns.total' and t.node_role = 'target' and n.delta >= 3 and t.delta >= c.value * 1e9 * n.delta
+where t.counter = 'get.ns.total' and t.node_role = 'target' and n.delta >= 3
+    and t.delta >= c.value * 1e9 * n.delta

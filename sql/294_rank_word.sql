@@ -2,7 +2,8 @@
 -- grain: one row a line
 -- reads: worker_tail, worker_file, rank_identity
 -- stored: yes
--- note: line has no label of srun, no tag of a launcher or rank, and no date or time, wherever these stand. A line that names no rank is that of the only rank of its file.
+-- note: line has no label of srun, no tag of a launcher or rank, and no date or time, wherever
+-- note: these stand. A line that names no rank is that of the only rank of its file.
 create or replace view rank_word as
 select
     w.job_id,
@@ -15,7 +16,9 @@ select
     t.line_no,
     regexp_replace(
         regexp_replace(t.text, '^ {0,4}\d{1,5}: |^\[\w+\d+\]:|\[rank\d+\]:', '', 'g'),
-        '\d{4}-\d\d-\d\d[ T,]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d([.,]\d+)?', '', 'g'
+        '\d{4}-\d\d-\d\d[ T,]\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:?\d\d)?'
+            '|\b\d\d:\d\d:\d\d([.,]\d+)?',
+        '', 'g'
     ) as line,
     t.text
 from worker_tail as t

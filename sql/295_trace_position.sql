@@ -1,8 +1,12 @@
--- Where a process of a job was when its Python trace ended, and how often it had run its busiest lines.
+-- Where a process of a job was when its Python trace ended, and how often it had run its busiest
+-- lines.
 -- grain: one row a process in a file of Python's trace module
 -- reads: trace_call, worker_file, rank_identity
 -- stored: yes
--- note: rank is that of the file name, else of the log line with its process id, else the local rank of the file name where the job has one node. last_call is the last function entered, last_line the last line run; entered_count counts functions entered: a rank that stands still has fewer than its peers.
+-- note: rank is that of the file name, else of the log line with its process id, else the local
+-- note: rank of the file name where the job has one node. last_call is the last function entered,
+-- note: last_line the last line run; entered_count counts functions entered: a rank that stands
+-- note: still has fewer than its peers.
 create or replace view trace_position as
 with call as (
     select w.job_id, w.path, t.*

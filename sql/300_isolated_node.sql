@@ -1,8 +1,12 @@
--- A span in which an AIStore node alone complained of most of its peers, all of which wrote on: it was cut off, not they.
+-- A span in which an AIStore node alone complained of most of its peers, all of which wrote on: it
+-- was cut off, not they.
 -- grain: one row a span of a node
 -- reads: node_witness, ais_event, stats_reading, node, threshold
 -- stored: yes
--- note: A complaint is believed where another node complains of that peer within outage_gap_s, or the peer itself ended or was removed then; by the complaining node itself that tells only where the peer was silent too for so long. Else it counts against its writer, as far as the log of the peer is at hand and goes on.
+-- note: A complaint is believed where another node complains of that peer within outage_gap_s, or
+-- note: the peer itself ended or was removed then; by the complaining node itself that tells only
+-- note: where the peer was silent too for so long. Else it counts against its writer, as far as the
+-- note: log of the peer is at hand and goes on.
 create or replace view isolated_node as
 with complaint as (
     select cluster, witness_id, node_id as peer_id, utc_ns, file_id, line_no, text
@@ -12,7 +16,9 @@ with complaint as (
 backed as (
     select cluster, node_id as peer_id, witness_id, effect, utc_ns
     from node_witness
-    where effect in ('cut', 'unreachable', 'down', 'removed', 'killed', 'stopping', 'stopped', 'fatal', 'panic', 'maintenance')
+    where effect
+        in ('cut', 'unreachable', 'down', 'removed', 'killed', 'stopping', 'stopped', 'fatal',
+            'panic', 'maintenance')
 ),
 line as (
     select cluster, node_id, utc_ns from ais_event
@@ -31,8 +37,10 @@ lone as (
     join wrote as w on w.file_id = c.file_id and w.line_no = c.line_no
     where not exists (
         select 1 from backed as b
-        where b.cluster = c.cluster and b.peer_id = c.peer_id and abs(b.utc_ns - c.utc_ns) <= g.value * 1000000000
-            and (b.witness_id <> c.witness_id or (b.effect = 'removed' and w.next_ns > c.utc_ns + g.value * 1000000000))
+        where b.cluster = c.cluster and b.peer_id = c.peer_id
+            and abs(b.utc_ns - c.utc_ns) <= g.value * 1000000000
+            and (b.witness_id <> c.witness_id
+                or (b.effect = 'removed' and w.next_ns > c.utc_ns + g.value * 1000000000))
     )
 ),
 marked as (
@@ -40,7 +48,9 @@ marked as (
     from lone
 ),
 numbered as (
-    select m.*, sum(case when m.gap_ns is null or m.gap_ns > g.value * 1000000000 then 1 else 0 end) over (partition by m.cluster, m.witness_id order by m.utc_ns) as span_no
+    select m.*,
+        sum(case when m.gap_ns is null or m.gap_ns > g.value * 1000000000 then 1 else 0 end)
+            over (partition by m.cluster, m.witness_id order by m.utc_ns) as span_no
     from marked as m
     join threshold as g on g.name = 'fault_gap_s'
 ),

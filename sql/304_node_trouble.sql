@@ -1,8 +1,12 @@
--- A span in which an AIStore node was there but could not serve as it should: out of space, disk, memory, load, refusing, rebalancing.
+-- A span in which an AIStore node was there but could not serve as it should: out of space, disk,
+-- memory, load, refusing, rebalancing.
 -- grain: one row a kind of trouble of a node and span
 -- reads: trouble_sign, node_coverage, threshold
 -- stored: yes
--- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is not critical, tell of a busy node and accuse none.
+-- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line
+-- note: about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began
+-- note: to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is
+-- note: not critical, tell of a busy node and accuse none.
 create or replace view node_trouble as
 with logs as (
     select c.cluster, max(c.ended_ns) + any_value(t.value)::bigint * 1000000000 as ended_ns
@@ -11,7 +15,9 @@ with logs as (
     group by c.cluster
 ),
 marked as (
-    select *, utc_ns - lag(utc_ns) over (partition by cluster, node_id, fault_kind order by utc_ns) as gap_ns
+    select *,
+        utc_ns - lag(utc_ns)
+            over (partition by cluster, node_id, fault_kind order by utc_ns) as gap_ns
     from trouble_sign
     where not is_end and not is_moved
 ),
@@ -20,32 +26,43 @@ numbered as (
         over (partition by cluster, node_id, fault_kind order by utc_ns) as span_no
     from marked as m
     join threshold as g
-        on g.name = case m.fault_kind when 'batches_aborted' then 'fault_slack_s' else 'fault_gap_s' end
+        on g.name
+            = case m.fault_kind when 'batches_aborted' then 'fault_slack_s' else 'fault_gap_s' end
 ),
 span as (
     select
         cluster, node_id, fault_kind, span_no,
         min(since_ns) as started_ns, max(utc_ns) as last_sign_ns, count(*) as sign_count,
-        bool_or(is_held) as is_held, bool_or(is_error) as has_error, coalesce(bool_or(regexp_matches(text, '(?i)critical|extreme')), false) as is_critical,
-        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no, arg_min(text, (utc_ns, file_id, line_no)) as text
+        bool_or(is_held) as is_held, bool_or(is_error) as has_error,
+        coalesce(bool_or(regexp_matches(text, '(?i)critical|extreme')), false) as is_critical,
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (utc_ns, file_id, line_no)) as line_no,
+        arg_min(text, (utc_ns, file_id, line_no)) as text
     from numbered
     group by cluster, node_id, fault_kind, span_no
 )
 select
     s.cluster,
     s.node_id,
-    case when s.fault_kind in ('disk_stuck', 'pressure') and s.sign_count < k.value and not s.is_critical then 'busy' when s.fault_kind = 'disk_slow' then 'pressure' else s.fault_kind end as fault_kind,
-    case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000 else s.started_ns end as started_ns,
+    case when s.fault_kind in ('disk_stuck', 'pressure') and s.sign_count < k.value
+        and not s.is_critical then 'busy' when s.fault_kind = 'disk_slow' then 'pressure'
+        else s.fault_kind end
+        as fault_kind,
+    case when s.fault_kind = 'disk_stuck' then s.started_ns - b.value::bigint * 1000000000
+        else s.started_ns end
+        as started_ns,
     coalesce(
         (
             select min(c.utc_ns) from trouble_sign as c
-            where c.is_end and c.cluster = s.cluster and c.node_id = s.node_id and c.fault_kind = s.fault_kind
+            where c.is_end and c.cluster = s.cluster and c.node_id = s.node_id
+                and c.fault_kind = s.fault_kind
                 and c.utc_ns >= s.last_sign_ns
                 and (s.is_held or c.utc_ns - s.last_sign_ns < 7200000000000)
         ),
         case
             when s.is_held and not exists (
-                from trouble_sign as m where m.is_moved and m.cluster = s.cluster and m.node_id = s.node_id
+                from trouble_sign as m
+                    where m.is_moved and m.cluster = s.cluster and m.node_id = s.node_id
                     and m.utc_ns between s.started_ns and s.last_sign_ns + g.value * 1000000000
             ) then greatest(l.ended_ns, s.last_sign_ns)
         end,
@@ -62,4 +79,5 @@ left join logs as l on l.cluster = s.cluster
 join threshold as g on g.name = 'fault_gap_s'
 join threshold as b on b.name = 'disk_line_s'
 join threshold as k on k.name = 'stuck_disk_lines'
-where (s.fault_kind <> 'disk_slow' or s.sign_count >= k.value) and (s.fault_kind <> 'unexplained' or s.has_error or s.sign_count >= k.value)
+where (s.fault_kind <> 'disk_slow' or s.sign_count >= k.value)
+    and (s.fault_kind <> 'unexplained' or s.has_error or s.sign_count >= k.value)

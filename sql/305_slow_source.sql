@@ -1,22 +1,33 @@
--- A span in which clients of an AIStore node waited longer for what it had to read from its remote backend than they wait by default.
+-- A span in which clients of an AIStore node waited longer for what it had to read from its remote
+-- backend than they wait by default.
 -- grain: one row a node and span
 -- reads: counter_delta, cold_counter, threshold
 -- stored: yes
--- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is here, and is counted when it ends: the reads of an interval began by their mean duration before it. Only what the node's own reads waited for too counts, so that a prefetch is none. known_ns: the latest moment that fits the begin.
+-- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is
+-- note: here, and is counted when it ends: the reads of an interval began by their mean duration
+-- note: before it. Only what the node's own reads waited for too counts, so that a prefetch is
+-- note: none. known_ns: the latest moment that fits the begin.
 create or replace view slow_source as
 with growth as (
-    select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id, d.line_no
+    select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id,
+        d.line_no
     from counter_delta as d
     left join cold_counter as k on k.counter = d.counter
-    where d.delta > 0 and d.node_role = 'target' and (d.counter = 'get.ns.total' or k.counter is not null)
+    where d.delta > 0 and d.node_role = 'target'
+        and (d.counter = 'get.ns.total' or k.counter is not null)
 ),
 grown as (
     select
-        n.cluster, n.node_id, n.utc_ns, n.previous_ns, n.file_id, n.line_no, split_part(n.counter, '.', 1) as backend, n.delta as read_count, t.delta / n.delta as mean_ns,
-        t.delta / n.delta >= p.value * 1000000000 and coalesce(g.delta >= 0.9 * t.delta, false) as is_slow
+        n.cluster, n.node_id, n.utc_ns, n.previous_ns, n.file_id, n.line_no,
+        split_part(n.counter, '.', 1) as backend, n.delta as read_count,
+        t.delta / n.delta as mean_ns,
+        t.delta / n.delta >= p.value * 1000000000
+            and coalesce(g.delta >= 0.9 * t.delta, false) as is_slow
     from growth as n
-    join growth as t on t.file_id = n.file_id and t.line_no = n.line_no and t.counter = n.counter[:-2] || 'ns.total'
-    left join growth as g on g.file_id = n.file_id and g.line_no = n.line_no and g.counter = 'get.ns.total'
+    join growth as t on t.file_id = n.file_id and t.line_no = n.line_no
+        and t.counter = n.counter[:-2] || 'ns.total'
+    left join growth as g on g.file_id = n.file_id and g.line_no = n.line_no
+        and g.counter = 'get.ns.total'
     join threshold as p on p.name = 'cold_read_s'
     where n.measure = 'n'
 ),
@@ -26,18 +37,28 @@ slow as (
     where is_slow
 ),
 marked as (
-    select *, started_ns - max(utc_ns) over (partition by cluster order by started_ns, node_id, utc_ns rows between unbounded preceding and 1 preceding) as gap_ns
+    select *,
+        started_ns - max(utc_ns)
+            over (partition by cluster order by started_ns, node_id,
+                utc_ns rows between unbounded preceding and 1 preceding)
+                as gap_ns
     from slow
 ),
 numbered as (
-    select m.*, sum(case when m.gap_ns is null or m.gap_ns > p.value * 1000000000 then 1 else 0 end) over (partition by m.cluster order by m.started_ns, m.node_id, m.utc_ns) as span_no
+    select m.*,
+        sum(case when m.gap_ns is null or m.gap_ns > p.value * 1000000000 then 1 else 0 end)
+            over (partition by m.cluster order by m.started_ns, m.node_id, m.utc_ns) as span_no
     from marked as m
     join threshold as p on p.name = 'fault_gap_s'
 ),
 spread as (
     select s.cluster, s.span_no, s.slow_count, count(distinct g.node_id) as read_count
-    from (select cluster, span_no, min(started_ns) as started_ns, max(utc_ns) as ended_ns, count(distinct node_id) as slow_count from numbered group by cluster, span_no) as s
-    join grown as g on g.cluster = s.cluster and g.utc_ns > s.started_ns and g.utc_ns - g.mean_ns < s.ended_ns
+    from (select cluster, span_no, min(started_ns) as started_ns, max(utc_ns) as ended_ns,
+        count(distinct node_id) as slow_count
+        from numbered group by cluster, span_no)
+        as s
+    join grown as g on g.cluster = s.cluster and g.utc_ns > s.started_ns
+        and g.utc_ns - g.mean_ns < s.ended_ns
     group by s.cluster, s.span_no, s.slow_count
 )
 select
@@ -46,10 +67,13 @@ select
     min(n.known_ns) as known_ns,
     max(n.utc_ns) as ended_ns,
     sum(n.read_count)::bigint as read_count,
-    any_value(s.slow_count) >= 2 and any_value(s.slow_count) * 2 >= any_value(s.read_count) as is_everywhere,
+    any_value(s.slow_count) >= 2
+        and any_value(s.slow_count) * 2 >= any_value(s.read_count) as is_everywhere,
     arg_min(n.file_id, (n.utc_ns, n.file_id, n.line_no)) as file_id,
     arg_min(n.line_no, (n.utc_ns, n.file_id, n.line_no)) as line_no,
-    'reads from ' || any_value(n.backend) || ' took ' || round(sum(n.mean_ns * n.read_count) / sum(n.read_count) / 1e9)::bigint::varchar || ' s on average (' || sum(n.read_count)::bigint::varchar || ' in this time)' as text
+    'reads from ' || any_value(n.backend) || ' took '
+        || round(sum(n.mean_ns * n.read_count) / sum(n.read_count) / 1e9)::bigint::varchar
+        || ' s on average (' || sum(n.read_count)::bigint::varchar || ' in this time)' as text
 from numbered as n
 join spread as s on s.cluster = n.cluster and s.span_no = n.span_no
 group by n.cluster, n.node_id, n.span_no

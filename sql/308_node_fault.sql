@@ -1,43 +1,67 @@
 -- A span of time in which something was wrong with an AIStore node, whatever it was.
 -- grain: one row a fault of a node
--- reads: node_outage, isolated_node, node_trouble, slow_answer, slow_target, slow_source, stale_membership, node, fault_kind
+-- reads: node_outage, isolated_node, node_trouble, slow_answer, slow_target, slow_source,
+-- reads: stale_membership, node, fault_kind
 -- public: yes
 -- stored: yes
--- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is only the earliest moment that fits, else null.
+-- note: weight says how much a fault of this kind explains a client that waits or fails: 1 = a node
+-- note: that is gone, 0 = housekeeping. moment_words: what to say of its begin where started_at is
+-- note: only the earliest moment that fits, else null.
 create or replace view node_fault as
 with every as (
-    select cluster, node_id, fault_kind, started_ns, ended_ns, case when fault_kind = 'killed' then started_ns else first_ns end as sign_ns, witness_count, cut_count, file_id, line_no, text,
+    select cluster, node_id, fault_kind, started_ns, ended_ns,
+        case when fault_kind = 'killed' then started_ns else first_ns end as sign_ns, witness_count,
+        cut_count, file_id, line_no, text,
         known_ns, silent_from_ns, silent_to_ns, silence_file_id, silence_line_no
     from node_outage
     union all by name
-    select cluster, node_id, fault_kind, started_ns, ended_ns, started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    select cluster, node_id, fault_kind, started_ns, ended_ns, started_ns as sign_ns,
+        sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
     from node_trouble
     union all by name
-    select cluster, node_id, 'isolated' as fault_kind, started_ns, ended_ns + 20000000000 as ended_ns, started_ns as sign_ns, peer_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    select cluster, node_id, 'isolated' as fault_kind, started_ns,
+        ended_ns + 20000000000 as ended_ns, started_ns as sign_ns, peer_count as witness_count,
+        0 as cut_count, file_id, line_no, text, started_ns as known_ns
     from isolated_node
     union all by name
-    select cluster, node_id, 'stale_membership' as fault_kind, started_ns, ended_ns, started_ns as sign_ns, sender_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    select cluster, node_id, 'stale_membership' as fault_kind, started_ns, ended_ns,
+        started_ns as sign_ns, sender_count as witness_count, 0 as cut_count, file_id, line_no,
+        text, started_ns as known_ns
     from stale_membership
     union all by name
-    select cluster, node_id, case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
+    select cluster, node_id,
+        case when is_everywhere then 'backend_slow' else 'backend' end as fault_kind, started_ns,
+        ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id,
+        line_no, text, known_ns
     from slow_source
     union all by name
-    select cluster, node_id, case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns, ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id, line_no, text, known_ns
+    select cluster, node_id,
+        case when is_lasting then 'slow_reads' else 'slow_reads_once' end as fault_kind, started_ns,
+        ended_ns, known_ns as sign_ns, read_count as witness_count, 0 as cut_count, file_id,
+        line_no, text, known_ns
     from slow_target
     union all by name
-    select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns, started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text, started_ns as known_ns
+    select cluster, node_id, 'slow_answers' as fault_kind, started_ns, ended_ns,
+        started_ns as sign_ns, sign_count as witness_count, 0 as cut_count, file_id, line_no, text,
+        started_ns as known_ns
     from slow_answer
 ),
 worded as (
     select
         *,
         strftime(make_timestamp_ns(started_ns)::timestamp, '%H:%M:%S') as started_words,
-        case when known_ns - started_ns >= 43200000000000 then strftime(make_timestamp_ns(known_ns)::timestamp, '%Y-%m-%d ') else '' end || strftime(make_timestamp_ns(known_ns)::timestamp, '%H:%M:%S') as known_words,
-        strftime(make_timestamp_ns(silent_from_ns)::timestamp, '%H:%M:%S') || ' to ' || strftime(make_timestamp_ns(silent_to_ns)::timestamp, '%H:%M:%S') as silence_words
+        case
+            when known_ns - started_ns >= 43200000000000
+                then strftime(make_timestamp_ns(known_ns)::timestamp, '%Y-%m-%d ')
+            else '' end
+            || strftime(make_timestamp_ns(known_ns)::timestamp, '%H:%M:%S') as known_words,
+        strftime(make_timestamp_ns(silent_from_ns)::timestamp, '%H:%M:%S') || ' to '
+            || strftime(make_timestamp_ns(silent_to_ns)::timestamp, '%H:%M:%S') as silence_words
     from every
 )
 select
-    e.cluster || '/' || e.node_id || '/' || e.fault_kind || '/' || strftime(make_timestamp_ns(e.started_ns)::timestamp, '%m%dT%H%M%S') as fault_id,
+    e.cluster || '/' || e.node_id || '/' || e.fault_kind || '/'
+        || strftime(make_timestamp_ns(e.started_ns)::timestamp, '%m%dT%H%M%S') as fault_id,
     e.cluster,
     e.node_id,
     n.role,
@@ -56,8 +80,10 @@ select
     e.known_ns,
     case
         when e.known_ns - e.started_ns < 1000000000 then null
-        when e.fault_kind = 'killed' then 'between ' || e.started_words || ' and ' || e.known_words || ' UTC'
-        else 'by ' || e.known_words || ' UTC at the latest' || coalesce(' (it wrote nothing itself from ' || e.silence_words || ')', '')
+        when e.fault_kind = 'killed' then 'between ' || e.started_words || ' and ' || e.known_words
+            || ' UTC'
+        else 'by ' || e.known_words || ' UTC at the latest'
+            || coalesce(' (it wrote nothing itself from ' || e.silence_words || ')', '')
     end as moment_words,
     e.silence_words,
     e.silence_file_id,

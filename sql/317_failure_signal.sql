@@ -2,28 +2,40 @@
 -- grain: one row a line, and one a rank that only another's line tells of as the first to time out
 -- reads: worker_event, file_progress, threshold
 -- stored: yes
--- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line by which a program gives up reading, or training as its numbers are not finite, is a crash where a process of the attempt exits and no traceback tells why.
+-- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line
+-- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
+-- note: where a process of the attempt exits and no traceback tells why.
 create or replace view failure_signal as
 with member as (
-    select job_id, attempt, pattern, group_rank, min(rank) as rank, count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
+    select job_id, attempt, pattern, group_rank, min(rank) as rank,
+        count(distinct rank) as rank_count, bool_or(group_rank <> rank) as is_other
     from worker_event
-    where rank_effect in ('names_peer', 'reached_barrier') and group_rank is not null and rank is not null
+    where rank_effect in ('names_peer', 'reached_barrier') and group_rank is not null
+        and rank is not null
     group by job_id, attempt, pattern, group_rank
 ),
 part as (select job_id, attempt, pattern from member group by all having bool_or(is_other)),
-thread as (select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
+thread
+    as (select distinct file_id, line_no from worker_event
+        where pattern = 'python_thread_exception'),
 told as (
     select n.line_no is not null as is_followed,
-        coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived, t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (
+        coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived,
+            t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (
             coalesce(w.is_uncaught, n.line_no is null and w.severity = 'error' and regexp_matches(
                 w.text, '\[rank[0-9]+\]: (?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): '
-            )) as is_uncaught, case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank when m.rank_count = 1 then m.rank end as peer_rank)
+            )) as is_uncaught,
+                case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank
+                    when m.rank_count = 1 then m.rank end
+                    as peer_rank)
     from worker_event as w
     join threshold as o on o.name = 'outlived_s'
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
     left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
-    left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt and n.file_id = w.file_id and n.line_no > w.line_no
-    left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern and m.group_rank = w.peer_rank
+    left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt
+        and n.file_id = w.file_id and n.line_no > w.line_no
+    left join member as m on m.job_id = w.job_id and m.attempt = w.attempt and m.pattern = w.pattern
+        and m.group_rank = w.peer_rank
 ),
 event as (
     from told union all by name select n.* replace (
@@ -41,10 +53,12 @@ select
     case
         when is_reset and pattern = 'nccl_socket_peer_closed' and rank is not null then 'crash'
         when is_reset and pattern = 'nccl_watchdog_failure_detected' then 'victim'
-        when rank_effect = 'names_peer' and json_extract_string(capture, '$.stuck_seq_num') is not null then null
+        when rank_effect = 'names_peer'
+            and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
-        when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing') and not coalesce(is_chained, false)
+        when pattern in ('tcpstore_wait_timeout', 'nccl_unique_id_missing')
+            and not coalesce(is_chained, false)
             and (is_uncaught or (block_line_no is not null and not is_followed)) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
             and rank is not null and has_timeout and not has_own_word then 'timeout'
@@ -56,34 +70,57 @@ select
             when exit_code < 0 or exit_code in (137, 139, 135, 132, 136) then 'killed'
             else 'exit'
         end
-        when pattern in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error', 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed', 'deepspeed_worker_crashed', 'deepspeed_worker_bus_error') then 'killed'
-        when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143) and utc_ns = first_failed_ns and not has_cancel then 'killed'
-        when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%' or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo)) then 'cancel'
+        when pattern
+            in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error',
+                'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed',
+                'deepspeed_worker_crashed', 'deepspeed_worker_bus_error')
+            then 'killed'
+        when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143)
+            and utc_ns = first_failed_ns and not has_cancel then 'killed'
+        when role = 'consequence' and marks = 'attempt_end'
+            and (pattern like 'slurm%'
+                or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo))
+                then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when exception is not null and has_port_taken and starts_with(pattern, 'nccl') then 'victim'
         when role = 'retry' then 'retry'
-        when rank_effect = 'gives_up' and has_exit and not has_traceback and not is_outlived then 'crash'
-        when role = 'cause' and is_outlived and not coalesce(is_uncaught, false) and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
+        when rank_effect = 'gives_up' and has_exit and not has_traceback
+            and not is_outlived then 'crash'
+        when role = 'cause' and is_outlived and not coalesce(is_uncaught, false)
+            and (exception is not null or tier in ('launcher', 'data_io')) then 'error'
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
-        when role = 'cause' and (block_line_no is not null or coalesce(is_uncaught, false) or tier in ('process', 'gpu', 'launcher')) then 'crash'
+        when role = 'cause'
+            and (block_line_no is not null or coalesce(is_uncaught, false)
+                or tier in ('process', 'gpu', 'launcher'))
+                then 'crash'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
         when is_cause and not (has_end or is_followed) and stamp_source is distinct from 'own'
-            and regexp_matches(message, '^(?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): ') then 'crash'
-        when role = 'cause' and tier = 'network' and severity = 'error' and not (coalesce(endpoint, url) is not null and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b')) then 'crash'
+            and regexp_matches(message, '^(?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): ')
+                then 'crash'
+        when role = 'cause' and tier = 'network' and severity = 'error'
+            and not (coalesce(endpoint, url) is not null
+                and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b'))
+                then 'crash'
         when role = 'cause' then 'error'
     end as signal,
-    pattern, tier, role, severity, case when (pattern = 'nccl_internal_error' and is_all_echo) or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network' when signal = 'killed' then coalesce(failure_class, 'infrastructure')
+    pattern, tier, role, severity,
+    case when (pattern = 'nccl_internal_error' and is_all_echo)
+        or (pattern = 'nccl_socket_peer_closed' and is_reset) then 'network'
+        when signal = 'killed' then coalesce(failure_class, 'infrastructure')
         when is_cut and exception = 'FileNotFoundError' then 'data'
         else failure_class end as failure_class,
     rank_effect = 'gives_up' as is_given_up,
     rank_effect = 'lost_peer' and severity = 'error' and not is_outlived
         and not regexp_matches(text, 'NCCL INFO|\[Service thread\]|TCPStore') as is_peer_lost,
     exception, frame_kind, collective, user_location,
-    process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued, last_completed, group_rank, peer_rank, exit_code,
-    endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
-    event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught, is_stepped_over, file_id, line_no, message, text, capture
+    process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued,
+    last_completed, group_rank, peer_rank, exit_code,
+    endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no,
+    retry_limit, wait_s, received_count, expected_count,
+    event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught,
+    is_stepped_over, file_id, line_no, message, text, capture
 from (
     select
         *,
@@ -92,8 +129,14 @@ from (
             and reset_count > 1 as is_reset
     from (
         select *,
-            bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed') or pattern = 'torchrun_failure_entry' and exit_code < 0 and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error')) over attempt_lines as has_sign,
-            bool_or(exit_code between 1 and 125 and pattern = 'torchrun_failure_entry') over attempt_lines as has_exit, bool_or(role = 'cause' and block_line_no is not null) over attempt_lines as has_traceback,
+            bool_or(rank_effect in ('reached_barrier', 'names_peer', 'killed')
+                or pattern = 'torchrun_failure_entry' and exit_code < 0
+                and exit_code not in (-6, -15) or (role = 'cause' and severity = 'error'))
+                over attempt_lines as has_sign,
+            bool_or(exit_code between 1 and 125 and pattern = 'torchrun_failure_entry')
+                over attempt_lines as has_exit,
+            bool_or(role = 'cause' and block_line_no is not null)
+                over attempt_lines as has_traceback,
             coalesce(bool_or(rank_effect = 'timed_out') over attempt_lines, false) as has_timeout,
             bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
                 over (partition by job_id, attempt, rank) as has_own_word,
@@ -101,20 +144,34 @@ from (
             pattern = 'nccl_watchdog_timeout' as is_own,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
-            role = 'context' and severity = 'error' and exception is not null and not is_chained as is_cut,
+            role = 'context' and severity = 'error' and exception is not null
+                and not is_chained as is_cut,
             coalesce(bool_or(
-                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up' or marks = 'attempt_end'
+                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up'
+                    or marks = 'attempt_end'
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
             ) over attempt_lines, false) as has_end,
             bool_or(contains(text, 'failed to listen on any')) over attempt_lines as has_port_taken,
-            min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_')) over attempt_lines as first_failed_ns,
-            coalesce(bool_or((pattern like 'slurm%' and marks = 'attempt_end') or pattern in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed', 'srun_task_ended')) over attempt_lines, false) as has_cancel,
-            bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected') over attempt_lines as has_real_timeout,
-            count(distinct rank) filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed')) over attempt_lines as reset_count
+            min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_'))
+                over attempt_lines as first_failed_ns,
+            coalesce(
+                bool_or((pattern like 'slurm%' and marks = 'attempt_end')
+                    or pattern
+                        in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed',
+                            'srun_task_ended'))
+                over attempt_lines,
+                false)
+                as has_cancel,
+            bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected')
+                over attempt_lines as has_real_timeout,
+            count(distinct rank)
+                filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed'))
+                over attempt_lines as reset_count
         from event
         window attempt_lines as (partition by job_id, attempt)
     )
 )
-where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry' or rank_effect is not null
+where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry'
+    or rank_effect is not null
     or is_cut

@@ -1,35 +1,45 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
--- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position, stack_stand, job_world
+-- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position,
+-- reads: stack_stand, job_world
 -- stored: yes
--- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host (kernel, system) lies beside those of a job for days: a file that tells no rank, step, launcher or training gives the job its time only where no other does.
+-- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host
+-- note: (kernel, system) lies beside those of a job for days: a file that tells no rank, step,
+-- note: launcher or training gives the job its time only where no other does.
 create or replace view job_span as
 with telling as (
-    select file_id from worker_file where coalesce(path_rank, path_local_rank, worker_node_no) is not null
+    select file_id from worker_file
+        where coalesce(path_rank, path_local_rank, worker_node_no) is not null
     union
-    select file_id from worker_event where rank is not null or tier not in ('gpu', 'process', 'network')
+    select file_id from worker_event
+        where rank is not null or tier not in ('gpu', 'process', 'network')
     union
     select file_id from worker_tail where rank is not null or step is not null
     union
     select file_id from progress_line
 ),
 file as (
-    select f.job_id, f.path_attempt, f.file_id, f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns, f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
+    select f.job_id, f.path_attempt, f.file_id,
+        f.first_ns - case when f.is_utc then 0 else k.shift_ns end as first_ns,
+        f.last_ns - case when f.is_utc then 0 else k.shift_ns end as last_ns
     from worker_file as f
     join clock as k on k.file_id = f.file_id
     where f.kind = 'worker_log'
-    qualify f.file_id in (select file_id from telling) or not bool_or(f.file_id in (select file_id from telling)) over (partition by f.job_id)
+    qualify f.file_id in (select file_id from telling)
+        or not bool_or(f.file_id in (select file_id from telling)) over (partition by f.job_id)
 ),
 stack as (
     select
-        job_id, coalesce(attempt, 0) as attempt, min(taken_ns) as first_ns, max(taken_ns) as last_ns,
+        job_id, coalesce(attempt, 0) as attempt, min(taken_ns) as first_ns,
+        max(taken_ns) as last_ns,
         max(coalesce(stated_rank, path_rank)) as top_rank
     from stack_stand
     where told_kind is null
     group by job_id, coalesce(attempt, 0)
 ),
 dump as (
-    select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns, max(d.last_ns) as last_ns, max(p.rank) as top_rank
+    select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns,
+        max(d.last_ns) as last_ns, max(p.rank) as top_rank
     from fr_dump as d
     left join fr_position as p on p.job_id = d.job_id and p.path_attempt = d.path_attempt
     where d.state = 'used'
@@ -45,20 +55,30 @@ attempt as (
     select distinct job_id, path_attempt from file
     union
     select job_id, attempt from dump as d
-    where not exists (select 1 from file as f where f.job_id = d.job_id) and not exists (select 1 from worker_event as w where w.job_id = d.job_id)
+    where not exists (select 1 from file as f where f.job_id = d.job_id)
+        and not exists (select 1 from worker_event as w where w.job_id = d.job_id)
 ),
 event as (
     select
         job_id, attempt,
-        min(utc_ns) filter (where stamp_source = 'own' and file_id in (select file_id from file)) as first_ns,
-        max(utc_ns) filter (where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file)) as last_ns,
+        min(utc_ns)
+            filter (where stamp_source = 'own' and file_id in (select file_id from file))
+                as first_ns,
+        max(utc_ns)
+            filter (
+                where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file))
+                as last_ns,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
-        coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'), min(utc_ns) filter (where pattern in ('torchrun_agent_signalled', 'program_signalled'))) as cancel_ns
+        coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'),
+            min(utc_ns) filter (where pattern in ('torchrun_agent_signalled', 'program_signalled')))
+            as cancel_ns
     from worker_event
     group by job_id, attempt
 ),
 tail as (
-    select f.job_id, f.path_attempt + t.attempt_no as attempt, max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end) as progress_ns
+    select f.job_id, f.path_attempt + t.attempt_no as attempt,
+        max(t.local_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end)
+            as progress_ns
     from worker_tail as t
     join worker_file as f on f.file_id = t.file_id
     join clock as k on k.file_id = t.file_id
@@ -68,15 +88,24 @@ tail as (
 select
     a.job_id,
     a.attempt,
-    case when a.attempt = min(a.attempt) over (partition by a.job_id) then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns) else coalesce(e.first_ns, min(f.first_ns)) end as log_started_ns,
-    case when a.attempt = max(a.attempt) over (partition by a.job_id) then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns)) else coalesce(e.last_ns, max(f.last_ns)) end as log_ended_ns,
+    case
+        when a.attempt = min(a.attempt) over (partition by a.job_id)
+            then coalesce(least(min(f.first_ns), e.first_ns), e.first_ns)
+        else coalesce(e.first_ns, min(f.first_ns)) end
+        as log_started_ns,
+    case
+        when a.attempt = max(a.attempt) over (partition by a.job_id)
+            then coalesce(greatest(max(f.last_ns), e.last_ns), max(f.last_ns))
+        else coalesce(e.last_ns, max(f.last_ns)) end
+        as log_ended_ns,
     coalesce(log_started_ns, any_value(d.first_ns)) as started_ns,
     coalesce(log_ended_ns, any_value(d.last_ns)) as ended_ns,
     case
         when w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0) then w.world_size
         else greatest(w.world_size, any_value(d.top_rank) + 1)
     end as world_size,
-    coalesce(w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0), false) as is_world_stated,
+    coalesce(w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0), false)
+        as is_world_stated,
     e.success_ns,
     e.cancel_ns,
     t.progress_ns
@@ -86,4 +115,5 @@ left join event as e on e.job_id = a.job_id and e.attempt = a.attempt
 left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
 left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
-group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns, e.cancel_ns, t.progress_ns
+group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns,
+    e.cancel_ns, t.progress_ns

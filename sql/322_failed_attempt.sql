@@ -2,8 +2,10 @@
 -- grain: one row a failed job attempt
 -- reads: failure_signal, job_span, fr_failure, printed_progress, stack_stand, threshold
 -- stored: yes
--- note: A job whose progress lines have no time spoke at least for as long as its steps took by what they print.
--- note: A job of which no line says that it failed hangs where most of its newest stacks wait in a collective, and its logs, if there are any, fell silent before that (stood_ns).
+-- note: A job whose progress lines have no time spoke at least for as long as its steps took by
+-- note: what they print. A job of which no line says that it failed hangs where most of its newest
+-- note: stacks wait in a collective, and its logs, if there are any, fell silent before that
+-- note: (stood_ns).
 create or replace view failed_attempt as
 with strong as (
     select
@@ -12,22 +14,42 @@ with strong as (
         count(*) filter (where signal = 'crash') as crash_count,
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
         count(*) filter (where signal = 'launcher') as launcher_count,
-        count(*) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer') and not coalesce(is_stepped_over, false)) as sign_count,
+        count(*)
+            filter (
+                where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')
+                    and not coalesce(is_stepped_over, false))
+                as sign_count,
         count(*) filter (where signal = 'launcher' and pattern = 'slurm_time_limit') as limit_count,
-        count(distinct rank) filter (where signal = 'victim' and is_uncaught and severity = 'error' and tier in ('collective', 'network')) as echo_count,
+        count(distinct rank)
+            filter (
+                where signal = 'victim' and is_uncaught and severity = 'error'
+                    and tier in ('collective', 'network'))
+                as echo_count,
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
-                or (pattern in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited')
+                or (pattern
+                    in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited')
                     and exit_code not in (0, -2, -15, 130, 143))
         ) as lost_count,
-        count(*) filter (where signal = 'aborted' or pattern in ('torchrun_worker_failed', 'torchrun_child_failed') or exit_code not in (0, -2, -15, 130, 143)) as end_count,
+        count(*)
+            filter (
+                where signal = 'aborted'
+                    or pattern in ('torchrun_worker_failed', 'torchrun_child_failed')
+                    or exit_code not in (0, -2, -15, 130, 143))
+                as end_count,
         count(*) filter (
             where pattern in ('nccl_terminating_after_dump', 'nccl_data_inconsistency_abort')
                 or (pattern = 'multiprocessing_other_end_gone' and is_uncaught)
                 or (pattern = 'process_aborted' and contains(text, 'Fatal Python error'))
         ) as abort_count,
-        max(latest_ns) filter (where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')) as last_sign_ns,
-        min(utc_ns) filter (where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own') as first_stamped_ns
+        max(latest_ns)
+            filter (
+                where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer'))
+                as last_sign_ns,
+        min(utc_ns)
+            filter (
+                where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own')
+                as first_stamped_ns
     from failure_signal
     group by job_id, attempt
 ),
@@ -43,8 +65,10 @@ newest_stack as (
 waiting_stack as (
     select
         job_id, attempt, max(taken_ns) as stood_ns,
-        arg_min(file_id, (file_id, line_no)) filter (where activity in ('collective', 'backward')) as file_id,
-        arg_min(line_no, (file_id, line_no)) filter (where activity in ('collective', 'backward')) as line_no
+        arg_min(file_id, (file_id, line_no))
+            filter (where activity in ('collective', 'backward')) as file_id,
+        arg_min(line_no, (file_id, line_no))
+            filter (where activity in ('collective', 'backward')) as line_no
     from newest_stack
     group by job_id, attempt
     having count(*) > 1
@@ -65,8 +89,17 @@ select
     j.progress_ns,
     j.world_size,
     j.is_world_stated,
-    d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0 and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0 and j.cancel_ns is not null
-        and j.cancel_ns - greatest(coalesce(j.progress_ns, j.started_ns), case when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns + (j.cancel_ns - j.started_ns) / 5 then j.started_ns + p.printed_s * 1e9 end) <= (select value * 1000000000 from threshold where name = 'hang_gap_s') as is_cancelled,
+    d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0
+        and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0
+        and j.cancel_ns is not null
+        and j.cancel_ns
+            - greatest(coalesce(j.progress_ns, j.started_ns),
+                case
+                    when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns
+                        + (j.cancel_ns - j.started_ns) / 5
+                        then j.started_ns + p.printed_s * 1e9 end)
+                <= (select value * 1000000000 from threshold where name = 'hang_gap_s')
+            as is_cancelled,
     case when coalesce(s.sign_count + s.echo_count + s.abort_count + s.lost_count, 0) = 0
         and d.job_id is null and j.cancel_ns is null then h.stood_ns end as stood_ns,
     h.file_id as stood_file_id,
@@ -75,11 +108,15 @@ from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
-left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt and j.success_ns is null
-    and coalesce(j.log_ended_ns + (select value * 1000000000 from threshold where name = 'hang_gap_s') <= h.stood_ns, true)
+left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt
+    and j.success_ns is null
+    and coalesce(j.log_ended_ns
+        + (select value * 1000000000 from threshold where name = 'hang_gap_s') <= h.stood_ns,
+        true)
 where d.job_id is not null
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
         and s.echo_count + s.abort_count + s.lost_count > 0)
-    or (coalesce(s.sign_count, 0) > 0 and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
+    or (coalesce(s.sign_count, 0) > 0
+        and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)
     or h.job_id is not null

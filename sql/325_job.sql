@@ -1,42 +1,76 @@
--- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and how it ended.
+-- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and
+-- how it ended.
 -- grain: one row a job and attempt
 -- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_stand
 -- public: yes
 -- stored: yes
--- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as torchrun does; where they are the log of one node (by its number) and lack ranks, ranks_per_node is null.
+-- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
+-- note: seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as
+-- note: torchrun does; where they are the log of one node (by its number) and lack ranks,
+-- note: ranks_per_node is null.
 create or replace view job as
 with told as (
     select
         job_id, attempt,
         max(case
-            when contains(text, '[NeMo ') or pattern = 'nemo_experiment_dir' then '9 NeMo' when contains(text, '[titan]') then '8 torchtitan'
-            when starts_with(pattern, 'megatron') then '8 Megatron-LM' when starts_with(pattern, 'deepspeed') then '7 DeepSpeed'
-            when starts_with(pattern, 'accelerate') or contains(text, 'transformers/trainer.py') then '6 Hugging Face'
-            when starts_with(pattern, 'lightning') then '5 Lightning' when regexp_matches(pattern, '^(nccl|gloo|c10d|ddp|torchrun|process_group)') then '1 PyTorch'
+            when contains(text, '[NeMo ') or pattern = 'nemo_experiment_dir' then '9 NeMo'
+                when contains(text, '[titan]') then '8 torchtitan'
+            when starts_with(pattern, 'megatron') then '8 Megatron-LM'
+                when starts_with(pattern, 'deepspeed') then '7 DeepSpeed'
+            when starts_with(pattern, 'accelerate')
+                or contains(text, 'transformers/trainer.py') then '6 Hugging Face'
+            when starts_with(pattern, 'lightning') then '5 Lightning'
+                when regexp_matches(pattern, '^(nccl|gloo|c10d|ddp|torchrun|process_group)')
+                    then '1 PyTorch'
         end)[3:] as framework,
-        arg_min(regexp_replace(regexp_replace(json_extract_string(capture, '$.experiment_dir'), '/' || job_id || '/?$', ''), '^.*/', ''), line_no)
-            filter (where json_extract_string(capture, '$.experiment_dir') is not null) as experiment,
-        arg_min(json_extract_string(capture, '$.task_name'), line_no) filter (where json_extract_string(capture, '$.task_name') is not null) as task_name,
-        arg_max(coalesce(json_extract_string(capture, '$.checkpoint'), nullif(regexp_extract(text, '(/[^\s,'']+)', 1), ''), 'step ' || step::varchar), utc_ns)
+        arg_min(
+            regexp_replace(
+                regexp_replace(json_extract_string(capture, '$.experiment_dir'),
+                    '/' || job_id || '/?$', ''),
+                '^.*/', ''),
+            line_no)
+            filter (where json_extract_string(capture, '$.experiment_dir') is not null)
+                as experiment,
+        arg_min(json_extract_string(capture, '$.task_name'), line_no)
+            filter (where json_extract_string(capture, '$.task_name') is not null) as task_name,
+        arg_max(
+            coalesce(json_extract_string(capture, '$.checkpoint'),
+                nullif(regexp_extract(text, '(/[^\s,'']+)', 1), ''), 'step ' || step::varchar),
+            utc_ns)
             filter (where pattern = 'checkpoint_resumed') as resumed_from,
         list_sort(list(distinct host) filter (where host <> 'localhost')) as hosts,
         count(distinct rank) as rank_count,
-        list_sort(list(distinct endpoint) filter (where pattern in ('rank_ready', 'data_source_ais'))) as endpoints,
-        list_sort(list(distinct coalesce(json_extract_string(capture, '$.data_source'), json_extract_string(capture, '$.data_path'), bucket))
-            filter (where pattern in ('rank_ready', 'data_source_path', 'data_source_manifest'))) as sources,
+        list_sort(list(distinct endpoint)
+            filter (where pattern in ('rank_ready', 'data_source_ais')))
+            as endpoints,
+        list_sort(
+            list(
+                distinct coalesce(json_extract_string(capture, '$.data_source'),
+                    json_extract_string(capture, '$.data_path'), bucket))
+            filter (where pattern in ('rank_ready', 'data_source_path', 'data_source_manifest')))
+                as sources,
         list_sort(list(distinct bucket) filter (where bucket is not null)) as buckets,
-        max(lower(json_extract_string(capture, '$.get_batch'))) filter (where pattern = 'data_source_ais') as get_batch,
-        bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%') as is_get_batch_seen,
-        arg_min(regexp_extract(text, 'File "([^"]*/)?([^"/]+\.py)", line \d+, in (?:<module>|main)', 2), line_no) filter (where contains(text, ', in <module>')) as script
+        max(lower(json_extract_string(capture, '$.get_batch')))
+            filter (where pattern = 'data_source_ais') as get_batch,
+        bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null
+            or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%')
+            as is_get_batch_seen,
+        arg_min(
+            regexp_extract(text, 'File "([^"]*/)?([^"/]+\.py)", line \d+, in (?:<module>|main)', 2),
+            line_no)
+            filter (where contains(text, ', in <module>')) as script
     from worker_event
     group by job_id, attempt
 ),
 node as (
     select job_id, max(node_count) as node_count
     from (
-        select job_id, count(distinct worker_node_no) as node_count from worker_file where worker_node_no is not null group by job_id
+        select job_id, count(distinct worker_node_no) as node_count from worker_file
+            where worker_node_no is not null group by job_id
         union all
-        select f.job_id, count(distinct w.task) from worker_line as w join worker_file as f on f.file_id = w.file_id where w.task is not null and starts_with(w.pattern, 'torchrun_') group by f.job_id
+        select f.job_id, count(distinct w.task) from worker_line as w
+            join worker_file as f on f.file_id = w.file_id
+            where w.task is not null and starts_with(w.pattern, 'torchrun_') group by f.job_id
     )
     group by job_id
 ),
@@ -62,17 +96,38 @@ select
     s.is_world_stated,
     greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
     greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1)::integer as node_count,
-    case when (n.node_count = 1 and coalesce(len(t.hosts), 0) < 2 and greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0)) between 2 and s.world_size - 1) then null when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0 then s.world_size // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer as ranks_per_node,
+    case
+        when (n.node_count = 1 and coalesce(len(t.hosts), 0) < 2
+            and greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))
+                between 2 and s.world_size
+                - 1)
+            then null
+        when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0
+            then s.world_size
+                // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer
+        as ranks_per_node,
     t.hosts,
     nullif(concat_ws(', ',
-        nullif(array_to_string(list_distinct(list_concat(coalesce(t.sources, []), list_transform(case when len(t.sources) > 0 then [] else coalesce(t.buckets, []) end, lambda b: b))), ' '), ''),
+        nullif(
+            array_to_string(
+                list_distinct(
+                    list_concat(coalesce(t.sources, []),
+                        list_transform(
+                            case when len(t.sources) > 0 then [] else coalesce(t.buckets, []) end,
+                            lambda b: b))),
+                ' '),
+            ''),
         'via ' || nullif(array_to_string(t.endpoints, ' '), ''),
-        case when t.get_batch in ('true', '1') or t.is_get_batch_seen then 'GetBatch on' when t.get_batch in ('false', '0') then 'GetBatch off' end
+        case when t.get_batch in ('true', '1') or t.is_get_batch_seen then 'GetBatch on'
+            when t.get_batch in ('false', '0') then 'GetBatch off' end
     ), '') as data_source,
     make_timestamp_ns(s.started_ns) as started_at,
     make_timestamp_ns(s.ended_ns) as ended_at,
-    case when f.job_id is not null and s.cancel_ns is not null and f.timeout_count + f.crash_count + f.exit_count = 0 then 'cancelled'
-        when f.job_id is not null and f.stood_ns is null then 'failed' when s.success_ns is not null then 'completed' when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
+    case when f.job_id is not null and s.cancel_ns is not null
+        and f.timeout_count + f.crash_count + f.exit_count = 0 then 'cancelled'
+        when f.job_id is not null and f.stood_ns is null then 'failed'
+            when s.success_ns is not null then 'completed'
+            when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
 from job_span as s
 left join told as t on t.job_id = s.job_id and t.attempt = s.attempt
 left join node as n on n.job_id = s.job_id

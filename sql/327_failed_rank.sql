@@ -1,11 +1,17 @@
 -- A rank that should take part in a failed attempt, whether its logs are at hand or not.
 -- grain: one row a rank of a failed attempt
--- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position, stack_stand
+-- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position,
+-- reads: stack_stand
 -- case: yes
--- note: All ranks of the stated world size, every rank that was seen, the one that is missing between those of torchrun's tables, and every member of a group that a Flight Recorder dump lists.
+-- note: All ranks of the stated world size, every rank that was seen, the one that is missing
+-- note: between those of torchrun's tables, and every member of a group that a Flight Recorder dump
+-- note: lists.
 create or replace view failed_rank as
 with seen as (
-    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count, arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no)) filter (where host <> 'localhost') as host, min(file_id) as file_id
+    select job_id, attempt, rank, max(utc_ns) as last_ns, count(*) as event_count,
+        arg_max(host, (utc_ns is not null, utc_ns, -file_id, line_no))
+            filter (where host <> 'localhost') as host,
+        min(file_id) as file_id
     from worker_event
     where rank is not null
     group by job_id, attempt, rank
@@ -20,7 +26,8 @@ spoken as (
 dump as (
     select f.job_id, f.attempt, d.rank, min(d.file_id) as file_id, min(d.host) as host
     from fr_failure as f
-    join fr_dump as d on d.job_id = f.job_id and d.path_attempt = f.path_attempt and d.state = 'used'
+    join fr_dump as d on d.job_id = f.job_id and d.path_attempt = f.path_attempt
+        and d.state = 'used'
     group by f.job_id, f.attempt, d.rank
 ),
 stack as (
@@ -31,7 +38,8 @@ stack as (
     group by job_id, coalesce(attempt, 0), coalesce(stated_rank, path_rank)
 ),
 expected as (
-    select a.job_id, a.attempt, unnest(generate_series(0, least(a.world_size, 65536) - 1))::integer as rank
+    select a.job_id, a.attempt,
+        unnest(generate_series(0, least(a.world_size, 65536) - 1))::integer as rank
     from failed_attempt as a
     where a.is_world_stated
     union
@@ -43,7 +51,11 @@ expected as (
     from spoken as s
     join failed_attempt as a on a.job_id = s.job_id and a.attempt = s.attempt
     union
-    select g.job_id, g.attempt, unnest(list_filter(generate_series(0, g.last_rank), lambda x: not list_contains(g.ranks, x)))::integer as rank
+    select g.job_id, g.attempt,
+        unnest(
+            list_filter(generate_series(0, g.last_rank),
+                lambda x: not list_contains(g.ranks, x)))::integer
+            as rank
     from (
         select job_id, attempt, max(rank) as last_rank, list(distinct rank) as ranks
         from worker_event

@@ -1,17 +1,24 @@
--- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it waited in.
+-- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it
+-- waited in.
 -- grain: one row a rank of a failed attempt with a stuck collective
--- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective, fr_hold, fr_pending
+-- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
+-- reads: fr_hold, fr_pending
 -- case: yes
--- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it waits in another group; place_no stands for the line then. Counters are compared inside one group only.
+-- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
+-- note: waits in another group; place_no stands for the line then. Counters are compared inside one
+-- note: group only.
 create or replace view rank_position as
 with line as (
     select
-        s.job_id, s.attempt, s.rank, s.signal, s.pattern, s.seq_num, s.op_type, s.numel_in, s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
-        coalesce(nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), ''), w.guid) as guid, s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
+        s.job_id, s.attempt, s.rank, s.signal, s.pattern, s.seq_num, s.op_type, s.numel_in,
+        s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
+        coalesce(nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), ''), w.guid) as guid,
+            s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
         c.guid as stuck_guid, c.seq_num as stuck_seq
     from failure_signal as s
     join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
-    left join group_wait as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.seq_num = s.seq_num and s.signal = 'timeout'
+    left join group_wait as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank
+        and w.seq_num = s.seq_num and s.signal = 'timeout'
     where s.rank is not null
 ),
 counter as (
@@ -22,7 +29,10 @@ counter as (
         arg_max(line_no, (last_enqueued, -file_id, -line_no)) as line_no,
         arg_max(text, (last_enqueued, -file_id, -line_no)) as text
     from line
-    where last_enqueued is not null and (guid = stuck_guid or (guid is null and (stuck_guid = '0' or coalesce(pattern, '') not like 'nccl_dump_signal%')))
+    where last_enqueued is not null
+        and (guid = stuck_guid
+            or (guid is null
+                and (stuck_guid = '0' or coalesce(pattern, '') not like 'nccl_dump_signal%')))
     group by job_id, attempt, rank
 ),
 waited as (
@@ -30,40 +40,65 @@ waited as (
         job_id, attempt, rank,
         min(seq_num) as seq_num,
         arg_min(op_type, (seq_num, file_id, line_no)) filter (where op_type is not null) as op_type,
-        arg_min(numel_in, (seq_num, file_id, line_no)) filter (where numel_in is not null) as numel_in,
+        arg_min(numel_in, (seq_num, file_id, line_no))
+            filter (where numel_in is not null) as numel_in,
         max(collective) as collective, max(user_location) as user_location,
         min(utc_ns - coalesce(ran_for_ms, 0) * 1000000) as wait_start_ns,
         arg_min(file_id, (coalesce(seq_num, 0), file_id, line_no)) as file_id,
         arg_min(line_no, (coalesce(seq_num, 0), file_id, line_no)) as line_no,
         arg_min(text, (coalesce(seq_num, 0), file_id, line_no)) as text
     from line
-    where signal = 'timeout' and (guid is null or guid = stuck_guid) and coalesce(pattern, '') not like 'nccl_dump_signal%'
+    where signal = 'timeout' and (guid is null or guid = stuck_guid)
+        and coalesce(pattern, '') not like 'nccl_dump_signal%'
     group by job_id, attempt, rank
 ),
 told as (
     select
-        coalesce(w.job_id, k.job_id) as job_id, coalesce(w.attempt, k.attempt) as attempt, coalesce(w.rank, k.rank) as rank, w.rank is not null as is_waiting,
-        w.seq_num, w.op_type, w.numel_in, w.collective, w.user_location, w.wait_start_ns, k.last_enqueued, k.last_completed,
-        coalesce(k.file_id, w.file_id) as file_id, coalesce(k.line_no, w.line_no) as line_no, coalesce(k.text, w.text) as text
+        coalesce(w.job_id, k.job_id) as job_id, coalesce(w.attempt, k.attempt) as attempt,
+            coalesce(w.rank, k.rank) as rank, w.rank is not null as is_waiting,
+        w.seq_num, w.op_type, w.numel_in, w.collective, w.user_location, w.wait_start_ns,
+        k.last_enqueued, k.last_completed,
+        coalesce(k.file_id, w.file_id) as file_id, coalesce(k.line_no, w.line_no) as line_no,
+            coalesce(k.text, w.text) as text
     from waited as w
     full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
 ),
 dump as (
-    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type, case when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$') then c.numel_in end as numel_in, c.user_location, c.created_ns as wait_start_ns, case when not f.is_p2p then p.last_enqueued end as last_enqueued, case when not f.is_p2p then p.last_completed end as last_completed,
-        coalesce(c.file_id, p.file_id) as file_id, coalesce(c.place_no, p.place_no) as line_no, coalesce(c.text, p.text) as text
+    select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type,
+        case
+            when not regexp_matches(c.operation, '^(gather|scatter|all_?to_?all)|^all_?gather$')
+                then c.numel_in end
+            as numel_in,
+        c.user_location, c.created_ns as wait_start_ns,
+        case when not f.is_p2p then p.last_enqueued end as last_enqueued,
+        case when not f.is_p2p then p.last_completed end as last_completed,
+        coalesce(c.file_id, p.file_id) as file_id, coalesce(c.place_no, p.place_no) as line_no,
+            coalesce(c.text, p.text) as text
     from fr_failure as f
     join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt and k.guid = f.guid
-    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.has_dump
-    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt and c.group_key = p.group_key and c.rank = p.rank and c.is_p2p = f.is_p2p and (c.is_p2p or c.seq_num = f.seq_num) and c.is_used and not c.is_finished
-    qualify row_number() over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last, p.file_id, p.place_no) = 1
+    join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
+        and p.group_key = f.group_key and p.has_dump
+    left join fr_collective as c on c.job_id = p.job_id and c.path_attempt = p.path_attempt
+        and c.group_key = p.group_key and c.rank = p.rank and c.is_p2p = f.is_p2p
+        and (c.is_p2p or c.seq_num = f.seq_num) and c.is_used and not c.is_finished
+    qualify row_number()
+        over (partition by f.job_id, f.attempt, p.rank order by c.place_no desc nulls last,
+            p.file_id, p.place_no)
+            = 1
     union all by name
-    select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location, w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
-    from fr_failure as f join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt
-    join fr_pending as w on w.job_id = h.job_id and w.path_attempt = h.path_attempt and w.rank = h.rank and w.group_key = h.group_key and w.operation_key = h.operation_key
-    where not exists (select 1 from fr_position as p where p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key and p.rank = h.rank)
+    select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location,
+        w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
+    from fr_failure as f
+        join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt
+    join fr_pending as w on w.job_id = h.job_id and w.path_attempt = h.path_attempt
+        and w.rank = h.rank and w.group_key = h.group_key and w.operation_key = h.operation_key
+    where not exists (select 1 from fr_position as p
+        where p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key
+            and p.rank = h.rank)
 )
 select
-    coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt, coalesce(t.rank, d.rank) as rank,
+    coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt,
+        coalesce(t.rank, d.rank) as rank,
     coalesce(t.is_waiting, false) or coalesce(d.is_waiting, false) as is_waiting,
     coalesce(t.seq_num, d.seq_num) as seq_num, coalesce(t.op_type, d.op_type) as op_type,
     coalesce(t.numel_in, d.numel_in) as numel_in,

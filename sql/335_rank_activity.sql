@@ -1,79 +1,175 @@
--- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last words tell.
+-- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last
+-- words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity, failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, public_service, threshold
+-- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity,
+-- reads: failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, public_service,
+-- reads: threshold
 -- case: yes
--- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a request before are no wait. A line that tells what the rank did and prints no time was said after the one before it. A step that was made says less than any stack that shows something.
+-- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a
+-- note: request before are no wait. A line that tells what the rank did and prints no time was said
+-- note: after the one before it. A step that was made says less than any stack that shows
+-- note: something.
 create or replace view rank_activity as
 with main as (
     select * from stack_process where kind = 'trainer' and moment_no = 1
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity is null), certainty desc, is_json, file_id, dump_no) = 1
+    qualify row_number()
+        over (partition by job_id, attempt, rank order by (activity is null), certainty desc,
+            is_json, file_id, dump_no)
+            = 1
 ),
 child as (
     select * from stack_process where kind = 'worker' and moment_no = 1 and activity is not null
-    qualify row_number() over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'), (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no) = 1
+    qualify row_number()
+        over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'),
+            (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no)
+            = 1
 ),
 stack as (
-    select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity, coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
-        case when c.file_id is not null then c.line_no else m.line_no end as line_no, coalesce(c.text, m.text) as text
+    select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity,
+        coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
+        case when c.file_id is not null then c.line_no else m.line_no end as line_no,
+        coalesce(c.text, m.text) as text
     from main as m
-    left join child as c on c.job_id = m.job_id and c.attempt is not distinct from m.attempt and c.rank = m.rank and m.activity = 'worker_wait'
+    left join child as c on c.job_id = m.job_id and c.attempt is not distinct from m.attempt
+        and c.rank = m.rank and m.activity = 'worker_wait'
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
+        w.job_id, w.path_attempt + t.attempt_no as attempt,
+        coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
         case
-            when t.activity = 'storage_wait' and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
-                and not regexp_matches(t.text, '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs|msc)://|localhost') or t.activity = 'storage_wait' and exists (from public_service as p where regexp_matches(t.text, 'after connection broken by [^\r\n]*: (' || p.path_pattern || ')')) then 'another_service'
-            when t.activity in ('checkpoint', 'collective', 'sleep') and regexp_matches(t.text, '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b') then 'storage_wait'
-            when t.activity = 'data_loading' and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''), '(^|[\s=''"(:])/[\w.-]+/[\w./-]+') and not contains(t.text, '://') then 'file_read'
+            when t.activity = 'storage_wait'
+                and regexp_matches(t.text, 'host=''[A-Za-z]|https?://[A-Za-z]')
+                and not regexp_matches(t.text,
+                    '(?i)/v1/(objects|buckets|ml|cluster|daemon)\b|/s3/|[/.''-](ais|s3)|(ais|s3|gs'
+                        '|msc)://|localhost')
+                    or t.activity = 'storage_wait'
+                    and exists (from public_service as p
+                        where regexp_matches(t.text,
+                            'after connection broken by [^\r\n]*: (' || p.path_pattern || ')'))
+                        then 'another_service'
+            when t.activity in ('checkpoint', 'collective', 'sleep')
+                and regexp_matches(t.text,
+                    '\b(ais|s3|gs)://|/v1/objects/|https?://[\w.-]+:5108[01]\b')
+                    then 'storage_wait'
+            when t.activity = 'data_loading'
+                and regexp_matches(regexp_replace(t.text, '\S+\.py:\d+:', ''),
+                    '(^|[\s=''"(:])/[\w.-]+/[\w./-]+')
+                and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text,
-        row_number() over (partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) order by (h.told_by = 'daemon') desc nulls last, t.said_ns desc nulls last, w.is_stream_copy, t.line_no desc) as word_no
-    from (select *, case when activity is null then local_ns else max(local_ns) over (partition by file_id, attempt_no, rank, local_rank order by line_no) end as said_ns from worker_tail) as t
+        row_number()
+            over (partition by w.job_id, w.path_attempt + t.attempt_no,
+                coalesce(t.rank, l.rank, i.rank, h.rank, b.rank)
+                order by (h.told_by = 'daemon') desc nulls last, t.said_ns desc nulls last,
+                w.is_stream_copy, t.line_no desc)
+                as word_no
+    from (select *,
+        case when activity is null then local_ns
+            else max(local_ns)
+                over (partition by file_id, attempt_no, rank, local_rank order by line_no) end
+            as said_ns
+        from worker_tail)
+        as t
     join worker_file as w on w.file_id = t.file_id
-    left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id and l.number = t.local_rank
-    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id and t.local_rank is null
+    left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id
+        and l.number = t.local_rank
+    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
+        and t.local_rank is null
     left join hang_word as h on h.file_id = t.file_id and h.line_no = t.line_no
-    left join (select job_id, attempt, file_id, min(rank) as rank from failed_rank group by job_id, attempt, file_id) as b on b.file_id = t.file_id and b.job_id = w.job_id and b.attempt = w.path_attempt + t.attempt_no and t.activity in ('decoding', 'batch_preparation') and t.local_rank is null and regexp_matches(t.text, '\d%\|')
-    where coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) is not null and not regexp_matches(regexp_replace(coalesce(t.text, ''), '^.*\d%\|.*$', ''), 'ProcessGroup\w*\.cpp:\d+\]')
+    left join (select job_id, attempt, file_id, min(rank) as rank from failed_rank
+        group by job_id, attempt, file_id)
+        as b
+        on b.file_id = t.file_id
+        and b.job_id = w.job_id and b.attempt = w.path_attempt + t.attempt_no
+        and t.activity in ('decoding', 'batch_preparation') and t.local_rank is null
+        and regexp_matches(t.text, '\d%\|')
+    where coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) is not null
+        and not regexp_matches(regexp_replace(coalesce(t.text, ''), '^.*\d%\|.*$', ''),
+            'ProcessGroup\w*\.cpp:\d+\]')
 ),
 slow as (
-    select job_id, attempt, unnest(string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''), ','))::integer as rank, utc_ns, file_id, line_no, text
+    select job_id, attempt,
+        unnest(
+            string_split(replace(json_extract_string(capture, '$.slow_ranks'), ' ', ''),
+                ','))::integer
+            as rank,
+        utc_ns, file_id, line_no, text
     from worker_event where pattern = 'straggler_detected'
 ),
-left_out as (select e.job_id, e.attempt, e.rank, 'skipping' as activity, 'last_words' as witness, 0.7 as confidence, e.file_id, e.line_no, e.text
-    from worker_event as e join stuck_collective as k on k.job_id = e.job_id and k.attempt = e.attempt join threshold as s on s.name = 'same_cause_s' and abs(e.utc_ns - k.hang_start_ns) <= s.value * 1e9
-    where e.pattern = 'batch_skipped_not_finite' and e.rank is not null and not exists (select 1 from worker_event as n where n.job_id = e.job_id and n.attempt = e.attempt and n.rank = e.rank and n.utc_ns > e.utc_ns and n.utc_ns < k.spoke_ns and n.role in ('cause', 'retry', 'symptom'))
+left_out
+    as (select e.job_id, e.attempt, e.rank, 'skipping' as activity, 'last_words' as witness,
+        0.7 as confidence, e.file_id, e.line_no, e.text
+    from worker_event as e
+        join stuck_collective as k on k.job_id = e.job_id and k.attempt = e.attempt
+        join threshold as s on s.name = 'same_cause_s'
+            and abs(e.utc_ns - k.hang_start_ns) <= s.value * 1e9
+    where e.pattern = 'batch_skipped_not_finite' and e.rank is not null
+        and not exists (select 1 from worker_event as n
+            where n.job_id = e.job_id and n.attempt = e.attempt and n.rank = e.rank
+                and n.utc_ns > e.utc_ns and n.utc_ns < k.spoke_ns
+                and n.role in ('cause', 'retry', 'symptom'))
 ),
 trained as (
-    select distinct job_id, attempt from words where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint') union select job_id, attempt from stuck_collective where seq_num > (select value from threshold where name = 'trained_seq_num')
+    select distinct job_id, attempt from words
+        where activity in ('step', 'epoch_end', 'evaluation', 'checkpoint')
+        union select job_id, attempt from stuck_collective
+        where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness, coalesce(regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)') and not regexp_matches(s.text, '(site|dist)-packages|lib/python'), false) as is_own_code, case when s.activity is not null then s.confidence when is_own_code then 0.55 else 0.5 end as confidence, s.file_id, s.line_no, s.text
+select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness,
+    coalesce(regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)')
+        and not regexp_matches(s.text, '(site|dist)-packages|lib/python'), false)
+        as is_own_code,
+    case when s.activity is not null then s.confidence when is_own_code then 0.55 else 0.5 end
+        as confidence,
+    s.file_id, s.line_no, s.text
 from failed_attempt as f
 join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
-qualify row_number() over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null), s.confidence desc, s.file_id) = 1
+qualify row_number()
+    over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null),
+        s.confidence desc, s.file_id)
+        = 1
 union all by name
-select w.job_id, w.attempt, w.rank, case when w.activity = 'initialisation' and r.job_id is not null then 'unknown' else w.activity end as activity, 'last_words' as witness, case when w.activity = 'step' then 0.52 else 0.6 end as confidence, w.file_id, w.line_no, w.text
+select w.job_id, w.attempt, w.rank,
+    case when w.activity = 'initialisation' and r.job_id is not null then 'unknown'
+        else w.activity end
+        as activity,
+    'last_words' as witness, case when w.activity = 'step' then 0.52 else 0.6 end as confidence,
+    w.file_id, w.line_no, w.text
 from words as w
 join failed_attempt as f on f.job_id = w.job_id and f.attempt = w.attempt
 left join trained as r on r.job_id = w.job_id and r.attempt = w.attempt
-where w.word_no = 1 and w.activity is not null and not (w.activity = 'storage_wait' and exists (from main as m where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt and m.rank = w.rank and m.activity is null and m.line_no is not null))
+where w.word_no = 1 and w.activity is not null
+    and not (w.activity = 'storage_wait'
+        and exists (from main as m
+            where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt
+                and m.rank = w.rank and m.activity is null and m.line_no is not null))
 union all by name
-select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness, 0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)) as file_id, arg_max(s.line_no, (s.utc_ns, s.line_no)) as line_no, arg_max(s.text, (s.utc_ns, s.line_no)) as text
+select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness,
+    0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)) as file_id,
+    arg_max(s.line_no, (s.utc_ns, s.line_no)) as line_no,
+    arg_max(s.text, (s.utc_ns, s.line_no)) as text
 from slow as s
-join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns between k.hang_start_ns - 600000000000 and k.spoke_ns
-left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank and w.word_no = 1
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+    and s.utc_ns between k.hang_start_ns - 600000000000 and k.spoke_ns
+left join words as w on w.job_id = s.job_id and w.attempt = s.attempt and w.rank = s.rank
+    and w.word_no = 1
 where coalesce(w.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
 group by s.job_id, s.attempt, s.rank
 union all by name
 select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text from left_out
 union all by name
-select c.job_id, c.attempt, c.rank, case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity, 'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
+select c.job_id, c.attempt, c.rank,
+    case c.frame_kind when 'storage' then 'storage_wait' else c.frame_kind end as activity,
+    'traceback' as witness, 0.8 as confidence, c.file_id, c.line_no, c.text
 from rank_crash as c
 where c.frame_kind is not null and c.frame_kind not in ('other', 'another_service')
 union all by name
-select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness, 0.7 as confidence, s.file_id, s.line_no, s.text
+select f.job_id, f.attempt, s.rank, 'collective' as activity, 'traceback' as witness,
+    0.7 as confidence, s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
-join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt and s.utc_ns <= k.spoke_ns
-where coalesce(s.signal, 'victim') = 'victim' and s.is_uncaught and s.tier in ('collective', 'launcher', 'network')
+join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+    and s.utc_ns <= k.spoke_ns
+where coalesce(s.signal, 'victim') = 'victim' and s.is_uncaught
+    and s.tier in ('collective', 'launcher', 'network')

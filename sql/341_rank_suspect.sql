@@ -1,11 +1,25 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation, stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler, rank_activity, stack_suspect, threshold, stack_process
+-- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation,
+-- reads: stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler,
+-- reads: rank_activity, stack_suspect, threshold, stack_process
 -- case: yes
--- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other operation or size than most at one sequence number), behind (had not enqueued what the others wait in), out_of_step (waits, by the counters of one group, in what more ranks have completed than wait in it), other_collective (stands in another call), killed, crash, silent (alone without a time-out line where the number of ranks is stated, so that the logs reach back to the start, and no stack shows it waiting, nor a closed connection in the call of those that waited, where others have none; no such rank where the watchdogs found an error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no error stands in the logs, and it did not lose its connection to another rank), stack (its stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others of it speak there, is silent).
+-- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
+-- note: operation or size than most at one sequence number), behind (had not enqueued what the
+-- note: others wait in), out_of_step (waits, by the counters of one group, in what more ranks have
+-- note: completed than wait in it), other_collective (stands in another call), killed, crash,
+-- note: silent (alone without a time-out line where the number of ranks is stated, so that the logs
+-- note: reach back to the start, and no stack shows it waiting, nor a closed connection in the call
+-- note: of those that waited, where others have none; no such rank where the watchdogs found an
+-- note: error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no
+-- note: error stands in the logs, and it did not lose its connection to another rank), stack (its
+-- note: stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others
+-- note: of it speak there, is silent).
 create or replace view rank_suspect as
 with named as (
-    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no, arg_min(text, (file_id, line_no)) as text
+    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count,
+        min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no,
+        arg_min(text, (file_id, line_no)) as text
     from (
         select job_id, attempt, rank, peer_rank, file_id, line_no, text
         from failure_signal
@@ -13,63 +27,138 @@ with named as (
             and (
                 pattern is distinct from 'c10d_detail_mismatch'
                 or (job_id, attempt) in (
-                    select job_id, attempt from failure_signal where pattern = 'c10d_detail_mismatch'
+                    select job_id, attempt from failure_signal
+                        where pattern = 'c10d_detail_mismatch'
                     group by job_id, attempt having count(distinct rank) > 1
                 )
             )
         union all
-        select job_id, attempt, rank, unnest(string_split(replace(coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank, file_id, line_no, text
+        select job_id, attempt, rank,
+            unnest(
+                string_split(
+                    replace(
+                        coalesce(json_extract_string(capture, '$.missing_ranks'),
+                            json_extract_string(capture, '$.lagging_ranks'),
+                            json_extract_string(capture, '$.ranks')),
+                        ' ', ''),
+                    ','))::integer
+                as peer_rank,
+            file_id, line_no, text
         from failure_signal
-        where signal = 'names_peer' and coalesce(json_extract_string(capture, '$.missing_ranks'), json_extract_string(capture, '$.lagging_ranks'), json_extract_string(capture, '$.ranks')) is not null
+        where signal = 'names_peer'
+            and coalesce(json_extract_string(capture, '$.missing_ranks'),
+                json_extract_string(capture, '$.lagging_ranks'),
+                json_extract_string(capture, '$.ranks'))
+                is not null
         union all
         select job_id, attempt, rank, peer_rank, file_id, line_no, text from shared_accusation
     )
     group by job_id, attempt, peer_rank
 ),
 top_named as (
-    select * from named qualify vote_count = max(vote_count) over (partition by job_id, attempt) and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1 or min(vote_count) over (partition by job_id, attempt) = max(vote_count) over (partition by job_id, attempt))
+    select * from named
+        qualify vote_count = max(vote_count) over (partition by job_id, attempt)
+            and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1
+                or min(vote_count) over (partition by job_id, attempt) = max(vote_count)
+                    over (partition by job_id, attempt))
 ),
 size as (
-    select p.job_id, p.attempt, p.rank, p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no, p.text
+    select p.job_id, p.attempt, p.rank,
+        p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no,
+        p.text
     from rank_position as p
-    join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt and c.seq_num = p.seq_num
-    where p.op_type is not null and p.op_type not in ('SEND', 'RECV') and (p.job_id, p.attempt) not in (select job_id, attempt from failure_signal where signal = 'timeout' and seq_num is not null and rank is not null group by job_id, attempt, rank having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
+    join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
+        and c.seq_num = p.seq_num
+    where p.op_type is not null and p.op_type not in ('SEND', 'RECV')
+        and (p.job_id, p.attempt) not
+            in (select job_id, attempt from failure_signal
+                where signal = 'timeout' and seq_num is not null and rank is not null
+                group by job_id, attempt, rank
+                having count(process_group) = 0 and count(distinct (seq_num, op_type)) > 1)
 ),
 call as (
-    select job_id, attempt, rank, case when regexp_matches(collective, '^i?(send|recv)$') then 'message' when count(user_location) over (partition by job_id, attempt) = count(*) over (partition by job_id, attempt) then coalesce(collective, 'backward') || ' at ' || user_location else collective end as shape, file_id, line_no, text from rank_position where seq_num is null and coalesce(collective, user_location) is not null
+    select job_id, attempt, rank,
+        case when regexp_matches(collective, '^i?(send|recv)$') then 'message'
+            when count(user_location) over (partition by job_id, attempt) = count(*)
+                over (partition by job_id, attempt)
+                then coalesce(collective, 'backward') || ' at ' || user_location
+            else collective end
+            as shape,
+        file_id, line_no, text
+        from rank_position where seq_num is null and coalesce(collective, user_location) is not null
 ),
 shape_share as (
-    select *, max(shape_count) over (partition by job_id, attempt, basis) as most_count, count(*) over (partition by job_id, attempt, basis) as rank_count
-    from (select *, count(*) over (partition by job_id, attempt, basis, shape) as shape_count from (select *, 'mismatch' as basis from size union all select *, 'other_collective' as basis from call))
+    select *, max(shape_count) over (partition by job_id, attempt, basis) as most_count,
+        count(*) over (partition by job_id, attempt, basis) as rank_count
+    from (select *, count(*) over (partition by job_id, attempt, basis, shape) as shape_count
+        from (select *, 'mismatch' as basis from size
+            union all select *, 'other_collective' as basis from call))
 ),
 behind as (
-    select p.job_id, p.attempt, p.rank, p.last_enqueued, p.last_completed, c.seq_num, c.op_type, p.file_id, p.line_no, p.text,
+    select p.job_id, p.attempt, p.rank, p.last_enqueued, p.last_completed, c.seq_num, c.op_type,
+        p.file_id, p.line_no, p.text,
         p.last_enqueued < c.seq_num as is_behind,
-        count(*) filter (where p.last_enqueued < c.seq_num) over (partition by p.job_id, p.attempt) as behind_count,
-        count(*) filter (where p.last_enqueued < c.seq_num and exists (select 1 from rank_crash as f where f.job_id = p.job_id and f.attempt = p.attempt and f.rank = p.rank and f.utc_ns <= c.hang_start_ns + (select value * 1000000000 from threshold where name = 'same_cause_s'))) over (partition by p.job_id, p.attempt) as fallen_count,
+        count(*) filter (where p.last_enqueued < c.seq_num)
+            over (partition by p.job_id, p.attempt) as behind_count,
+        count(*)
+            filter (
+                where p.last_enqueued < c.seq_num
+                    and exists (select 1 from rank_crash as f
+                        where f.job_id = p.job_id and f.attempt = p.attempt and f.rank = p.rank
+                            and f.utc_ns <= c.hang_start_ns
+                                + (select value * 1000000000 from threshold
+                                    where name = 'same_cause_s')))
+            over (partition by p.job_id, p.attempt) as fallen_count,
         count(*) over (partition by p.job_id, p.attempt) as rank_count
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
-    where p.last_enqueued is not null and c.seq_num is not null and not exists (select 1 from held_rank as h where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
+    where p.last_enqueued is not null and c.seq_num is not null
+        and not exists (select 1 from held_rank as h
+            where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
 ),
 placed as (
-    select f.job_id, f.attempt, p.rank from fr_failure as f join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.has_dump
+    select f.job_id, f.attempt, p.rank from fr_failure as f
+        join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
+            and p.has_dump
 ),
 quiet as (
-    select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent, coalesce(r.file_id, g.file_id) as file_id,
+    select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
+        coalesce(r.file_id, g.file_id) as file_id,
         count(*) over (partition by r.job_id, r.attempt) as quiet_count
-    from failed_rank as r join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt and f.timeout_count > 0 and f.is_world_stated left join log_straggler as g on g.job_id = r.job_id and g.attempt = r.attempt and g.rank = r.rank
-    where (r.job_id, r.attempt) not in (select job_id, attempt from failure_signal where signal in ('timeout', 'crash') group by all having bool_and(signal = 'crash' or pattern = 'nccl_watchdog_failure_detected') and bool_or(signal = 'crash' and tier = 'network' and pattern like 'nccl%')) and not exists (select 1 from rank_position as p where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank) and not exists (select 1 from rank_activity as a where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank and a.witness = 'stack' and a.activity in ('collective', 'backward')) and not exists (select 1 from held_rank as h where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
+    from failed_rank as r
+        join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt
+            and f.timeout_count > 0 and f.is_world_stated
+        left join log_straggler as g on g.job_id = r.job_id and g.attempt = r.attempt
+            and g.rank = r.rank
+    where (r.job_id, r.attempt) not
+        in (select job_id, attempt from failure_signal where signal in ('timeout', 'crash')
+            group by all
+            having bool_and(signal = 'crash' or pattern = 'nccl_watchdog_failure_detected')
+                and bool_or(signal = 'crash' and tier = 'network' and pattern like 'nccl%'))
+        and not exists (select 1 from rank_position as p
+            where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
+        and not exists (select 1 from rank_activity as a
+            where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank
+                and a.witness = 'stack' and a.activity in ('collective', 'backward'))
+        and not exists (select 1 from held_rank as h
+            where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
 )
-select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id, line_no, text from top_named
-where (job_id, attempt, rank) not in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
+select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id,
+    line_no, text
+    from top_named
+where (job_id, attempt, rank) not
+    in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
-where shape_count <= (select value from threshold where name = 'minority_share') * rank_count and shape_count * 2 <> rank_count and shape_count < most_count
+where shape_count <= (select value from threshold where name = 'minority_share') * rank_count
+    and shape_count * 2 <> rank_count and shape_count < most_count
 union all
-select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end, case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
+select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end,
+    case when is_behind then 0.95 else 0.85 end, behind_count, file_id, line_no, text
 from behind
-where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed) and behind_count > 0 and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
+where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) not in (from placed)
+    and behind_count > 0
+    and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
 union all
 select
     w.job_id, w.attempt, w.rank, 'out_of_step', 0.85,
@@ -81,19 +170,26 @@ group by w.job_id, w.attempt, w.rank, w.file_id, w.line_no, w.text
 having count(*) filter (where o.last_completed >= w.seq_num)
     > count(*) filter (where o.is_waiting and o.last_completed < w.seq_num)
 union all
-select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect where counts
+select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect
+    where counts
 union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
-from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure) as f
+from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure)
+    as f
 where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from held_rank)
 union all
-select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count, file_id, line_no, text from rank_crash
+select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count,
+    file_id, line_no, text
+    from rank_crash
 union all
-select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1, s.file_id, s.line_no, s.text
+select distinct on (s.job_id, s.attempt, s.rank) s.job_id, s.attempt, s.rank, 'exited', 0.5, 1,
+    s.file_id, s.line_no, s.text
 from failure_signal as s
 join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt and f.timeout_count = 0
-where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture, '$.is_root_cause') = 'true'
-    and not exists (select 1 from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+where s.signal = 'exit' and s.rank is not null
+    and json_extract_string(s.capture, '$.is_root_cause') = 'true'
+    and not exists (select 1 from rank_crash as c
+        where c.job_id = s.job_id and c.attempt = s.attempt)
     and not exists (
         from failure_signal as c
         where c.job_id = s.job_id and c.attempt = s.attempt and (
@@ -104,6 +200,15 @@ where s.signal = 'exit' and s.rank is not null and json_extract_string(s.capture
         )
     )
 union all
-select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text from stack_suspect
+select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text
+    from stack_suspect
 union all
-select job_id, attempt, rank, case when is_absent and (job_id, rank) not in (select job_id, rank from stack_process where rank is not null and activity is not null) then 'absent' else 'silent' end, case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null from quiet
+select job_id, attempt, rank,
+    case when is_absent
+        and (job_id, rank) not
+            in (select job_id, rank from stack_process
+                where rank is not null and activity is not null)
+            then 'absent'
+        else 'silent' end,
+    case when quiet_count = 1 then 0.8 else 0.5 end, quiet_count, file_id, null, null
+    from quiet

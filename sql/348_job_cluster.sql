@@ -1,13 +1,17 @@
 -- An AIStore cluster that a job used, and how that is known.
 -- grain: one row a job attempt and cluster
--- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint, node_coverage, threshold
+-- reads: job_span, job_storage, worker_event, stack_request, ais_event, node, node_endpoint,
+-- reads: node_coverage, threshold
 -- case: kept
--- note: A common request proves it; an address or a node id proves it if the cluster was up; else the only cluster with logs of that time is taken, or the one whose logs lie beside the job's, with less certainty where the job's lines say nothing of AIStore.
+-- note: A common request proves it; an address or a node id proves it if the cluster was up; else
+-- note: the only cluster with logs of that time is taken, or the one whose logs lie beside the
+-- note: job's, with less certainty where the job's lines say nothing of AIStore.
 create or replace view job_cluster as
 with overlap as (
     select j.job_id, j.attempt, c.cluster
     from job_span as j
-    join node_coverage as c on c.started_ns <= coalesce(j.ended_ns, j.started_ns) and c.ended_ns >= j.started_ns
+    join node_coverage as c on c.started_ns <= coalesce(j.ended_ns, j.started_ns)
+        and c.ended_ns >= j.started_ns
     group by j.job_id, j.attempt, c.cluster
 ),
 mention as (
@@ -31,26 +35,38 @@ mention as (
     join overlap as o on o.job_id = s.job_id and o.cluster = e.cluster
 ),
 told as (
-    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
+    select job_id, attempt, cluster, basis, max(certainty) as certainty, count(*) as vote_count,
+        min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from mention
     group by job_id, attempt, cluster, basis
 ),
 stranger as (
-    select o.job_id, o.attempt, o.cluster, bool_and(starts_with(w.endpoint, '127.')) and exists (select 1 from node_endpoint as e where e.cluster = o.cluster and starts_with(e.endpoint, '127.')) as is_local
+    select o.job_id, o.attempt, o.cluster, bool_and(starts_with(w.endpoint, '127.'))
+        and exists (select 1 from node_endpoint as e
+            where e.cluster = o.cluster and starts_with(e.endpoint, '127.'))
+            as is_local
     from overlap as o
-    join worker_event as w on w.job_id = o.job_id and w.attempt = o.attempt and regexp_matches(w.endpoint, '^[0-9.]+:[0-9]+$')
+    join worker_event as w on w.job_id = o.job_id and w.attempt = o.attempt
+        and regexp_matches(w.endpoint, '^[0-9.]+:[0-9]+$')
         and regexp_matches(coalesce(w.url, '') || w.text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
     where exists (select 1 from node_endpoint as e where e.cluster = o.cluster)
     group by o.job_id, o.attempt, o.cluster
-    having bool_and(not exists (select 1 from node_endpoint as e where e.cluster = o.cluster and regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.') = regexp_extract(w.endpoint, '^[0-9]+\.[0-9]+\.')
+    having bool_and(
+        not exists (select 1 from node_endpoint as e
+            where e.cluster = o.cluster
+                and regexp_extract(e.endpoint, '^[0-9]+\.[0-9]+\.')
+                    = regexp_extract(w.endpoint, '^[0-9]+\.[0-9]+\.')
         and (e.endpoint = w.endpoint or not starts_with(w.endpoint, '127.'))))
 ),
 by_time as (
     select
         o.job_id, o.attempt, o.cluster,
-        case when b.job_id is not null then 'folder' when count(*) over (partition by o.job_id, o.attempt) = 1 then 'only' else 'time' end as basis,
+        case when b.job_id is not null then 'folder'
+            when count(*) over (partition by o.job_id, o.attempt) = 1 then 'only' else 'time' end
+            as basis,
         case
-            when x.is_local and u.is_ais_user and count(*) over (partition by o.job_id, o.attempt) = 1 then 0.55
+            when x.is_local and u.is_ais_user
+                and count(*) over (partition by o.job_id, o.attempt) = 1 then 0.55
             when x.cluster is not null then 0.1
             when b.job_id is not null and b.is_ais_user then 0.8
             when b.job_id is not null then 0.7
@@ -62,7 +78,8 @@ by_time as (
     from overlap as o
     left join job_storage as b on b.job_id = o.job_id and b.cluster = o.cluster
     left join (select distinct job_id, is_ais_user from job_storage) as u on u.job_id = o.job_id
-    left join stranger as x on x.job_id = o.job_id and x.attempt = o.attempt and x.cluster = o.cluster
+    left join stranger as x on x.job_id = o.job_id and x.attempt = o.attempt
+        and x.cluster = o.cluster
 ),
 every as (
     select * from told
@@ -71,7 +88,9 @@ every as (
 ),
 best as (
     select * from every
-    qualify row_number() over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc, basis) = 1
+    qualify row_number()
+        over (partition by job_id, attempt, cluster order by certainty desc, vote_count desc, basis)
+            = 1
 )
 select job_id, attempt, cluster, basis, certainty, vote_count, file_id, line_no
 from best

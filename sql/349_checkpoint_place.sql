@@ -1,12 +1,16 @@
--- Where the checkpoints of a failed attempt go, as far as the words of its ranks tell: to a store, or to a path of a file system.
+-- Where the checkpoints of a failed attempt go, as far as the words of its ranks tell: to a store,
+-- or to a path of a file system.
 -- grain: one row an attempt whose words name a place
 -- reads: worker_tail, worker_file, worker_event, failed_attempt
 -- case: yes
--- note: goes_to: store is an address of AIStore's API, or of S3, which it serves, in the last word that names a place; path is a mounted file system, where no word names any address. One rank mostly names the place for all.
+-- note: goes_to: store is an address of AIStore's API, or of S3, which it serves, in the last word
+-- note: that names a place; path is a mounted file system, where no word names any address. One
+-- note: rank mostly names the place for all.
 create or replace view checkpoint_place as
 with word as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt, true as is_last_word, t.local_ns as said_ns, t.file_id, t.line_no, t.text,
+        w.job_id, w.path_attempt + t.attempt_no as attempt, true as is_last_word,
+        t.local_ns as said_ns, t.file_id, t.line_no, t.text,
         regexp_matches(t.text, '(ais|s3|msc)://|/v1/objects|/s3/') as is_store,
         regexp_matches(t.text, '(ais|s3|gs|msc)://|https?://|/v1/objects') as is_address,
         regexp_matches(t.text, '(^|[ =''"])/[A-Za-z][\w.-]*/') as is_path
@@ -19,10 +23,14 @@ with word as (
     where pattern = 'checkpoint_store'
 ),
 last_place as (
-    select *, bool_or(is_address and is_last_word) over (partition by job_id, attempt) as has_address
+    select *,
+        bool_or(is_address and is_last_word) over (partition by job_id, attempt) as has_address
     from word
     where is_store or is_address or is_path
-    qualify row_number() over (partition by job_id, attempt order by is_last_word desc, coalesce(said_ns, 0) desc, file_id desc, line_no desc) = 1
+    qualify row_number()
+        over (partition by job_id, attempt order by is_last_word desc, coalesce(said_ns, 0) desc,
+            file_id desc, line_no desc)
+            = 1
 )
 select
     p.job_id,

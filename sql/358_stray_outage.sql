@@ -1,8 +1,11 @@
--- An outage of the cluster that nothing the job printed fits: had its clock been right, somebody would have met it.
+-- An outage of the cluster that nothing the job printed fits: had its clock been right, somebody
+-- would have met it.
 -- grain: one row a failure and outage
 -- reads: failure_case, job_cluster, node_fault, fault_kind, worker_event, ais_event, threshold
 -- case: yes
--- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and it may be the cause; storage is then not cleared by being quiet at the moment. Where another job stopped as a node of that cluster went, its clocks are right.
+-- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and
+-- note: it may be the cause; storage is then not cleared by being quiet at the moment. Where
+-- note: another job stopped as a node of that cluster went, its clocks are right.
 create or replace view stray_outage as
 with span as (
     select
@@ -15,7 +18,8 @@ with span as (
 ),
 ready as (
     select job_id, attempt, bucket, max(utc_ns) as utc_ns
-    from worker_event where role = 'identity' and bucket is not null and stamp_source in ('own', 'wrapper')
+    from worker_event
+        where role = 'identity' and bucket is not null and stamp_source in ('own', 'wrapper')
     group by job_id, attempt, bucket
 ),
 begun as (
@@ -54,19 +58,24 @@ trouble as (
     select null as failure_id, w.utc_ns, w.latest_ns
     from worker_event as w
     cross join span as s
-    where w.role in ('cause', 'retry', 'symptom') and w.utc_ns is not null and w.latest_ns - w.utc_ns <= s.after_ns
-        and regexp_matches(w.text, 'does not exist|prematurely|refused|timed out|timeout=|No route|STATUS:|Max retries|RemoteDisconnected|truncated at')
+    where w.role in ('cause', 'retry', 'symptom') and w.utc_ns is not null
+        and w.latest_ns - w.utc_ns <= s.after_ns
+        and regexp_matches(w.text,
+            'does not exist|prematurely|refused|timed out|timeout=|No route|STATUS:|Max retries'
+                '|RemoteDisconnected|truncated at')
         and (w.tier in ('data_io', 'network') or w.url is not null or w.status_code is not null)
     union all
     select failure_id, stall_ns, stall_ns
     from failure_case
 )
 select
-    f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_at, n.started_ns, n.file_id, n.line_no
+    f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_at, n.started_ns, n.file_id,
+    n.line_no
 from failure_case as f
 join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 cross join span as s
-join node_fault as n on n.cluster = c.cluster and abs(n.started_ns - f.stall_ns) <= s.doubt_ns and n.weight >= 0.9
+join node_fault as n on n.cluster = c.cluster and abs(n.started_ns - f.stall_ns) <= s.doubt_ns
+    and n.weight >= 0.9
 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
 left join proven as p on p.job_id = f.job_id and p.attempt = f.attempt and p.cluster = c.cluster
 where p.job_id is null
@@ -74,5 +83,6 @@ where p.job_id is null
     and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
     and not exists (
         select 1 from trouble as t
-        where t.failure_id is distinct from f.failure_id and t.utc_ns <= n.started_ns + s.after_ns and t.latest_ns >= n.started_ns - s.before_ns
+        where t.failure_id is distinct from f.failure_id and t.utc_ns <= n.started_ns + s.after_ns
+            and t.latest_ns >= n.started_ns - s.before_ns
     )

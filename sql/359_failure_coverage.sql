@@ -1,14 +1,20 @@
--- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it began.
+-- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it
+-- began.
 -- grain: one row a failure
--- reads: failure_case, job_cluster, node, node_coverage, cluster_extent, node_fault, stray_outage, threshold
+-- reads: failure_case, job_cluster, node, node_coverage, cluster_extent, node_fault, stray_outage,
+-- reads: threshold
 -- case: yes
--- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those with a name. short_ids: nodes whose logs end before the stall. A node is covered if its logs reach the stall; idle nodes write little, so five minutes less will do.
+-- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those
+-- note: with a name. short_ids: nodes whose logs end before the stall. A node is covered if its
+-- note: logs reach the stall; idle nodes write little, so five minutes less will do.
 create or replace view failure_coverage as
 with cluster as (
-    select f.failure_id, f.stall_ns, c.cluster, c.certainty, c.basis, e.target_count + e.proxy_count as map_count
+    select f.failure_id, f.stall_ns, c.cluster, c.certainty, c.basis,
+        e.target_count + e.proxy_count as map_count
     from failure_case as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    left join cluster_extent as e on e.job_id = c.job_id and e.attempt = c.attempt and e.cluster = c.cluster
+    left join cluster_extent as e on e.job_id = c.job_id and e.attempt = c.attempt
+        and e.cluster = c.cluster
 ),
 node_state as (
     select
@@ -17,11 +23,13 @@ node_state as (
         max(v.ended_ns) as ended_ns
     from cluster as c
     join node as n on n.cluster = c.cluster
-    left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
+    left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id
+        and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
     group by c.failure_id, c.cluster, c.certainty, c.map_count, n.node_id, n.role, n.has_log
 ),
 late as (
-    select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed, bool_or(n.role = 'proxy') as is_watched
+    select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed,
+        bool_or(n.role = 'proxy') as is_watched
     from cluster as c
     join node_coverage as v on v.cluster = c.cluster and v.started_ns <= c.stall_ns
     left join node as n on n.cluster = v.cluster and n.node_id = v.node_id
@@ -32,13 +40,24 @@ fault as (
     select
         c.failure_id,
         max(f.weight) filter (where f.started_ns <= c.stall_ns + s.ns) as top_weight,
-        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.weight >= 0.5) as fault_count,
-        count(*) filter (where f.started_ns <= c.stall_ns + s.ns and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'isolated', 'cut')) as gone_count,
+        count(*)
+            filter (where f.started_ns <= c.stall_ns + s.ns and f.weight >= 0.5) as fault_count,
+        count(*)
+            filter (
+                where f.started_ns <= c.stall_ns + s.ns
+                    and f.fault_kind
+                        in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance',
+                            'isolated', 'cut'))
+                as gone_count,
         count(*) filter (where f.started_ns > c.stall_ns + s.ns and f.weight >= 0.9) as soon_count
     from cluster as c
-    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s') as s
-    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'kalive_detect_s') as k
-    join node_fault as f on f.cluster = c.cluster and f.started_ns <= c.stall_ns + k.ns and f.ended_ns >= c.stall_ns - s.ns
+    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s')
+        as s
+    cross join (select value::bigint * 1000000000 as ns from threshold
+        where name = 'kalive_detect_s')
+        as k
+    join node_fault as f on f.cluster = c.cluster and f.started_ns <= c.stall_ns + k.ns
+        and f.ended_ns >= c.stall_ns - s.ns
     group by c.failure_id
 ),
 stray as (
@@ -53,10 +72,14 @@ select
     count(s.node_id) filter (where s.has_log) as node_count,
     count(s.node_id) filter (where s.is_covered) as covered_count,
     greatest(count(s.node_id), max(s.map_count)) as node_total,
-    coalesce(count(s.node_id) filter (where s.is_covered) / nullif(greatest(count(s.node_id), max(s.map_count)), 0), 0.0) as covered_ratio,
+    coalesce(count(s.node_id)
+        filter (where s.is_covered) / nullif(greatest(count(s.node_id), max(s.map_count)), 0),
+        0.0)
+        as covered_ratio,
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
-    list(s.node_id order by s.node_id) filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,
+    list(s.node_id order by s.node_id)
+        filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,
     max(s.ended_ns) filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ns,
     coalesce(bool_or(l.is_followed), false) as is_followed,
     coalesce(bool_or(l.is_watched), false) as is_watched,

@@ -1,8 +1,13 @@
--- Ties a culprit to a node of AIStore by a chain that reached one of its requests, or by a batch that held it.
+-- Ties a culprit to a node of AIStore by a chain that reached one of its requests, or by a batch
+-- that held it.
 -- grain: one row a failure, culprit rank and match of a chain
--- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain, batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file, threshold
+-- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain,
+-- reads: batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file,
+-- reads: threshold
 -- case: yes
--- note: What answers with an error at once makes no client wait until its time-out, and a target that lost a disk takes connections. A chain that ended long before the rank stopped ties only by a common request.
+-- note: What answers with an error at once makes no client wait until its time-out, and a target
+-- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
+-- note: only by a common request.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -15,21 +20,54 @@ with reach as (
 weighed as (
     select
         m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
-        case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight when c.suspect_node_id is not null then 0.85 else 0.7 end as cause_factor,
-        case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end as cluster_factor,
-        case when r.is_absence and ((c.suspect_node_id = u.crash_node_id and c.fault_kind in ('hung', 'down', 'isolated')) or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns)) then 0.3 when m.match_kind = 'time' and ((k.is_loud and u.crash_pattern = 'storage_timeout') or (starts_with(c.fault_kind, 'disk_') and regexp_matches(u.crash_text, 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime'))) then 0.7 when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 0.3 when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault' and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 0.5 when m.match_kind = 'time' and (contains(u.crash_text, '/v1/objects/') or (c.fault_kind = 'out_of_space' and not r.is_write)) then 0.5 when m.match_kind = 'time' and (c.fault_kind = 'pressure' or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id)) then 0.7 else 1.0 end as request_factor
+        case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight
+            when c.suspect_node_id is not null then 0.85 else 0.7 end
+            as cause_factor,
+        case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
+            as cluster_factor,
+        case when r.is_absence
+            and (
+                (c.suspect_node_id = u.crash_node_id
+                    and c.fault_kind in ('hung', 'down', 'isolated'))
+                or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns))
+                then 0.3
+            when m.match_kind = 'time'
+            and ((k.is_loud and u.crash_pattern = 'storage_timeout')
+                or (starts_with(c.fault_kind, 'disk_')
+                    and regexp_matches(u.crash_text,
+                        'Failed to establish a new connection|onnect(ion)? ?[Tt]ime')))
+                then 0.7
+            when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 0.3
+            when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault'
+            and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 0.5
+            when m.match_kind = 'time'
+            and (contains(u.crash_text, '/v1/objects/')
+                or (c.fault_kind = 'out_of_space' and not r.is_write))
+                then 0.5
+            when m.match_kind = 'time'
+            and (c.fault_kind = 'pressure'
+                or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id))
+                then 0.7
+            else 1.0 end
+            as request_factor
     from chain_rank_match as m
-    join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank and (u.crash_pattern is not null or u.request_outcome is not null)
-    join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank and r.chain_weight > 0
+    join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank
+        and (u.crash_pattern is not null or u.request_outcome is not null)
+    join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
+        and r.chain_weight > 0
     join failure_case as f on f.failure_id = m.failure_id
     join get_batch_chain as c on c.chain_id = m.chain_id
-    left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt and j.cluster = c.cluster
+    left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt
+        and j.cluster = c.cluster
     left join fault_kind as k on k.fault_kind = c.fault_kind
-    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
+    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id
+        and t.role = 'target' and u.request_outcome = 'error' and u.wid is null
+        and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     cross join reach as p
     where c.started_ns <= f.stall_ns + p.slack_ns
         and (c.ended_ns >= f.stall_ns - p.reach_ns or m.match_kind = 'wid')
-        and (not coalesce(r.is_absence, false) or (c.ended_ns >= f.stall_ns - p.slack_ns and (k.takes_away or c.fault_id is null)))
+        and (not coalesce(r.is_absence, false)
+            or (c.ended_ns >= f.stall_ns - p.slack_ns and (k.takes_away or c.fault_id is null)))
 ),
 held as (
     select
@@ -40,9 +78,11 @@ held as (
     cross join reach as p
     join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1
         and u.crash_pattern is null and coalesce(u.activity, 'unknown') in
-            ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
+            ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading',
+                'worker_wait')
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt join batch_item as b
-        on b.cluster = c.cluster and b.ended_ns >= f.spoke_ns - p.slack_ns and b.began_ns between f.stall_ns - p.reach_ns and f.stall_ns + p.slack_ns
+        on b.cluster = c.cluster and b.ended_ns >= f.spoke_ns - p.slack_ns
+            and b.began_ns between f.stall_ns - p.reach_ns and f.stall_ns + p.slack_ns
     cross join lateral (
         select '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])' as words) as w
     join job as j on j.job_id = f.job_id and j.attempt = f.attempt
@@ -71,7 +111,8 @@ select
     h.failure_id, h.rank, h.node_id, 'held_batch' as link_kind, null as chain_id, n.fault_id,
     coalesce(n.fault_kind, 'batch_stuck') as fault_kind,
     case when h.began_ns >= h.stall_ns - h.slack_ns then 0.85 else 0.75 end as score,
-    (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no, h.client_file_id, h.client_line_no, true
+    (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no, h.client_file_id,
+    h.client_line_no, true
 from held as h
 left join node_fault as n on n.cluster = h.cluster and n.node_id = h.node_id and n.weight >= 0.5
     and n.started_ns <= h.stall_ns and n.ended_ns >= h.spoke_ns

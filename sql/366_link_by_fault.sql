@@ -1,8 +1,13 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
--- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
+-- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway,
+-- reads: node_fault, node, job, job_cluster, fault_kind, threshold
 -- case: yes
--- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the longer the job went on well after the fault began (a disk that is out meets who reads from it at once, so that one is borne for a minute or two at most; a job that began minutes later has borne it since its start, not one that began hours later, since a node that is gone is taken off the map.
+-- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
+-- note: longer the job went on well after the fault began (a disk that is out meets who reads from
+-- note: it at once, so that one is borne for a minute or two at most; a job that began minutes
+-- note: later has borne it since its start, not one that began hours later, since a node that is
+-- note: gone is taken off the map.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -15,51 +20,126 @@ with reach as (
         max(value) filter (where name = 'unsaid_refusal_factor') as unsaid_factor
     from threshold
 ),
-retried as (select failure_id, rank, object, max(to_ns) as retried_ns from rank_request where outcome = 'retry' and object is not null group by failure_id, rank, object),
+retried
+    as (select failure_id, rank, object, max(to_ns) as retried_ns from rank_request
+        where outcome = 'retry' and object is not null group by failure_id, rank, object),
 faulty as (
     select
-        f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id, n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
-        case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end as weight,
+        f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id,
+        n.line_no, r.time_weight, r.stale_weight, r.is_silent, r.has_error, p.bite_s,
+        case when n.fault_kind = 'handler_panic' and r.is_dropped then 0.9 else n.weight end
+            as weight,
         (f.stall_ns - n.started_ns) / 1e9 as lag_s,
-        (f.stall_ns - case when n.started_ns >= epoch_ns(j.started_at) - p.before_ns then greatest(n.started_ns, epoch_ns(j.started_at)) else n.started_ns end) / 1e9 - case when f.hang_start_ns is null and u.crash_pattern = 'dataloader_timeout' then coalesce(try_cast(regexp_extract(u.crash_text, 'timed out after (\d+) seconds', 1) as integer), 0) else 0 end as borne_s,
+        (f.stall_ns
+            - case
+                when n.started_ns >= epoch_ns(j.started_at) - p.before_ns
+                    then greatest(n.started_ns, epoch_ns(j.started_at))
+                else n.started_ns end)
+            / 1e9
+            - case when f.hang_start_ns is null
+                and u.crash_pattern = 'dataloader_timeout'
+                    then coalesce(
+                        try_cast(regexp_extract(u.crash_text, 'timed out after (\d+) seconds', 1)
+                            as integer),
+                        0)
+                else 0 end
+            as borne_s,
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
-        case when (n.fault_kind = 'out_of_space' and not r.is_write) or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2 when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 0.5 else 1.0 end
-            * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75 when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
-            * case when r.is_absence and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated')) or r.missed_ns < n.started_ns - p.slack_ns) then 0.2 when r.is_absence and not k.takes_away and (starts_with(n.fault_kind, 'slow_reads') or not coalesce(y.retried_ns > f.stall_ns, false)) then 0.2 when r.is_silent and u.request_outcome is null and k.is_refusing and q.node_id is null then p.unsaid_factor else 1.0 end
-            * case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0 and n.known_ns > e.last_ns
-                then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns)) else 1.0 end
-            * case when q.is_unreached and k.takes_connections then 0.3 else 1.0 end * case when c.certainty >= p.sure then 1.0 else c.certainty end
-            * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null and t.node_id <> n.node_id then 0.7 else 1.0 end as fit
+        case when (n.fault_kind = 'out_of_space' and not r.is_write)
+            or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2
+            when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 0.5 else 1.0 end
+            * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75
+                when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
+            * case when r.is_absence
+                and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated'))
+                    or r.missed_ns < n.started_ns - p.slack_ns)
+                    then 0.2
+                when r.is_absence and not k.takes_away
+                and (starts_with(n.fault_kind, 'slow_reads')
+                    or not coalesce(y.retried_ns > f.stall_ns, false))
+                    then 0.2
+                when r.is_silent and u.request_outcome is null and k.is_refusing
+                and q.node_id is null then p.unsaid_factor else 1.0 end
+            * case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0
+                and n.known_ns > e.last_ns
+                then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns))
+                    else 1.0 end
+            * case when q.is_unreached and k.takes_connections then 0.3 else 1.0 end
+                * case when c.certainty >= p.sure then 1.0 else c.certainty end
+            * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null
+                and t.node_id <> n.node_id then 0.7 else 1.0 end
+                as fit
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     cross join reach as p
-    cross join lateral (select case when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns) else f.stall_ns end + case when regexp_matches(u.crash_pattern, 'time_?out') then 0 else p.slack_ns end as last_ns, least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end) - p.slack_ns as first_ns, coalesce(try_cast(regexp_extract(u.crash_text, '(?:--speed-time |--max-time |read timeout=|timed out after )(\d+)', 1) as bigint), 0) * 1000000000 as waited_ns) as e
+    cross join lateral (
+        select case
+            when u.crash_latest_ns <= u.crash_ns + 1000000000 then greatest(f.stall_ns, u.crash_ns)
+            else f.stall_ns end
+        + case when regexp_matches(u.crash_pattern, 'time_?out') then 0 else p.slack_ns end
+        as last_ns,
+        least(f.stall_ns, case when u.request_pattern = 'fetch_broken' then u.request_from_ns end)
+            - p.slack_ns as first_ns,
+        coalesce(
+            try_cast(
+                regexp_extract(u.crash_text,
+                    '(?:--speed-time |--max-time |read timeout=|timed out after )(\d+)', 1)
+                as bigint),
+            0)
+            * 1000000000
+            as waited_ns)
+        as e
     join node_fault as n on n.cluster = c.cluster
-        and n.started_ns <= case when contains(u.crash_pattern, 'refused') then greatest(e.last_ns, u.crash_ns) else e.last_ns end + case when n.fault_kind in ('pressure', 'disk_stuck') then p.tick_ns when n.fault_kind = 'goroutines' then greatest(f.spoke_ns - e.last_ns, 0) else 0 end
-        and n.ended_ns >= e.first_ns - if(u.crash_pattern is not null and f.hang_start_ns is null, e.waited_ns, 0)
+        and n.started_ns
+            <= case when contains(u.crash_pattern, 'refused') then greatest(e.last_ns, u.crash_ns)
+                else e.last_ns end
+            + case when n.fault_kind in ('pressure', 'disk_stuck') then p.tick_ns
+                when n.fault_kind = 'goroutines' then greatest(f.spoke_ns - e.last_ns, 0) else 0 end
+        and n.ended_ns >= e.first_ns
+            - if(u.crash_pattern is not null and f.hang_start_ns is null, e.waited_ns, 0)
     left join fault_kind as k on k.fault_kind = n.fault_kind
     left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank and q.node_id = n.node_id
-        and case when u.crash_pattern is not null and not (u.crash_pattern = 'dataloader_timeout' and q.is_pending) then not q.is_pending and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending or q.to_ns > f.stall_ns + p.slack_ns end
-    left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank and y.object = u.object and q.node_id is not null
-    left join (select distinct failure_id, rank from asked_node where is_pending) as o on o.failure_id = f.failure_id and o.rank = u.witness_rank
-    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id and t.role = 'target' and u.request_outcome = 'error' and u.wid is null and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
+    left join asked_node as q on q.failure_id = f.failure_id and q.rank = u.witness_rank
+        and q.node_id = n.node_id
+        and case when u.crash_pattern is not null
+            and not (u.crash_pattern = 'dataloader_timeout' and q.is_pending) then not q.is_pending
+            and q.to_ns >= f.stall_ns - p.reach_ns else q.is_pending
+            or q.to_ns > f.stall_ns + p.slack_ns end
+    left join retried as y on y.failure_id = f.failure_id and y.rank = u.witness_rank
+        and y.object = u.object and q.node_id is not null
+    left join (select distinct failure_id, rank from asked_node where is_pending) as o
+        on o.failure_id = f.failure_id
+        and o.rank = u.witness_rank
+    left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id
+        and t.role = 'target' and u.request_outcome = 'error' and u.wid is null
+        and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
-        and (q.is_pending or n.started_ns <= e.last_ns or (q.node_id is not null and u.crash_ns between n.started_ns and n.ended_ns)) and (n.ended_ns >= e.first_ns or q.node_id is not null)
+        and (q.is_pending or n.started_ns <= e.last_ns
+            or (q.node_id is not null and u.crash_ns between n.started_ns and n.ended_ns))
+            and (n.ended_ns >= e.first_ns or q.node_id is not null)
 )
 select
-    failure_id, rank, node_id, case when is_asked and has_error then 'error_node' when is_asked then 'request_node' when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end as link_kind,
+    failure_id, rank, node_id,
+    case when is_asked and has_error then 'error_node' when is_asked then 'request_node'
+        when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end
+        as link_kind,
     fault_id, fault_kind, fit * case
         when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
         when is_asked then greatest(weight, stale_weight) * 0.98
         when fault_kind = 'stale_membership' then stale_weight
-        else weight * time_weight * greatest(case when is_silent or fault_kind = 'disk_fault' then 0.3 when has_error then 0.85 else 0.75 end,
-            least(1.0, 1.0 - (borne_s - bite_s) / (case when fault_kind = 'disk_fault' then 1 else 3 end * bite_s)))
+        else weight * time_weight
+            * greatest(
+                case when is_silent or fault_kind = 'disk_fault' then 0.3 when has_error then 0.85
+                    else 0.75 end,
+            least(1.0,
+                1.0
+                    - (borne_s - bite_s)
+                        / (case when fault_kind = 'disk_fault' then 1 else 3 end * bite_s)))
     end as score,
     lag_s, file_id, line_no, client_file_id, client_line_no
 from faulty

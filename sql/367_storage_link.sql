@@ -1,8 +1,14 @@
--- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests without an answer, silent repeats, or an error that names both.
+-- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests
+-- without an answer, silent repeats, or an error that names both.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault, unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file, clock, threshold
+-- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault,
+-- reads: unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file,
+-- reads: clock, threshold
 -- case: yes
--- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats, which begin when a rank without a word stops and go on while the others wait, are its own where they are of its bucket and only a repeat that was due later is missing at the end; the more so where its stack sleeps between tries.
+-- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
+-- note: which begin when a rank without a word stops and go on while the others wait, are its own
+-- note: where they are of its bucket and only a repeat that was due later is missing at the end;
+-- note: the more so where its stack sleeps between tries.
 create or replace view storage_link as
 with sureness as (
     select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
@@ -13,38 +19,73 @@ with sureness as (
     group by w.job_id, t.value
 ),
 unexplained as (
-    select failure_id, rank, node_id, kind as link_kind, null as fault_id, kind as fault_kind, 0.9 as strength, coalesce(announced_file_id, file_id) as file_id, coalesce(announced_line_no, line_no) as line_no, file_id as client_file_id, line_no as client_line_no
-    from (select *, case when announced_line_no is null then 'unanswered' else 'unreached' end as kind from unanswered_node)
+    select failure_id, rank, node_id, kind as link_kind, null as fault_id, kind as fault_kind,
+        0.9 as strength, coalesce(announced_file_id, file_id) as file_id,
+        coalesce(announced_line_no, line_no) as line_no, file_id as client_file_id,
+        line_no as client_line_no
+    from (select *,
+        case when announced_line_no is null then 'unanswered' else 'unreached' end as kind
+        from unanswered_node)
     where node_id is not null
     union all
-    select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no, client_file_id, client_line_no
+    select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no,
+        client_file_id, client_line_no
     from named_error
 ),
 refused as (
-    select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind, k.weight * c.certainty * case when u.activity_witness = 'stack' and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity') then 1.15 else 1.0 end as score, (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no, coalesce(u.activity_file_id, u.basis_file_id) as client_file_id, coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
+    select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind,
+        k.weight * c.certainty
+            * case when u.activity_witness = 'stack'
+                and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity')
+                    then 1.15
+                else 1.0 end
+            as score,
+        (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no,
+        coalesce(u.activity_file_id, u.basis_file_id) as client_file_id,
+        coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
     from failure_case as f
-    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1 and u.crash_pattern is null and coalesce(u.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading', 'worker_wait')
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1
+        and u.crash_pattern is null
+        and coalesce(u.activity, 'unknown')
+            in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading',
+                'worker_wait')
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     join threshold as t on t.name = 'fault_slack_s'
-    join client_backoff as b on b.cluster = c.cluster and b.started_ns between f.stall_ns - t.value * 1e9 and f.stall_ns + t.value * 1e9 and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
-    join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
+    join client_backoff as b on b.cluster = c.cluster
+        and b.started_ns between f.stall_ns - t.value * 1e9 and f.stall_ns + t.value * 1e9
+        and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
+    join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id
+        and n.fault_kind = 'rejecting' and b.started_ns between n.started_ns and n.ended_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
-    join job as j on j.job_id = f.job_id and j.attempt = f.attempt and regexp_matches(j.data_source, '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+        and regexp_matches(j.data_source,
+            '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
 ),
 every as (
-    select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, is_suspect_known
+    select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s,
+        file_id, line_no, client_file_id, client_line_no, is_suspect_known
     from link_by_chain
     union all
-    select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
+    select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id,
+        line_no, client_file_id, client_line_no, true
     from link_by_fault
     union all
-    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind, greatest(r.chain_weight, case when q.link_kind = 'error_line' and (starts_with(u.crash_pattern, 'fs_') or u.crash_class = 'data' or u.crash_pattern in ('python_exception', 'file_missing')) then 1.0 else 0.0 end) * k.weight * q.strength, 0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind,
+        greatest(r.chain_weight,
+            case when q.link_kind = 'error_line'
+                and (starts_with(u.crash_pattern, 'fs_') or u.crash_class = 'data'
+                    or u.crash_pattern in ('python_exception', 'file_missing'))
+                    then 1.0
+                else 0.0 end)
+            * k.weight * q.strength,
+        0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
     from unexplained as q
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     union all
-    select failure_id, rank, node_id, 'backoff', null, fault_id, fault_kind, score, lag_s, file_id, line_no, client_file_id, client_line_no, true
+    select failure_id, rank, node_id, 'backoff', null, fault_id, fault_kind, score, lag_s, file_id,
+        line_no, client_file_id, client_line_no, true
     from refused
 )
 select
@@ -55,7 +96,14 @@ select
     t.chain_id,
     t.fault_id,
     t.fault_kind,
-    least(t.score * case when t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff') then coalesce(s.factor, 1.0) else 1.0 end, 0.98)::double as score,
+    least(t.score
+        * case
+            when t.link_kind
+                in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
+                then coalesce(s.factor, 1.0)
+            else 1.0 end,
+        0.98)::double
+        as score,
     round(t.lag_s::double, 3) as lag_s,
     t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known
 from every as t

@@ -1,8 +1,13 @@
--- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much of AIStore's side is at hand.
+-- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much
+-- of AIStore's side is at hand.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, threshold
+-- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position,
+-- reads: held_rank, rank_crash, failure_signal, suspect_basis, link_kind, threshold
 -- case: yes
--- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs of AIStore are at hand. A cluster that is only likely the job's is not seen, so that it acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up to PyTorch 2.2), the error that was printed most.
+-- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs
+-- note: of AIStore are at hand. A cluster that is only likely the job's is not seen, so that it
+-- note: acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up
+-- note: to PyTorch 2.2), the error that was printed most.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -10,15 +15,22 @@ with lead_culprit as (
 top_link as (
     from storage_link
     where node_id is not null
-    qualify row_number() over (partition by failure_id order by score desc, is_suspect_known desc, (link_kind = 'chain_wid') desc, (fault_id is not null) desc, abs(lag_s), node_id, link_kind, chain_id, fault_id) = 1
+    qualify row_number()
+        over (partition by failure_id order by score desc, is_suspect_known desc,
+            (link_kind = 'chain_wid') desc, (fault_id is not null) desc, abs(lag_s), node_id,
+            link_kind, chain_id, fault_id)
+            = 1
 ),
 rank_count as (
-    select job_id, attempt, count(*) as rank_count, count(*) filter (where is_absent) as absent_count, list(rank order by rank) filter (where is_absent) as absent_ranks
+    select job_id, attempt, count(*) as rank_count,
+        count(*) filter (where is_absent) as absent_count,
+        list(rank order by rank) filter (where is_absent) as absent_ranks
     from failed_rank
     group by job_id, attempt
 ),
 waiting as (
-    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count, count(distinct last_enqueued) as enqueued_kinds
+    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count,
+        count(distinct last_enqueued) as enqueued_kinds
     from (
         select job_id, attempt, rank, is_waiting, last_enqueued from rank_position
         union all
@@ -27,23 +39,38 @@ waiting as (
     group by job_id, attempt
 ),
 alike as (
-    select job_id, attempt, pattern, any_value(failure_class) as failure_class, arg_min(exception, (file_id, line_no)) as exception, arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
-        coalesce(nullif(count(*) filter (where signal = 'crash'), 0), count(*)) as crash_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
+    select job_id, attempt, pattern, any_value(failure_class) as failure_class,
+        arg_min(exception, (file_id, line_no)) as exception,
+        arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
+        coalesce(nullif(count(*) filter (where signal = 'crash'), 0), count(*)) as crash_count,
+            min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
     from (
-        from rank_crash select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no where signal = 'crash'
+        from rank_crash select job_id, attempt, pattern, failure_class, exception, message, tier,
+            signal, utc_ns, file_id, line_no
+            where signal = 'crash'
         union all
         from failure_signal as s
-        select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns, file_id, line_no
+        select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns,
+            file_id, line_no
         where rank is null and signal in ('crash', 'chained')
-            and (exception <> 'ChildFailedError' or (exception is null and tier = 'gpu' and failure_class = 'software')) and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+            and (exception <> 'ChildFailedError'
+                or (exception is null and tier = 'gpu' and failure_class = 'software'))
+                and not exists (from rank_crash as c
+                    where c.job_id = s.job_id and c.attempt = s.attempt)
     )
     group by job_id, attempt, pattern
-    qualify row_number() over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc, count(*) desc, min(utc_ns), pattern) = 1
+    qualify row_number()
+        over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc,
+            count(*) desc, min(utc_ns), pattern)
+            = 1
 )
 select
-    f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns, f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
-    f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated, f.cancel_ns, f.progress_ns, f.stood_ns,
-    f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms, f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
+    f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns,
+    f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
+    f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated,
+    f.cancel_ns, f.progress_ns, f.stood_ns,
+    f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms,
+    f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
     u.rank as culprit_rank,
     coalesce(u.culprit_count, 0) as culprit_count,
     coalesce(
@@ -51,20 +78,33 @@ select
         'a rank that its line does not name'
     ) as culprit_words,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
-    u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind, u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
+    u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind,
+    u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
     u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,
     u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
     u.activity, u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
-    u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no, u.request_text, u.top_retry, u.retry_limit,
-    l.node_id as link_node_id, l.link_kind, k.words as link_words, coalesce(k.is_proof, false) as is_tie_proven, l.chain_id, l.fault_id, l.fault_kind, coalesce(l.score, 0.0) as link_score, l.lag_s,
-    l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no, l.is_suspect_known,
-    v.cluster, v.cluster_certainty, v.node_count, v.covered_count, v.node_total, v.covered_ratio, v.is_followed, v.short_ids, v.short_ns, coalesce(v.cluster_certainty >= t.value, false) as is_cluster_sure, v.covered_target_count, v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0 and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0 and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed and v.is_watched as is_storage_cleared,
+    u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no,
+    u.request_text, u.top_retry, u.retry_limit,
+    l.node_id as link_node_id, l.link_kind, k.words as link_words,
+    coalesce(k.is_proof, false) as is_tie_proven, l.chain_id, l.fault_id, l.fault_kind,
+    coalesce(l.score, 0.0) as link_score, l.lag_s,
+    l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no,
+    l.is_suspect_known,
+    v.cluster, v.cluster_certainty, v.node_count, v.covered_count, v.node_total, v.covered_ratio,
+    v.is_followed, v.short_ids, v.short_ns,
+    coalesce(v.cluster_certainty >= t.value, false) as is_cluster_sure, v.covered_target_count,
+    v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
+    v.covered_ratio >= 0.5 and v.covered_target_count > 0
+        and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
+    v.covered_ratio >= 0.5 and v.covered_target_count > 0
+        and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed
+        and v.is_watched as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
-    a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception, a.message as alike_message,
-    coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id, a.line_no as alike_line_no
+    a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception,
+    a.message as alike_message,
+    coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id,
+        a.line_no as alike_line_no
 from failure_case as f
 join threshold as t on t.name = 'cluster_sure'
 left join lead_culprit as u on u.failure_id = f.failure_id

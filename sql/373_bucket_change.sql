@@ -2,33 +2,62 @@
 -- grain: one row a failure; of several changes the last before the first refusal
 -- reads: failure_lead, rank_request, ais_event, threshold
 -- case: yes
--- note: The line about a change names no bucket. It is that of the job if the job had trained, no request for the bucket had failed since it began, and from within fault_bite_s of the change on several do, of several objects or of the bucket as a whole. Requests that clients broke off are none.
+-- note: The line about a change names no bucket. It is that of the job if the job had trained, no
+-- note: request for the bucket had failed since it began, and from within fault_bite_s of the
+-- note: change on several do, of several objects or of the bucket as a whole. Requests that clients
+-- note: broke off are none.
 create or replace view bucket_change as
 with wanted as (
     select distinct
         f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns,
-        coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''), nullif(regexp_extract(coalesce(r.url, '') || ' ' || r.text, '(?:/v1/(?:objects|buckets|ml/moss)/|/s3/)([^/?\s"\\,]+)', 1), ''), nullif(regexp_extract(r.text, '\w://([\w.-]+)/', 1), '')) as bucket
+        coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''),
+            nullif(
+                regexp_extract(coalesce(r.url, '') || ' ' || r.text,
+                    '(?:/v1/(?:objects|buckets|ml/moss)/|/s3/)([^/?\s"\\,]+)', 1),
+                ''),
+            nullif(regexp_extract(r.text, '\w://([\w.-]+)/', 1), ''))
+            as bucket
     from failure_lead as f
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank and r.outcome in ('missing', 'error', 'retry')
-    where f.cluster is not null and f.progress_ns is not null and regexp_matches(f.crash_text || coalesce(f.crash_message, ''), 'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not exist|[Nn]ot ?[Ff]ound')
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
+        and r.outcome in ('missing', 'error', 'retry')
+    where f.cluster is not null and f.progress_ns is not null
+        and regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+            'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not '
+                'exist|[Nn]ot ?[Ff]ound')
 ),
 change as (
-    select cluster, min(utc_ns) as utc_ns, json_extract_string(capture, '$.action') as action, arg_min(file_id, (utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
+    select cluster, min(utc_ns) as utc_ns, json_extract_string(capture, '$.action') as action,
+        arg_min(file_id, (utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (utc_ns, file_id, line_no)) as line_no
     from ais_event
     where pattern = 'ais_bucket_changed'
-    group by cluster, action, coalesce(json_extract_string(capture, '$.bmd_version'), json_extract_string(capture, '$.sent_version'))
+    group by cluster, action,
+        coalesce(json_extract_string(capture, '$.bmd_version'),
+            json_extract_string(capture, '$.sent_version'))
 ),
 refused as (
     select
-        w.failure_id, w.bucket, e.utc_ns, regexp_extract(e.text, ' (?:GET|HEAD|POST|PUT) (/\S+)', 1) as path, regexp_matches(e.text, 'bucket \\?"[^"]*" does not exist|bucket \S+: \w+ access denied') as is_whole
+        w.failure_id, w.bucket, e.utc_ns,
+        regexp_extract(e.text, ' (?:GET|HEAD|POST|PUT) (/\S+)', 1) as path,
+        regexp_matches(e.text, 'bucket \\?"[^"]*" does not exist|bucket \S+: \w+ access denied')
+            as is_whole
     from wanted as w
-    join ais_event as e on e.cluster = w.cluster and e.severity = 'E' and e.utc_ns between w.started_ns and w.crash_latest_ns + 60000000000
-        and (contains(e.text, '/objects/' || w.bucket || '/') or contains(e.text, '/s3/' || w.bucket || '/') or contains(e.text, '/moss/' || w.bucket || '/') or contains(e.text, '/moss/' || w.bucket || ' ')
-            or contains(e.text, '/buckets/' || w.bucket) or contains(e.text, '://' || w.bucket || '/') or contains(e.text, '://' || w.bucket || '"'))
-    where length(w.bucket) > 1 and not regexp_matches(e.text, '(?i)broken pipe|reset by peer|client gone|context canceled|failed to transmit')
+    join ais_event as e on e.cluster = w.cluster and e.severity = 'E'
+        and e.utc_ns between w.started_ns and w.crash_latest_ns + 60000000000
+        and (contains(e.text, '/objects/' || w.bucket || '/')
+            or contains(e.text, '/s3/' || w.bucket || '/')
+            or contains(e.text, '/moss/' || w.bucket || '/')
+            or contains(e.text, '/moss/' || w.bucket || ' ')
+            or contains(e.text, '/buckets/' || w.bucket)
+                or contains(e.text, '://' || w.bucket || '/')
+                or contains(e.text, '://' || w.bucket || '"'))
+    where length(w.bucket) > 1
+        and not regexp_matches(e.text,
+            '(?i)broken pipe|reset by peer|client gone|context canceled|failed to transmit')
 ),
 counted as (
-    select failure_id, bucket, min(utc_ns) as first_ns, count(distinct path) as path_count, count(*) as line_count, bool_or(is_whole) as is_whole
+    select failure_id, bucket, min(utc_ns) as first_ns, count(distinct path) as path_count,
+        count(*) as line_count, bool_or(is_whole) as is_whole
     from refused
     group by failure_id, bucket
 )
@@ -42,7 +71,12 @@ select
     h.file_id,
     h.line_no
 from wanted as w
-join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket and (c.path_count > 1 or c.is_whole)
+join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
+    and (c.path_count > 1 or c.is_whole)
 join threshold as t on t.name = 'fault_bite_s'
-join change as h on h.cluster = w.cluster and h.utc_ns > w.started_ns and h.utc_ns <= c.first_ns and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000 and h.utc_ns <= w.crash_latest_ns
-qualify row_number() over (partition by w.failure_id order by h.utc_ns desc, c.line_count desc, h.file_id, h.line_no, w.bucket) = 1
+join change as h on h.cluster = w.cluster and h.utc_ns > w.started_ns and h.utc_ns <= c.first_ns
+    and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000 and h.utc_ns <= w.crash_latest_ns
+qualify row_number()
+    over (partition by w.failure_id order by h.utc_ns desc, c.line_count desc, h.file_id, h.line_no,
+        w.bucket)
+        = 1

@@ -2,7 +2,10 @@
 -- grain: one row a failed attempt whose calls are split
 -- reads: rank_position, stuck_collective
 -- case: yes
--- note: Three ways: no call at one number has the majority; ranks wait for a message while all others stand in one collective (who waits is not at fault then, and the logs do not name who was to send); ranks wait in collectives of different numbers, so that no two of these wait for each other.
+-- note: Three ways: no call at one number has the majority; ranks wait for a message while all
+-- note: others stand in one collective (who waits is not at fault then, and the logs do not name
+-- note: who was to send); ranks wait in collectives of different numbers, so that no two of these
+-- note: wait for each other.
 create or replace view call_split as
 with position as (
     select p.*, c.seq_num as stuck_seq_num
@@ -30,7 +33,8 @@ call as (
         op_type || ' number ' || seq_num::varchar as shape,
         false as is_message
     from position
-    where is_waiting and seq_num is not null and not regexp_matches(op_type, 'SEND|RECV|P2P|COALESCED')
+    where is_waiting and seq_num is not null
+        and not regexp_matches(op_type, 'SEND|RECV|P2P|COALESCED')
 ),
 shape as (
     select
@@ -62,7 +66,9 @@ sized as (
 numbered as (
     select
         job_id, attempt,
-        string_agg(who || case rank_count when 1 then ' waits' else ' wait' end || ' in ' || shape, ', ' order by rank_count desc, shape) as words,
+        string_agg(who || case rank_count when 1 then ' waits' else ' wait' end || ' in ' || shape,
+            ', ' order by rank_count desc, shape)
+            as words,
         arg_min(file_id, rank_count) as file_id,
         arg_min(line_no, rank_count) as line_no,
         true as is_numbered,

@@ -1,8 +1,12 @@
--- What the rank that most others accuse called, and what they did, as PyTorch itself compared the calls.
+-- What the rank that most others accuse called, and what they did, as PyTorch itself compared the
+-- calls.
 -- grain: at most one row a failed attempt
 -- reads: failure_signal
 -- stored: yes
--- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its own: the odd rank is named by all others, and names one of them. Nobody is odd where two are named as often, nor where only one rank's comparison is at hand: of a pair either may be the odd one (pair_words).
+-- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from
+-- note: its own: the odd rank is named by all others, and names one of them. Nobody is odd where
+-- note: two are named as often, nor where only one rank's comparison is at hand: of a pair either
+-- note: may be the odd one (pair_words).
 create or replace view compared_call as
 with named as (
     select
@@ -51,7 +55,8 @@ select
     null::varchar as pair_words
 from accused
 group by job_id, attempt
-having max(reporter_count) >= 2 and (count(*) = 1 or max(reporter_count) > max(reporter_count, 2)[2])
+having max(reporter_count) >= 2
+    and (count(*) = 1 or max(reporter_count) > max(reporter_count, 2)[2])
 union all by name
 select
     a.job_id,

@@ -1,18 +1,25 @@
--- Who could not connect to AIStore where no node of it explains that: a host cut off, a rank that met many addresses, ranks that met one.
+-- Who could not connect to AIStore where no node of it explains that: a host cut off, a rank that
+-- met many addresses, ranks that met one.
 -- grain: one row a failure
 -- reads: failure_lead, rank_request, rank_host, node, node_fault, fault_kind, threshold
 -- case: yes
--- note: is_cut: all ranks of one host, and none of another, got no connection to three hosts or more. is_many: the culprit got none to three addresses or more, and to twice as many as nodes were in trouble then. is_lone: some ranks of one host got none to one target, so that what stands there may be the reason as well.
+-- note: is_cut: all ranks of one host, and none of another, got no connection to three hosts or
+-- note: more. is_many: the culprit got none to three addresses or more, and to twice as many as
+-- note: nodes were in trouble then. is_lone: some ranks of one host got none to one target, so that
+-- note: what stands there may be the reason as well.
 create or replace view host_without_path as
 with unreached as (
     select
-        f.failure_id, r.rank, r.endpoint, r.from_ns, r.file_id, r.line_no, k.place, k.place_count, k.seen_count,
+        f.failure_id, r.rank, r.endpoint, r.from_ns, r.file_id, r.line_no, k.place, k.place_count,
+        k.seen_count,
         r.from_ns between f.stall_ns - p.value::bigint * 1000000000 and f.ended_ns as is_inside,
-        coalesce(n.role = 'target', r.node_id is null and contains(r.url, '/v1/objects/'), false) as is_target
+        coalesce(n.role = 'target', r.node_id is null and contains(r.url, '/v1/objects/'), false)
+            as is_target
     from failure_lead as f
     join threshold as p on p.name = 'stall_reach_s'
     join rank_request as r on r.failure_id = f.failure_id and r.endpoint is not null
-        and r.outcome in ('error', 'retry', 'chained') and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
+        and r.outcome in ('error', 'retry', 'chained')
+            and r.to_ns >= f.stall_ns - p.value::bigint * 1000000000
         and regexp_matches(
             r.text || ' ' || coalesce(r.message, ''),
             '(?i)connect timeout|ConnectTimeout|No route to host|Network is unreachable'
@@ -28,9 +35,13 @@ host as (
         arg_min(line_no, (from_ns, file_id, line_no)) filter (where is_inside) as line_no,
         count(distinct rank) filter (where is_inside) as rank_count,
         coalesce(
-            count(distinct place) filter (where is_inside) = 1 and count(*) filter (where is_inside and place is null) = 0
-                and rank_count > 1 and rank_count = min(place_count) filter (where is_inside) and address_count > 2
-                and min(seen_count) filter (where is_inside) > min(place_count) filter (where is_inside), false
+            count(distinct place) filter (where is_inside) = 1
+                and count(*) filter (where is_inside and place is null) = 0
+                and rank_count > 1 and rank_count = min(place_count) filter (where is_inside)
+                    and address_count > 2
+                and min(seen_count) filter (where is_inside) > min(place_count)
+                    filter (where is_inside),
+                false
         ) as is_cut,
         coalesce(
             count(distinct endpoint) = 1 and bool_and(is_target) and count(distinct place) = 1
@@ -40,12 +51,15 @@ host as (
     group by failure_id
 ),
 met as (
-    select f.failure_id, f.cluster, f.stall_ns, f.spoke_ns, count(distinct r.endpoint) as endpoint_count
+    select f.failure_id, f.cluster, f.stall_ns, f.spoke_ns,
+        count(distinct r.endpoint) as endpoint_count
     from failure_lead as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
         and r.outcome in ('retry', 'error') and r.to_ns >= f.stall_ns and r.from_ns <= f.spoke_ns
     where r.endpoint is not null and regexp_matches(
-        r.text, 'ConnectTimeout|NewConnectionError|(?i)connect(ion)? timed? ?out|dial tcp|failed to establish'
+        r.text,
+        'ConnectTimeout|NewConnectionError|(?i)connect(ion)? timed? ?out|dial tcp|failed to '
+            'establish'
     )
     group by f.failure_id, f.cluster, f.stall_ns, f.spoke_ns
     having count(distinct r.endpoint) >= 3

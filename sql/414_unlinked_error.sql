@@ -1,33 +1,70 @@
--- What there is to judge a rank's error of storage by where no fault of a node explains it: the server's own words, how answers ended, what the logs cover.
+-- What there is to judge a rank's error of storage by where no fault of a node explains it: the
+-- server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
--- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node, storage_remark, node, node_coverage, fault_kind
+-- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node,
+-- reads: storage_remark, node, node_coverage, fault_kind
 -- case: yes
--- note: What the server itself says in the error (a refused node, out of space, a rejected request) is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a read time-out says that the request was taken, so quiet logs do not acquit; nor are they quiet where a node complains of what the error names.
+-- note: What the server itself says in the error (a refused node, out of space, a rejected request)
+-- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
+-- note: read time-out says that the request was taken, so quiet logs do not acquit; nor are they
+-- note: quiet where a node complains of what the error names.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
 ),
 judged as (
     select
-        f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code, f.request_node_id, f.is_storage_seen, f.is_storage_cleared, f.is_followed, f.fault_count, f.stray_count, f.covered_count,
-        m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id, m.line_no as remark_line_no,
+        f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code,
+        f.request_node_id, f.is_storage_seen, f.is_storage_cleared, f.is_followed, f.fault_count,
+        f.stray_count, f.covered_count,
+        m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id,
+        m.line_no as remark_line_no,
         k.broke_words,
         q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign, coalesce(a.is_own_host, false) as is_own_host,
-        f.crash_pattern like 'fs\_%' escape '\' and y.rank is null and m.failure_id is null as is_file_system,
+        f.crash_pattern like 'fs\_%' escape '\' and y.rank is null
+            and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
-        f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000 and f.is_storage_cleared as is_gone,
-        regexp_matches(f.crash_pattern, 'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout|entry_network_error|no_target|not_ready|server_error)|http_throttled|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down|s3_server_error') as is_server_word,
-        regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract') or coalesce(f.request_pattern = 'fetch_broken', false) as is_cut_answer,
-        f.crash_pattern in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error', 'http_retried_status', 'http_throttled') as is_status,
-        (f.crash_pattern in ('sdk_server_error', 'sdk_backend_failed', 'sdk_backend_bucket_gone', 'sdk_bad_checksum', 'sdk_job_refused', 'sdk_cold_get_disabled', 'sdk_disk_error', 'sdk_entry_timeout', 'sdk_keys_unavailable', 'sdk_mountpath_gone', 'sdk_node_failed_inside', 'sdk_restore_failed', 's3_ais_failed')
-                or (f.crash_pattern like '%out_of_space' and contains(f.crash_text || coalesce(f.crash_message, ''), 'of total capacity on at least one of the mountpaths'))
-                or (is_status and (f.request_node_id is not null or regexp_matches(f.crash_text, '/v1/|:\d+/s3/'))))
-            and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''), '(?i)\betl(_name)?\b|ErrETL') as is_own_failure
+        f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000
+            and f.is_storage_cleared as is_gone,
+        regexp_matches(f.crash_pattern,
+            'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'
+                '|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed'
+                '|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout'
+                '|entry_network_error|no_target|not_ready|server_error)|http_throttled'
+                '|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down'
+                '|s3_server_error')
+            as is_server_word,
+        regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract')
+            or coalesce(f.request_pattern = 'fetch_broken', false) as is_cut_answer,
+        f.crash_pattern
+            in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error',
+                'http_retried_status', 'http_throttled')
+            as is_status,
+        (f.crash_pattern
+            in ('sdk_server_error', 'sdk_backend_failed', 'sdk_backend_bucket_gone',
+                'sdk_bad_checksum', 'sdk_job_refused', 'sdk_cold_get_disabled', 'sdk_disk_error',
+                'sdk_entry_timeout', 'sdk_keys_unavailable', 'sdk_mountpath_gone',
+                'sdk_node_failed_inside', 'sdk_restore_failed', 's3_ais_failed')
+                or (f.crash_pattern like '%out_of_space'
+                    and contains(f.crash_text || coalesce(f.crash_message, ''),
+                        'of total capacity on at least one of the mountpaths'))
+                or (is_status
+                    and (f.request_node_id is not null
+                        or regexp_matches(f.crash_text, '/v1/|:\d+/s3/'))))
+            and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+                '(?i)\betl(_name)?\b|ErrETL')
+                as is_own_failure
     from failure_lead as f
-    left join storage_relation as r on r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
-    left join error_address as a on a.failure_id = f.failure_id and a.rank is not distinct from f.culprit_rank
-    left join (select distinct failure_id, rank from rank_request where pattern in ('fetch_broken', 'mountpoint_s3_failed')) as y on y.failure_id = f.failure_id and y.rank = f.culprit_rank
+    left join storage_relation as r on r.failure_id = f.failure_id
+        and r.rank is not distinct from f.culprit_rank
+    left join error_address as a on a.failure_id = f.failure_id
+        and a.rank is not distinct from f.culprit_rank
+    left join (select distinct failure_id, rank from rank_request
+        where pattern in ('fetch_broken', 'mountpoint_s3_failed'))
+        as y
+        on y.failure_id = f.failure_id
+        and y.rank = f.culprit_rank
     left join storage_remark as m on m.failure_id = f.failure_id
     left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
@@ -38,10 +75,18 @@ judged as (
 told as (
     select
         *,
-        -- the logs cover the moment, and the error is one that a fault of AIStore would have left a trace of
-        not is_server_word and status_code is null and not is_cut_answer and not is_refused and fault_count = 0 and coalesce(stray_count, 0) = 0 and remark_node_id is null
-            and crash_pattern not in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed', 'hdf5_fetch_failed', 'storage_client_error', 'storage_answer_unreadable', 'storage_checksum_mismatch', 'http_checksum_mismatch', 'storage_read_failed')
-            and not coalesce(crash_pattern = 'storage_transfer_failed' and regexp_matches(crash_text, '\b(50[0-9]|429)\b|UNAVAILABLE|/v1/|/s3/|(ais|s3)://|:5108\d\b'), false) as is_traceable
+        -- the logs cover the moment, and a fault of AIStore would have left a trace of it
+        not is_server_word and status_code is null and not is_cut_answer and not is_refused
+            and fault_count = 0 and coalesce(stray_count, 0) = 0 and remark_node_id is null
+            and crash_pattern not
+                in ('sdk_status_error', 'http_ais_bad_request', 'data_pipe_failed',
+                    'hdf5_fetch_failed', 'storage_client_error', 'storage_answer_unreadable',
+                    'storage_checksum_mismatch', 'http_checksum_mismatch', 'storage_read_failed')
+            and not coalesce(crash_pattern = 'storage_transfer_failed'
+                and regexp_matches(crash_text,
+                    '\b(50[0-9]|429)\b|UNAVAILABLE|/v1/|/s3/|(ais|s3)://|:5108\d\b'),
+                false)
+                as is_traceable
     from judged
 )
 select
@@ -52,10 +97,19 @@ select
         when is_file_system then 'file_system'
         when is_gone then 'node_gone'
         when is_unanswered and is_storage_seen then 'target_unanswered'
-        when crash_pattern in ('http_certificate_expired', 'http_certificate_mismatch', 'http_target_certificate_untrusted') and coalesce(request_node_id is not null or regexp_matches(crash_text, '/v1/|:5108\d/s3/'), false) then 'server_said'
-        when (crash_node_id is not null or is_status) and is_server_word and (crash_node_id is not null and not is_storage_seen or is_own_failure) then 'server_said'
-        when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0 and not is_followed then 'storage_logs_end_early'
-        when is_storage_seen and is_traceable and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
+        when crash_pattern
+            in ('http_certificate_expired', 'http_certificate_mismatch',
+                'http_target_certificate_untrusted')
+            and coalesce(request_node_id is not null
+                or regexp_matches(crash_text, '/v1/|:5108\d/s3/'), false)
+                then 'server_said'
+        when (crash_node_id is not null or is_status) and is_server_word
+            and (crash_node_id is not null and not is_storage_seen or is_own_failure)
+                then 'server_said'
+        when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0
+            and not is_followed then 'storage_logs_end_early'
+        when is_storage_seen and is_traceable
+            and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
         when is_storage_seen and is_traceable and is_storage_cleared then 'storage_logs_quiet'
         when is_storage_seen and is_traceable then 'storage_logs_unwatched'
         when is_storage_seen then 'storage_logs_show_nothing'

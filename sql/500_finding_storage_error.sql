@@ -1,21 +1,55 @@
--- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that was in trouble.
+-- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that
+-- was in trouble.
 -- grain: one row a failure
 -- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold, host_without_path
 -- case: yes
--- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a tie by a name that stands on both sides needs no more logs than those two; a missing object counts only while a node was away or a disk was off, or where the node printed an error about it that is not its absence (an error about a shard that cannot be read may be the shard's own).
+-- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a
+-- note: tie by a name that stands on both sides needs no more logs than those two; a missing object
+-- note: counts only while a node was away or a disk was off, or where the node printed an error
+-- note: about it that is not its absence (an error about a shard that cannot be read may be the
+-- note: shard's own).
 create or replace view finding_storage_error as
 select
     f.failure_id,
     'storage_error' as finding,
     case
         when f.crash_class is null then 'quiet'
-        when not f.is_storage_seen and not f.is_tie_proven and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
+        when not f.is_storage_seen and not f.is_tie_proven
+            and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
+        when f.link_score >= (select value from threshold where name = 'link_score')
+            and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.crash_class = 'network' and p.is_cut and p.is_many then 'quiet'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class = 'network' and (f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut') or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time') and not coalesce(p.is_cut or p.is_many, false))) then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.crash_class in ('data', 'software') and f.crash_pattern not in ('manifest_field_missing', 'data_collate_failed') and f.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'disk_fault', 'disk_stuck', 'maintenance')
-            and (f.link_kind <> 'fault_time' or (regexp_matches(f.crash_pattern, 'missing|not_found|truncated|stop_iteration|entry') and not (f.fault_kind = 'hung' and contains(f.crash_pattern, 'truncated')) and (f.fault_kind not in ('disk_fault', 'disk_stuck') or coalesce(f.crash_node_id = f.link_node_id, true)))) then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score') and f.link_kind = 'error_line' and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found')) or ((f.crash_class = 'data' or f.crash_pattern in ('python_exception', 'file_missing')) and f.fault_kind in ('backend', 'disk_errors', 'files_exhausted', 'corrupt', 'restore_failed', 'upload_lost', 'job_aborted'))) then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score')
+            and f.crash_class = 'network'
+            and (f.fault_kind
+                in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut')
+                or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time')
+                    and not coalesce(p.is_cut or p.is_many, false)))
+                then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score')
+            and f.crash_class in ('data', 'software')
+            and f.crash_pattern not in ('manifest_field_missing', 'data_collate_failed')
+            and f.fault_kind
+                in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'disk_fault',
+                    'disk_stuck', 'maintenance')
+            and (f.link_kind <> 'fault_time'
+                or (
+                    regexp_matches(f.crash_pattern,
+                        'missing|not_found|truncated|stop_iteration|entry')
+                    and not (f.fault_kind = 'hung' and contains(f.crash_pattern, 'truncated'))
+                    and (f.fault_kind not in ('disk_fault', 'disk_stuck')
+                        or coalesce(f.crash_node_id = f.link_node_id, true))))
+                then 'fired'
+        when f.link_score >= (select value from threshold where name = 'link_score')
+            and f.link_kind = 'error_line'
+            and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found'))
+                or (
+                    (f.crash_class = 'data'
+                        or f.crash_pattern in ('python_exception', 'file_missing'))
+                    and f.fault_kind
+                        in ('backend', 'disk_errors', 'files_exhausted', 'corrupt',
+                            'restore_failed', 'upload_lost', 'job_aborted')))
+                then 'fired'
         else 'quiet'
     end as state,
     'storage_io' as failure_class,
@@ -25,27 +59,62 @@ select
     f.culprit_rank as rank,
     f.chain_id,
     round(0.35 + 0.62 * f.link_score, 3) as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern)
-        || case when f.received_count is not null then ' (' || f.received_count::varchar || ' of ' || coalesce(f.expected_count::varchar, '?') || ' entries came)' else '' end
-        || case when f.is_unexplained then ', and why' else ' because' end || ' AIStore node ' || f.link_node_id || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
-        || coalesce(' ' || n.moment_words, ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
+    f.culprit_words || ' failed with '
+        || coalesce(f.exception,
+            case
+                when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"'
+                    || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end,
+            f.crash_pattern)
+        || case
+            when f.received_count is not null then ' (' || f.received_count::varchar || ' of '
+                || coalesce(f.expected_count::varchar, '?') || ' entries came)'
+            else '' end
+        || case when f.is_unexplained then ', and why' else ' because' end || ' AIStore node '
+            || f.link_node_id
+            || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
+        || coalesce(' ' || n.moment_words,
+            ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
         || case when f.is_unexplained then ' is not in the logs at hand' else '' end as statement,
     list_concat(
         [
-            {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-            {'file_id': f.link_file_id, 'line_no': f.link_line_no, 'why': 'the tie: ' || f.link_words},
-            {'file_id': n.file_id, 'line_no': n.line_no, 'why': 'what was wrong with ' || n.node_id},
+            {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+            'why': 'the error of ' || f.culprit_words},
+            {'file_id': f.link_file_id, 'line_no': f.link_line_no,
+            'why': 'the tie: ' || f.link_words},
+            {'file_id': n.file_id, 'line_no': n.line_no,
+            'why': 'what was wrong with ' || n.node_id},
             {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
-            {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
+            {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+            'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
         ],
-        case when n.silence_file_id is not null then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no, 'why': n.node_id || ' itself wrote nothing from ' || n.silence_words || ', until this line'}] else [] end
-            || case when f.request_pattern = 'fetch_broken' then [{'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what broke off before'}] else [] end
+        case
+            when n.silence_file_id is not null
+                then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no,
+                    'why': n.node_id || ' itself wrote nothing from ' || n.silence_words
+                        || ', until this line'}]
+            else [] end
+            || case
+                when f.request_pattern = 'fetch_broken'
+                    then [{'file_id': f.request_file_id, 'line_no': f.request_line_no,
+                        'why': 'what broke off before'}]
+                else [] end
     ) as supports,
-    case when f.link_kind = 'fault_time' then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the tie is by time only: ' || case when f.is_crash_named then 'what the error names (a request, node or address) ties it to no trouble in the AIStore logs at hand' else 'the error names no node and no request' end}] else [] end as contradicts
+    case
+        when f.link_kind = 'fault_time'
+            then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+                'why': 'the tie is by time only: '
+                    || case
+                        when f.is_crash_named
+                            then 'what the error names (a request, node or address) ties it to no '
+                                'trouble in the AIStore logs at hand'
+                        else 'the error names no node and no request' end}]
+        else [] end
+        as contradicts
 from (
     select
         *,
-        fault_kind is null and coalesce(link_kind in ('chain_count', 'chain_time'), false) as is_unexplained
+        fault_kind is null
+            and coalesce(link_kind in ('chain_count', 'chain_time'), false) as is_unexplained
     from failure_lead
 ) as f
 left join node_fault as n on n.fault_id = f.fault_id

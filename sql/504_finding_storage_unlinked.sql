@@ -2,39 +2,105 @@
 -- grain: one row a failure
 -- reads: failure_lead, unlinked_error, finding_storage_error, public_service, bucket_change
 -- case: yes
--- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the job's own where nothing shows that the job reads from AIStore. It stands wherever finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
+-- note: job's own where nothing shows that the job reads from AIStore. It stands wherever
+-- note: finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
-    case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered))) and coalesce(e.state, '') <> 'fired' and f.failure_id not in (select failure_id from bucket_change) then 'fired' else 'quiet' end as state,
+    case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered)))
+        and coalesce(e.state, '') <> 'fired'
+        and f.failure_id not in (select failure_id from bucket_change) then 'fired' else 'quiet' end
+        as state,
     case
-        when u.kind = 'foreign_service' and s.failure_id is not null and f.status_code >= 500 then 'storage_io'
-        when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network' when u.kind = 'file_system' then 'infrastructure' when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
+        when u.kind = 'foreign_service' and s.failure_id is not null
+            and f.status_code >= 500 then 'storage_io'
+        when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
+            when u.kind = 'file_system' then 'infrastructure'
+            when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
-    case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty' when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet') or (u.kind = 'file_system' and f.is_storage_cleared) then if(s.failure_id is null, 'innocent', 'undetermined') else 'undetermined' end as storage_verdict,
-    case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end as node_id,
+    case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty'
+        when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet')
+        or (u.kind = 'file_system' and f.is_storage_cleared)
+            then if(s.failure_id is null, 'innocent', 'undetermined')
+        else 'undetermined' end
+        as storage_verdict,
+    case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign
+        and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end
+        as node_id,
     f.culprit_rank as rank, null::varchar as chain_id,
-    case u.kind when 'foreign_service' then 0.75 when 'own_host' then 0.75 when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6 when 'storage_logs_end_early' then 0.6 when 'no_answer' then 0.6 when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6 else 0.72 end as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, case when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end, f.crash_pattern) || replace(case u.kind
+    case u.kind when 'foreign_service' then 0.75 when 'own_host' then 0.75
+        when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6
+        when 'storage_logs_end_early' then 0.6 when 'no_answer' then 0.6
+        when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6
+        else 0.72 end
+        as score,
+    f.culprit_words || ' failed with '
+        || coalesce(f.exception,
+            case
+                when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"'
+                    || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end,
+            f.crash_pattern)
+        || replace(case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
-        when 'own_host' then ' while asking its own host for AIStore, none of whose daemons is there'
-        when 'file_system' then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end || ' on a mounted file system and not in AIStore'
-        when 'node_gone' then ' because AIStore node ' || f.request_node_id || ' refused the connection; its log goes no further, while those of its peers do'
-        when 'target_unanswered' then ': one target of AIStore, which is not known by its address, answered none of its requests'
-        when 'storage_logs_end_early' then ' while reading from storage; the AIStore logs at hand end before a fault would have been noticed'
-        when 'storage_logs_quiet' then ' while reading from storage; the AIStore logs at hand show no fault at that moment'
-        when 'no_answer' then ' while reading from storage; its request was taken and not answered in time, of which the AIStore logs at hand say nothing'
-        when 'server_said' then ' while reading from storage; AIStore''s own answer ' || coalesce('puts the fault on its node ' || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end, 'shows that the fault is its')
-        when 'storage_logs_unwatched' then ' while reading from storage; the AIStore logs at hand show no fault at that moment, but no proxy''s is among them'
-        when 'storage_logs_show_nothing' then ' while reading from storage; ' || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about ' || u.remark_name, 'AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but nothing ties the error to it', 'the AIStore logs at hand show no fault at that moment')
-        when 'storage_logs_partial' then ' while reading from storage; ' || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ', 'no fault of AIStore is seen at that moment, but ')
-            || case when f.is_cluster_sure then 'only ' || f.covered_count::varchar || ' of ' || f.node_total::varchar || ' logs of AIStore cover it' else 'nothing proves that the job used the cluster whose logs are at hand' end || ', so it stays open whose fault that was'
-        else ' while reading from storage; no AIStore log at hand covers that moment, so it stays open whose fault that was'
-    end, ' while reading from ', if(regexp_matches(coalesce(f.crash_text, ''), 'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload|CompleteMultipartUpload) operation|"method":"PUT"'), ' while writing to ', ' while reading from ')) as statement,
+        when 'own_host'
+            then ' while asking its own host for AIStore, none of whose daemons is there'
+        when 'file_system'
+            then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end
+            || ' on a mounted file system and not in AIStore'
+        when 'node_gone' then ' because AIStore node ' || f.request_node_id
+            || ' refused the connection; its log goes no further, while those of its peers do'
+        when 'target_unanswered'
+            then ': one target of AIStore, which is not known by its address, answered none of its '
+                'requests'
+        when 'storage_logs_end_early'
+            then ' while reading from storage; the AIStore logs at hand end before a fault would '
+                'have been noticed'
+        when 'storage_logs_quiet'
+            then ' while reading from storage; the AIStore logs at hand show no fault at that '
+                'moment'
+        when 'no_answer'
+            then ' while reading from storage; its request was taken and not answered in time, of '
+                'which the AIStore logs at hand say nothing'
+        when 'server_said' then ' while reading from storage; AIStore''s own answer '
+            || coalesce('puts the fault on its node '
+                || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end,
+                'shows that the fault is its')
+        when 'storage_logs_unwatched'
+            then ' while reading from storage; the AIStore logs at hand show no fault at that '
+                'moment, but no proxy''s is among them'
+        when 'storage_logs_show_nothing' then ' while reading from storage; '
+            || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about '
+                || u.remark_name,
+                'AIStore node ' || f.link_node_id || ' ' || u.broke_words
+                    || ' then, but nothing ties the error to it',
+                'the AIStore logs at hand show no fault at that moment')
+        when 'storage_logs_partial' then ' while reading from storage; '
+            || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ',
+                'no fault of AIStore is seen at that moment, but ')
+            || case
+                when f.is_cluster_sure then 'only ' || f.covered_count::varchar || ' of '
+                    || f.node_total::varchar || ' logs of AIStore cover it'
+                else 'nothing proves that the job used the cluster whose logs are at hand' end
+                || ', so it stays open whose fault that was'
+        else ' while reading from storage; no AIStore log at hand covers that moment, so it stays '
+            'open whose fault that was'
+    end, ' while reading from ',
+    if(
+        regexp_matches(coalesce(f.crash_text, ''),
+            'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload'
+                '|CompleteMultipartUpload) operation|"method":"PUT"'),
+        ' while writing to ', ' while reading from '))
+        as statement,
     [
-        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
-        {'file_id': f.request_file_id, 'line_no': f.request_line_no, 'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id, 'line_no': u.remark_line_no, 'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
-        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
+        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+        'why': 'the error of ' || f.culprit_words},
+        {'file_id': f.request_file_id, 'line_no': f.request_line_no,
+        'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id,
+        'line_no': u.remark_line_no,
+        'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+        'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports,
     [] as contradicts
 from failure_lead as f
@@ -44,6 +110,7 @@ left join (
     select distinct f.failure_id
     from failure_lead as f
     join unlinked_error as u on u.failure_id = f.failure_id and u.kind = 'foreign_service'
-    join public_service as p on p.is_store and regexp_matches(f.crash_text, '(?i)' || p.host_pattern)
+    join public_service as p on p.is_store
+        and regexp_matches(f.crash_text, '(?i)' || p.host_pattern)
     where not coalesce(f.is_cluster_sure, false)
 ) as s on s.failure_id = f.failure_id

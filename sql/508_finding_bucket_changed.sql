@@ -1,8 +1,10 @@
--- Somebody changed or took away the bucket that a job was reading: since then AIStore refuses what it gave before.
+-- Somebody changed or took away the bucket that a job was reading: since then AIStore refuses what
+-- it gave before.
 -- grain: one row a failure
 -- reads: failure_lead, bucket_change
 -- case: yes
--- note: The client asked as it had asked before, and AIStore's answer is true to the new state: whoever runs the storage changed it under a job. No node is to blame.
+-- note: The client asked as it had asked before, and AIStore's answer is true to the new state:
+-- note: whoever runs the storage changed it under a job. No node is to blame.
 create or replace view finding_bucket_changed as
 select
     f.failure_id,
@@ -15,12 +17,17 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     0.78 as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern) || ' because a bucket of AIStore was changed while the job read from it ('
-        || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S') || ' UTC): no request for ' || c.bucket || ' had failed before, and ' || c.line_count::varchar || ' have since' as statement,
+    f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
+        || ' because a bucket of AIStore was changed while the job read from it ('
+        || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
+            || ' UTC): no request for ' || c.bucket || ' had failed before, and '
+            || c.line_count::varchar || ' have since' as statement,
     [
-        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no, 'why': 'the error of ' || f.culprit_words},
+        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+        'why': 'the error of ' || f.culprit_words},
         {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'the change: ' || c.action},
-        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no, 'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+        'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports,
     [] as contradicts
 from failure_lead as f

@@ -1,13 +1,18 @@
--- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the scheduler ended it.
+-- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the
+-- scheduler ended it.
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal, pattern
 -- case: yes
--- note: A job that printed steps had come up, one that then waited in vain for a node that fell silent is told by that, and one rank that a signal ended is named. A system error of NCCL only says that a call failed: what NCCL printed of its set-up says which.
+-- note: A job that printed steps had come up, one that then waited in vain for a node that fell
+-- note: silent is told by that, and one rank that a signal ended is named. A system error of NCCL
+-- note: only says that a call failed: what NCCL printed of its set-up says which.
 create or replace view finding_launcher as
 with first_line as (
     select
         s.job_id, s.attempt, s.pattern, s.failure_class, s.file_id, s.line_no, p.title,
-        row_number() over (partition by s.job_id, s.attempt order by s.utc_ns nulls last, s.line_no) as line_rank
+        row_number()
+            over (partition by s.job_id, s.attempt order by s.utc_ns nulls last, s.line_no)
+                as line_rank
     from (
         select job_id, attempt, pattern, failure_class, file_id, line_no, utc_ns
         from failure_signal
@@ -22,16 +27,33 @@ select
     coalesce(l.failure_class, 'infrastructure') as failure_class,
     l.pattern as failure_kind,
     case
-        when regexp_matches(l.pattern, '^(tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
+        when regexp_matches(l.pattern,
+            '^(tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
-    case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then 0.4 when (f.timeout_count = 0 and f.crash_count = 0) or (l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error') then 0.88 else 0.4 end as score,
-    case when l.pattern like 'nccl%' and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error' then 'the ranks could not be connected: ' when f.progress_ns is null or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure' then 'the job was not brought up or was ended from outside: ' when f.culprit_rank is not null and f.culprit_count = 1 and f.basis = 'killed' then f.culprit_words || ' was ended from outside: ' else 'the job was ended from outside: ' end || coalesce(l.title, l.pattern) as statement,
-    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}] as supports,
+    case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then 0.4
+        when (f.timeout_count = 0 and f.crash_count = 0)
+        or (l.pattern like 'nccl%'
+            and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error')
+            then 0.88
+        else 0.4 end
+        as score,
+    case when l.pattern like 'nccl%'
+        and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error'
+            then 'the ranks could not be connected: '
+        when f.progress_ns is null
+        or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure'
+            then 'the job was not brought up or was ended from outside: '
+        when f.culprit_rank is not null and f.culprit_count = 1
+        and f.basis = 'killed' then f.culprit_words || ' was ended from outside: '
+        else 'the job was ended from outside: ' end
+        || coalesce(l.title, l.pattern) as statement,
+    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}]
+        as supports,
     [] as contradicts
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1

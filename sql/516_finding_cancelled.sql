@@ -1,19 +1,31 @@
--- Somebody or the scheduler cancelled the job while it went on, or its time was over, and nothing had failed before: it may have crawled.
+-- Somebody or the scheduler cancelled the job while it went on, or its time was over, and nothing
+-- had failed before: it may have crawled.
 -- grain: one row a failure
--- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time, step_slowdown, node_fault, fault_kind
+-- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
+-- reads: step_slowdown, node_fault, fault_kind
 -- case: yes
--- note: A job that was cancelled after a silence hung, and the other rules look for what held it up. Blind while the log of a rank is missing: it may have failed first, and the rest was cancelled for it.
+-- note: A job that was cancelled after a silence hung, and the other rules look for what held it
+-- note: up. Blind while the log of a rank is missing: it may have failed first, and the rest was
+-- note: cancelled for it.
 create or replace view finding_cancelled as
 with word as (
-    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id, arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
+    select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
+        arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
         bool_or(starts_with(pattern, 'slurm')) as is_of_job
     from failure_signal
-    where (signal = 'cancel' and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled'))
+    where (signal = 'cancel'
+        and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled'))
     group by job_id, attempt
 ),
 ended as (
-    select job_id, attempt, count(distinct (file_id, coalesce(task_label, ''), coalesce(pid, json_extract_string(capture, '$.old_pid')::bigint))) as living_count, min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
-    from (select *, regexp_extract(text, '^(\d+): ', 1) as task_label from worker_event where pattern = 'torchrun_closing_signal')
+    select job_id, attempt,
+        count(
+            distinct (file_id, coalesce(task_label, ''),
+                coalesce(pid, json_extract_string(capture, '$.old_pid')::bigint)))
+            as living_count,
+        min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
+    from (select *, regexp_extract(text, '^(\d+): ', 1) as task_label from worker_event
+        where pattern = 'torchrun_closing_signal')
     group by job_id, attempt
 ),
 apart as (
@@ -22,33 +34,61 @@ apart as (
     where coalesce(path_rank, path_local_rank, worker_node_no) is not null
 ),
 slowed as (
-    select job_id, attempt from step_time where step_s is not null group by job_id, attempt having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
+    select job_id, attempt from step_time where step_s is not null group by job_id, attempt
+        having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
 ),
 borne as (
-    select f.failure_id, n.file_id, n.line_no, n.role || ' ' || n.node_id || ' ' || k.broke_words as words
+    select f.failure_id, n.file_id, n.line_no,
+        n.role || ' ' || n.node_id || ' ' || k.broke_words as words
     from failure_lead as f
-    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8 and n.fault_kind <> 'maintenance' and n.ended_ns >= f.ended_ns - 60000000000 and n.started_ns <= (f.started_ns + f.ended_ns) / 2
+    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8
+        and n.fault_kind <> 'maintenance' and n.ended_ns >= f.ended_ns - 60000000000
+        and n.started_ns <= (f.started_ns + f.ended_ns) / 2
     join fault_kind as k on k.fault_kind = n.fault_kind
-    qualify row_number() over (partition by f.failure_id order by n.weight desc, n.started_ns, n.node_id) = 1
+    qualify row_number()
+        over (partition by f.failure_id order by n.weight desc, n.started_ns, n.node_id) = 1
 )
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled or w.pattern = 'slurm_time_limit' then 'quiet' when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job) and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end as state,
+    case when not a.is_cancelled or w.pattern = 'slurm_time_limit' then 'quiet'
+        when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job)
+        and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end
+        as state,
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
-    case when s.failure_id is null and d.job_id is null and b.failure_id is null then 'innocent' else 'undetermined' end as storage_verdict,
+    case when s.failure_id is null and d.job_id is null and b.failure_id is null then 'innocent'
+        else 'undetermined' end
+        as storage_verdict,
     null::varchar as node_id,
     null::integer as rank,
     null::varchar as chain_id,
     0.85 as score,
-    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed before' || case when s.failure_id is not null then ', but it had become slow' else '' end as statement,
+    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed '
+        'before'
+        || case when s.failure_id is not null then ', but it had become slow' else '' end
+            as statement,
     list_filter([
-        {'file_id': w.file_id, 'line_no': w.line_no, 'why': case w.pattern when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason' when 'program_signalled' then 'the program was told to stop (the end of its container, scancel, a preemption)' else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
-        {'file_id': case when f.absent_count > 0 and e.living_count = f.rank_count then e.file_id end, 'line_no': e.line_no, 'why': 'the launchers had to end ' || e.living_count::varchar || ' processes, those of all ranks, of which none had failed then'},
+        {'file_id': w.file_id, 'line_no': w.line_no,
+        'why': case w.pattern
+            when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason'
+            when 'program_signalled'
+                then 'the program was told to stop (the end of its container, scancel, a '
+                    'preemption)'
+            else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
+        {'file_id': case when f.absent_count > 0
+            and e.living_count = f.rank_count then e.file_id end,
+        'line_no': e.line_no,
+        'why': 'the launchers had to end ' || e.living_count::varchar
+            || ' processes, those of all ranks, of which none had failed then'},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
     ], lambda p: p.file_id is not null) as supports,
-    case when b.failure_id is not null then [{'file_id': b.file_id, 'line_no': b.line_no, 'why': 'while most of the job ran, and until it was cancelled, ' || b.words}] else [] end as contradicts
+    case
+        when b.failure_id is not null
+            then [{'file_id': b.file_id, 'line_no': b.line_no,
+                'why': 'while most of the job ran, and until it was cancelled, ' || b.words}]
+        else [] end
+        as contradicts
 from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt

@@ -2,14 +2,19 @@
 -- grain: one row a failure
 -- reads: failure_lead, unanswered_node, storage_remark, told_reads
 -- case: yes
--- note: Ranks that fail alike because what another one fetches for them did not come are of this kind too.
+-- note: Ranks that fail alike because what another one fetches for them did not come are of this
+-- note: kind too.
 create or replace view finding_data_stall as
 select
     f.failure_id,
     'data_stall' as finding,
     case
-        when (culprit_rank is null and crash_pattern is null) or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
-        when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding', 'file_read') or crash_class = 'data_loading_stall' then 'fired'
+        when (culprit_rank is null and crash_pattern is null)
+            or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
+        when activity
+            in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding',
+                'file_read')
+            or crash_class = 'data_loading_stall' then 'fired'
         else 'quiet'
     end as state,
     'data_loading_stall' as failure_class,
@@ -17,28 +22,72 @@ select
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
         when q.failure_id is not null and is_storage_seen then 'guilty'
-        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0 and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
+        when activity in ('worker_wait', 'data_loading') and culprit_rank is not null
+            and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0
+            and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     null::varchar as node_id,
     f.culprit_rank as rank,
     null::varchar as chain_id,
-    case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72 else 0.68 end as score,
+    case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72
+        else 0.68 end
+        as score,
     culprit_words || case
         when culprit_rank is null and alike_count < 2
-            then ' failed with ' || coalesce(exception, crash_pattern) || ' while it waited for data'
-        when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern) || ' while they waited for data' else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ') || ' while the others waited' end
-        || case when activity = 'file_read' then ', of a mounted file system and not of AIStore, as far as its path tells' when is_storage_seen and fault_count = 0 then '; AIStore shows no fault at that moment' || case when w.told_count < w.target_count and q.failure_id is null then ', but how reads went then is not told by the statistics of ' || (w.target_count - w.told_count)::varchar || ' of its ' || w.target_count::varchar || ' targets' else '' end when is_storage_seen then '; AIStore had trouble at that moment too' when covered_count > 0 then '; the AIStore logs at hand are too few, or not surely of its cluster, to tell what was in the way' else '; no AIStore log at hand covers that moment, so it stays open what was in the way' end
-        || case when q.failure_id is not null and is_storage_seen then ', and one of its nodes answered none of the rank''s requests' else '' end as statement,
+            then ' failed with ' || coalesce(exception, crash_pattern)
+                || ' while it waited for data'
+        when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern)
+            || ' while they waited for data'
+            else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ')
+                || ' while the others waited' end
+        || case
+            when activity = 'file_read'
+                then ', of a mounted file system and not of AIStore, as far as its path tells'
+            when is_storage_seen
+            and fault_count = 0 then '; AIStore shows no fault at that moment'
+                || case when w.told_count < w.target_count
+                    and q.failure_id is null
+                        then ', but how reads went then is not told by the statistics of '
+                        || (w.target_count - w.told_count)::varchar || ' of its '
+                        || w.target_count::varchar || ' targets'
+                    else '' end
+            when is_storage_seen then '; AIStore had trouble at that moment too'
+            when covered_count > 0
+                then '; the AIStore logs at hand are too few, or not surely of its cluster, to '
+                    'tell what was in the way'
+            else '; no AIStore log at hand covers that moment, so it stays open what was in the '
+                'way' end
+        || case when q.failure_id is not null
+            and is_storage_seen then ', and one of its nodes answered none of the rank''s requests'
+            else '' end
+            as statement,
     [
-        {'file_id': activity_file_id, 'line_no': activity_line_no, 'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ') || coalesce(' (' || replace(activity_witness, '_', ' ') || case when activity_witness = 'stack' then ': ' || activity_text else '' end || ')', '')},
-        {'file_id': case when request_outcome = 'pending' then request_file_id end, 'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
-        {'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': m.file_id, 'line_no': m.line_no, 'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
+        {'file_id': activity_file_id, 'line_no': activity_line_no,
+        'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ')
+            || coalesce(' (' || replace(activity_witness, '_', ' ')
+                || case when activity_witness = 'stack' then ': ' || activity_text else '' end
+                || ')',
+                '')},
+        {'file_id': case when request_outcome = 'pending' then request_file_id end,
+        'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
+        {'file_id': basis_file_id, 'line_no': basis_line_no,
+        'why': 'why ' || culprit_words || ': ' || basis_words},
+        {'file_id': m.file_id, 'line_no': m.line_no,
+        'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
     ] as supports,
     list_concat(
-        case when is_storage_seen and fault_count = 0 and q.failure_id is null and activity not in ('decoding', 'batch_preparation') then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'AIStore logs cover the moment and show no fault'}] else [] end,
-        case when basis = 'stack' then [{'file_id': basis_file_id, 'line_no': basis_line_no, 'why': 'only stacks place the ranks: no sequence number says that it had not entered the collective'}] else [] end
+        case when is_storage_seen and fault_count = 0 and q.failure_id is null
+            and activity not in ('decoding', 'batch_preparation')
+                then [{'file_id': basis_file_id, 'line_no': basis_line_no,
+                    'why': 'AIStore logs cover the moment and show no fault'}]
+            else [] end,
+        case
+            when basis = 'stack'
+                then [{'file_id': basis_file_id, 'line_no': basis_line_no,
+                    'why': 'only stacks place the ranks: no sequence number says that it had not '
+                        'entered the collective'}]
+            else [] end
     ) as contradicts
 from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank

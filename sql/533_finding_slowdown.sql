@@ -1,4 +1,5 @@
--- The job, or a rank of it, had become slow before it failed. An observation without a class: it explains nothing alone.
+-- The job, or a rank of it, had become slow before it failed. An observation without a class: it
+-- explains nothing alone.
 -- grain: one row a failure
 -- reads: failure_case, step_slowdown, step_pace
 -- case: yes
@@ -10,15 +11,22 @@ with paced as (
 select
     f.failure_id,
     'slowdown' as finding,
-    case when s.failure_id is not null then 'fired' when p.failure_id is null then 'blind' else 'quiet' end as state,
+    case when s.failure_id is not null then 'fired' when p.failure_id is null then 'blind'
+        else 'quiet' end
+        as state,
     null::varchar as failure_class,
-    case when s.is_data_wait then 'data_wait' when s.is_first then 'rank' when s.failure_id is not null then 'job' end as failure_kind,
+    case when s.is_data_wait then 'data_wait' when s.is_first then 'rank'
+        when s.failure_id is not null then 'job' end
+        as failure_kind,
     'undetermined' as storage_verdict,
     null::varchar as node_id,
     s.rank,
     null::varchar as chain_id,
     0.0 as score,
-    coalesce(s.statement, case when p.failure_id is null then 'the job prints no progress lines that tell its pace' else 'the job kept its pace' end) as statement,
+    coalesce(s.statement,
+        case when p.failure_id is null then 'the job prints no progress lines that tell its pace'
+            else 'the job kept its pace' end)
+        as statement,
     [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
     ] as supports,

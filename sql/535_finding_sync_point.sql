@@ -1,4 +1,5 @@
--- What the ranks waited in by name, and whether one that is ahead is so by less than a step. An observation without a class.
+-- What the ranks waited in by name, and whether one that is ahead is so by less than a step. An
+-- observation without a class.
 -- grain: one row a failure
 -- reads: failure_case, sync_position
 -- case: yes
@@ -15,7 +16,9 @@ select
     null::varchar as chain_id,
     0.0 as score,
     coalesce(s.statement, 'the collective is not known') as statement,
-    [{'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the last step before the job stood still, or the time-out'}] as supports,
+    [{'file_id': s.file_id, 'line_no': s.line_no,
+        'why': 'the last step before the job stood still, or the time-out'}]
+        as supports,
     [] as contradicts
 from failure_case as f
 left join sync_position as s on s.failure_id = f.failure_id

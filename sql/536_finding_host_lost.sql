@@ -15,7 +15,8 @@ select
     null::varchar as chain_id,
     0.88 as score,
     'the host of ' || f.culprit_words
-        || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more' else '' end
+        || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more'
+            else '' end
         || ' was lost, and with it all ranks that ran there: '
         || trim(regexp_extract(
             f.basis_text, '(srun: error: .*|sel: .*|Power .*|Kernel panic.*|BUG: unable .*)$', 1

@@ -2,7 +2,8 @@
 -- grain: one row a failure
 -- reads: failure_lead, fr_failure, fr_lateness
 -- case: yes
--- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been late all along is said.
+-- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been
+-- note: late all along is said.
 create or replace view finding_undetermined as
 with late as (
     select f.job_id, f.attempt, l.rank, l.late_s, l.collective_count, l.file_id, l.place_no
@@ -28,21 +29,44 @@ select
     null::varchar as chain_id,
     0.4 as score,
     case
-        when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar || ' ended first, and its own error is not in the logs at hand: torchrun names only its exit code'
-        when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar || ' kept the others waiting, but nothing at hand tells why'
-            || case when l.rank = f.culprit_rank then '; it had been late before, by ' || l.late_s::varchar || ' s in the middle of the last ' || l.collective_count::varchar || ' collectives' else '' end
-        when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in ' || coalesce(d.op_type, 'a collective') || ' number ' || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?') || ', so the rank that kept them waiting is among those without a dump: ' || array_to_string(d.missing_ranks[1:8], ', ') || case when len(d.missing_ranks) > 8 then ' and more' else '' end
-        when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ') || case when f.absent_count > 8 then ' and more' else '' end || ' left no line, so the one that was missing cannot be told from the one whose log is missing'
-        when f.stood_ns is not null then 'the job had not ended when its stacks were taken: most ranks wait in a collective, and no stack shows why'
+        when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
+            || ' ended first, and its own error is not in the logs at hand: torchrun names only '
+                'its exit code'
+        when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar
+            || ' kept the others waiting, but nothing at hand tells why'
+            || case
+                when l.rank = f.culprit_rank then '; it had been late before, by '
+                    || l.late_s::varchar || ' s in the middle of the last '
+                    || l.collective_count::varchar || ' collectives'
+                else '' end
+        when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in '
+            || coalesce(d.op_type, 'a collective') || ' number '
+            || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?')
+            || ', so the rank that kept them waiting is among those without a dump: '
+            || array_to_string(d.missing_ranks[1:8], ', ')
+            || case when len(d.missing_ranks) > 8 then ' and more' else '' end
+        when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ')
+            || case when f.absent_count > 8 then ' and more' else '' end
+            || ' left no line, so the one that was missing cannot be told from the one whose log '
+                'is missing'
+        when f.stood_ns is not null
+            then 'the job had not ended when its stacks were taken: most ranks wait in a '
+                'collective, and no stack shows why'
         else 'the job failed and no line at hand names a first cause'
     end as statement,
     list_filter([
-        {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end, 'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
-        {'file_id': case when f.culprit_rank is not null or d.outcome = 'dump_missing' then d.file_id end, 'line_no': d.place_no, 'why': 'the first record that waits for it'},
-        {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'the last collective that it entered late'}
+        {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end,
+        'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
+        {'file_id': case when f.culprit_rank is not null
+            or d.outcome = 'dump_missing' then d.file_id end,
+        'line_no': d.place_no, 'why': 'the first record that waits for it'},
+        {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no,
+        'why': 'the last collective that it entered late'}
     ], lambda s: s.file_id is not null) as supports,
     list_filter([
-        {'file_id': case when l.rank <> f.culprit_rank then l.file_id end, 'line_no': l.place_no, 'why': 'rank ' || l.rank::varchar || ' had been late before, by ' || l.late_s::varchar || ' s, not this one'}
+        {'file_id': case when l.rank <> f.culprit_rank then l.file_id end, 'line_no': l.place_no,
+        'why': 'rank ' || l.rank::varchar || ' had been late before, by ' || l.late_s::varchar
+            || ' s, not this one'}
     ], lambda s: s.file_id is not null) as contradicts
 from failure_lead as f
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt

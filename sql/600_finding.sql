@@ -8,7 +8,8 @@ with every as (
 -- union of findings
 )
 select
-    failure_id, finding, state, failure_class, failure_kind, storage_verdict, node_id, rank, chain_id, score, statement,
+    failure_id, finding, state, failure_class, failure_kind, storage_verdict, node_id, rank,
+    chain_id, score, statement,
     supports::struct(file_id integer, line_no bigint, why varchar)[] as supports,
     contradicts::struct(file_id integer, line_no bigint, why varchar)[] as contradicts
 from every

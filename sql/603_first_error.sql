@@ -2,7 +2,9 @@
 -- grain: one row a failure whose verdict cites a line of error
 -- reads: root_cause, failure_case, worker_event, ais_event
 -- case: yes
--- note: A line without a time of its own is put at the latest moment that fits, and not after the moment the ranks began to wait. Lines of AIStore count only where the verdict is that storage failed the job.
+-- note: A line without a time of its own is put at the latest moment that fits, and not after the
+-- note: moment the ranks began to wait. Lines of AIStore count only where the verdict is that
+-- note: storage failed the job.
 create or replace view first_error as
 with cited as (
     select failure_id, storage_verdict, unnest(supports, recursive := true)

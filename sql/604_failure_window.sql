@@ -1,8 +1,12 @@
 -- The span of time that belongs to a failure: from what first led to it to the end of the job.
 -- grain: one row a failure
--- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain, node_fault, storage_link, threshold
+-- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain,
+-- reads: node_fault, storage_link, threshold
 -- case: yes
--- note: At the latest it begins with the hang, at the earliest the collective's time-out and two minutes before the watchdog spoke. first_error_ns is the first error of the verdict's evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's; first_error_is says if a line prints it.
+-- note: At the latest it begins with the hang, at the earliest the collective's time-out and two
+-- note: minutes before the watchdog spoke. first_error_ns is the first error of the verdict's
+-- note: evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's;
+-- note: first_error_is says if a line prints it.
 create or replace view failure_window as
 with cause as (
     select

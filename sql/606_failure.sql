@@ -1,9 +1,14 @@
--- An incident of a training job: when it hung or broke, what the ranks waited in, and what is concluded.
+-- An incident of a training job: when it hung or broke, what the ranks waited in, and what is
+-- concluded.
 -- grain: one row a failure
--- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place, confidence_step, threshold
+-- reads: failure_case, root_cause, failure_window, failure_coverage, rank_state, fr_place,
+-- reads: confidence_step, threshold
 -- public: yes
 -- case: kept
--- note: The class, verdict and statement are those of root_cause at place 1; confidence is how often answers of that verdict, class and score were right on incidents of known truth (confidence_step). The window runs from the first thing that belongs to the failure to the job's end. failure_id stays the same when more logs of the failure arrive.
+-- note: The class, verdict and statement are those of root_cause at place 1; confidence is how
+-- note: often answers of that verdict, class and score were right on incidents of known truth
+-- note: (confidence_step). The window runs from the first thing that belongs to the failure to the
+-- note: job's end. failure_id stays the same when more logs of the failure arrive.
 create or replace view failure as
 with culprits as (
     select failure_id, list(rank order by rank) as ranks
@@ -18,7 +23,16 @@ select
     coalesce(r.failure_class, 'undetermined') as failure_class,
     r.failure_kind,
     coalesce(r.storage_verdict, 'undetermined') as storage_verdict,
-    least(case when f.stood_ns is not null and r.failure_class <> 'undetermined' then h.value else 1 end, coalesce((select arg_max(s.confidence, (s.failure_classes is not null, s.score_from)) from confidence_step as s where s.storage_verdict = r.storage_verdict and s.score_from <= r.score and coalesce(list_contains(s.failure_classes, r.failure_class), true)), 0.0))::double as confidence,
+    least(
+        case when f.stood_ns is not null and r.failure_class <> 'undetermined' then h.value
+            else 1 end,
+        coalesce(
+            (select arg_max(s.confidence, (s.failure_classes is not null, s.score_from))
+                from confidence_step as s
+                where s.storage_verdict = r.storage_verdict and s.score_from <= r.score
+                    and coalesce(list_contains(s.failure_classes, r.failure_class), true)),
+            0.0))::double
+        as confidence,
     coalesce(r.statement, 'The job failed and no rule applies') as statement,
     coalesce(c.ranks, []) as culprit_ranks,
     make_timestamp_ns(f.hang_start_ns) as hang_started_at,

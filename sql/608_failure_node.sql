@@ -1,8 +1,11 @@
 -- An AIStore node held responsible for a failure.
 -- grain: one row a failure and node
--- reads: root_cause, storage_link, get_batch_chain, node_fault, fault_kind, node, failure_coverage, threshold
+-- reads: root_cause, storage_link, get_batch_chain, node_fault, fault_kind, node, failure_coverage,
+-- reads: threshold
 -- case: kept
--- note: The node of the verdict; further ones only if another culprit rank is clearly better tied to them, or if they went in the same seconds and broke the same request of the chain, or others that the rank may have been at. Nodes that only took part are steps of chains.
+-- note: The node of the verdict; further ones only if another culprit rank is clearly better tied
+-- note: to them, or if they went in the same seconds and broke the same request of the chain, or
+-- note: others that the rank may have been at. Nodes that only took part are steps of chains.
 create or replace view failure_node as
 with guilty as (
     select failure_id, node_id, chain_id, statement
@@ -19,8 +22,11 @@ other as (
     from best as b
     join guilty as g on g.failure_id = b.failure_id and g.node_id <> b.node_id
     left join best as o on o.failure_id = b.failure_id and o.rank = b.rank and o.node_id = g.node_id
-    where b.score >= 0.7 and b.score - coalesce(o.score, 0) > (select value from threshold where name = 'verdict_margin')
-    qualify row_number() over (partition by b.failure_id, b.rank order by b.score desc, b.node_id) = 1
+    where b.score >= 0.7
+        and b.score
+            - coalesce(o.score, 0) > (select value from threshold where name = 'verdict_margin')
+    qualify row_number()
+        over (partition by b.failure_id, b.rank order by b.score desc, b.node_id) = 1
 ),
 twin as (
     select distinct g.failure_id, c.suspect_node_id as node_id
@@ -28,7 +34,9 @@ twin as (
     join get_batch_chain as a on a.chain_id = g.chain_id and a.suspect_node_id = g.node_id
     join node_fault as n on n.fault_id = a.fault_id
     join get_batch_chain as c on c.cluster = a.cluster and c.suspect_node_id <> g.node_id
-        and (list_has_any(c.wids, a.wids) or exists (from storage_link as l where l.failure_id = g.failure_id and l.chain_id = c.chain_id and l.score >= 0.7))
+        and (list_has_any(c.wids, a.wids)
+            or exists (from storage_link as l
+                where l.failure_id = g.failure_id and l.chain_id = c.chain_id and l.score >= 0.7))
     join node_fault as o on o.fault_id = c.fault_id
     join fault_kind as k on k.fault_kind = o.fault_kind and k.takes_away and k.weight >= 0.9
     join threshold as t on t.name = 'fault_slack_s'
@@ -41,7 +49,9 @@ every as (
     from other as o
     group by o.failure_id, o.node_id
     union all
-    select failure_id, node_id, 'it went in the same seconds, and broke requests of the same moment', 3 from twin
+    select failure_id, node_id,
+        'it went in the same seconds, and broke requests of the same moment', 3
+        from twin
 )
 select
     e.failure_id,

@@ -1,34 +1,44 @@
--- What became of the node that failed a rank: when it was back, when the cluster map lost it, when the rank last asked for it.
+-- What became of the node that failed a rank: when it was back, when the cluster map lost it, when
+-- the rank last asked for it.
 -- grain: one row a failure whose node was away
--- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match, get_batch_chain_step
+-- reads: failure_lead, node_fault, node_process, node_witness, chain_rank_match,
+-- reads: get_batch_chain_step
 -- case: yes
--- note: back_ns is the start of its next process, else the end of the outage where a line says so. Null is what no log at hand says.
+-- note: back_ns is the start of its next process, else the end of the outage where a line says so.
+-- note: Null is what no log at hand says.
 create or replace view failure_comeback as
 with away as (
     select l.failure_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns, n.ended_ns
     from failure_lead as l
-    join node_fault as n on n.fault_id = l.fault_id and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped')
+    join node_fault as n on n.fault_id = l.fault_id
+        and n.fault_kind in ('killed', 'crashed', 'hung', 'down', 'stopped')
 ),
 started as (
     select a.failure_id, min(epoch_ns(p.started_at)) as back_ns
     from away as a
-    join node_process as p on p.cluster = a.cluster and p.node_id = a.node_id and epoch_ns(p.started_at) > a.started_ns
+    join node_process as p on p.cluster = a.cluster and p.node_id = a.node_id
+        and epoch_ns(p.started_at) > a.started_ns
     group by a.failure_id
 ),
 witnessed as (
     select
         a.failure_id,
-        min(w.utc_ns) filter (where w.effect in ('ready', 'back') and w.utc_ns >= a.ended_ns - 1000000) as back_ns,
+        min(w.utc_ns)
+            filter (where w.effect in ('ready', 'back') and w.utc_ns >= a.ended_ns - 1000000)
+                as back_ns,
         min(w.utc_ns) filter (where w.effect = 'removed') as removed_ns
     from away as a
-    join node_witness as w on w.cluster = a.cluster and w.node_id = a.node_id and w.utc_ns > a.started_ns and w.utc_ns <= a.ended_ns + 60000000000
+    join node_witness as w on w.cluster = a.cluster and w.node_id = a.node_id
+        and w.utc_ns > a.started_ns and w.utc_ns <= a.ended_ns + 60000000000
     group by a.failure_id
 ),
 asked as (
     select a.failure_id, max(s.utc_ns) as asked_ns
     from away as a
-    join chain_rank_match as m on m.failure_id = a.failure_id and m.rank = a.culprit_rank and m.chain_id = a.chain_id and m.match_kind = 'wid'
-    join get_batch_chain_step as s on s.chain_id = m.chain_id and s.file_id = m.ais_file_id and s.line_no = m.ais_line_no
+    join chain_rank_match as m on m.failure_id = a.failure_id and m.rank = a.culprit_rank
+        and m.chain_id = a.chain_id and m.match_kind = 'wid'
+    join get_batch_chain_step as s on s.chain_id = m.chain_id and s.file_id = m.ais_file_id
+        and s.line_no = m.ais_line_no
     group by a.failure_id
 )
 select

@@ -1,8 +1,10 @@
--- The window of a failure and the spans of the same length before and after it, for each node of the clusters its job used.
+-- The window of a failure and the spans of the same length before and after it, for each node of
+-- the clusters its job used.
 -- grain: one row a failure, node and span (before, inside, after)
 -- reads: failure, job_cluster, stats_reading
 -- case: yes
--- note: covered_ratio is the share of the span that lies between two statistics lines of one run whose counters are at hand; what a node counted between its last line and a kill is lost.
+-- note: covered_ratio is the share of the span that lies between two statistics lines of one run
+-- note: whose counters are at hand; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (
     select
@@ -13,7 +15,9 @@ with edge as (
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 span as (
-    select failure_id, cluster, 'before' as span, start_ns - (end_ns - start_ns) as start_ns, start_ns as end_ns from edge
+    select failure_id, cluster, 'before' as span, start_ns - (end_ns - start_ns) as start_ns,
+        start_ns as end_ns
+        from edge
     union all
     select failure_id, cluster, 'inside', start_ns, end_ns from edge
     union all
@@ -25,7 +29,8 @@ node as (
 covered as (
     select
         s.failure_id, s.span, r.cluster, r.node_id,
-        sum(least(r.utc_ns, s.end_ns) - greatest(coalesce(r.previous_ns, r.started_ns), s.start_ns)) as covered_ns
+        sum(least(r.utc_ns, s.end_ns) - greatest(coalesce(r.previous_ns, r.started_ns), s.start_ns))
+            as covered_ns
     from span as s
     join stats_reading as r on r.cluster = s.cluster and r.is_first_copy and r.is_counted
         and r.utc_ns > s.start_ns and coalesce(r.previous_ns, r.started_ns) < s.end_ns
@@ -39,7 +44,11 @@ select
     s.span,
     s.start_ns,
     s.end_ns,
-    case when s.end_ns > s.start_ns then least(coalesce(c.covered_ns, 0) / (s.end_ns - s.start_ns), 1.0) end as covered_ratio
+    case
+        when s.end_ns > s.start_ns
+            then least(coalesce(c.covered_ns, 0) / (s.end_ns - s.start_ns), 1.0) end
+        as covered_ratio
 from span as s
 join node as n on n.cluster = s.cluster
-left join covered as c on c.failure_id = s.failure_id and c.span = s.span and c.cluster = n.cluster and c.node_id = n.node_id
+left join covered as c on c.failure_id = s.failure_id and c.span = s.span and c.cluster = n.cluster
+    and c.node_id = n.node_id

@@ -1,9 +1,13 @@
--- A counter of a node inside a failure's window, and in spans of the same length before and after it.
+-- A counter of a node inside a failure's window, and in spans of the same length before and after
+-- it.
 -- grain: one row a failure, node and counter that grew in any of the spans
 -- reads: failure_span, failure_counter_growth, counter_kind
 -- public: yes
 -- case: kept
--- note: Growth is that of counter_delta, taken of the lines of the spans alone, and known for the interval between two statistics lines. Of an interval over an edge errors are placed whole, by the node's own lines or by the greater part, and other counters are shared by time; inside_least and inside_most bound the growth inside.
+-- note: Growth is that of counter_delta, taken of the lines of the spans alone, and known for the
+-- note: interval between two statistics lines. Of an interval over an edge errors are placed whole,
+-- note: by the node's own lines or by the greater part, and other counters are shared by time;
+-- note: inside_least and inside_most bound the growth inside.
 create or replace view failure_counter_delta as
 with grown as (
     select

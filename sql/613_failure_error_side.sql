@@ -1,12 +1,16 @@
--- On which side of AIStore an error counter grew inside a failure's window: proxies, targets or both, and at which node most.
+-- On which side of AIStore an error counter grew inside a failure's window: proxies, targets or
+-- both, and at which node most.
 -- grain: one row a failure, cluster and error counter
 -- reads: failure_counter_delta
 -- case: kept
--- note: error_ratio is err / (ok + err) in the intervals between statistics lines that touch the window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones. Errors that stay level at the proxies while they climb at one target point at that target.
+-- note: error_ratio is err / (ok + err) in the intervals between statistics lines that touch the
+-- note: window; for GetBatch err.getbatch.n / getbatch.n, which already counts the failed ones.
+-- note: Errors that stay level at the proxies while they climb at one target point at that target.
 create or replace view failure_error_side as
 with error as (
     select
-        failure_id, cluster, node_id, node_role, counter, before, inside, inside_least, inside_most, coalesce(inside_most, inside) as met, file_id, line_no,
+        failure_id, cluster, node_id, node_role, counter, before, inside, inside_least, inside_most,
+        coalesce(inside_most, inside) as met, file_id, line_no,
         replace(replace(counter, 'err.', ''), 'soft.', '') as ok_counter
     from failure_counter_delta
     where is_error and counter like '%.n'
@@ -14,9 +18,14 @@ with error as (
 rated as (
     select
         e.*,
-        case when e.ok_counter = 'getbatch.n' then e.met / nullif(greatest(coalesce(o.inside_most, o.inside), e.met), 0) else e.met / nullif(coalesce(o.inside_most, o.inside) + e.met, 0) end as error_ratio
+        case
+            when e.ok_counter = 'getbatch.n'
+                then e.met / nullif(greatest(coalesce(o.inside_most, o.inside), e.met), 0)
+            else e.met / nullif(coalesce(o.inside_most, o.inside) + e.met, 0) end
+            as error_ratio
     from error as e
-    left join failure_counter_delta as o on o.failure_id = e.failure_id and o.cluster = e.cluster and o.node_id = e.node_id and o.counter = e.ok_counter
+    left join failure_counter_delta as o on o.failure_id = e.failure_id and o.cluster = e.cluster
+        and o.node_id = e.node_id and o.counter = e.ok_counter
 )
 select
     failure_id,

@@ -2,7 +2,9 @@
 -- grain: one row a failure, rank and node
 -- reads: rank_request
 -- public: yes
--- note: Client logs tell of trouble, seldom of success: request_count counts the requests a line speaks of. other_rank_count says how many other ranks met the same node; is_only_rank: nobody else did.
+-- note: Client logs tell of trouble, seldom of success: request_count counts the requests a line
+-- note: speaks of. other_rank_count says how many other ranks met the same node; is_only_rank:
+-- note: nobody else did.
 create or replace view rank_target as
 with met as (
     select
@@ -33,7 +35,8 @@ select
     m.retry_limit,
     m.longest_wait_s,
     count(*) over same - 1 as other_rank_count,
-    round((sum(m.error_count) over same - m.error_count) / nullif(count(*) over same - 1, 0), 2) as other_error_count,
+    round((sum(m.error_count) over same - m.error_count) / nullif(count(*) over same - 1, 0), 2)
+        as other_error_count,
     count(*) over same = 1 as is_only_rank,
     make_timestamp_ns(m.first_ns) as first_at,
     make_timestamp_ns(m.last_ns) as last_at,

@@ -1,79 +1,158 @@
--- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are of a cluster that nothing ties to the job.
+-- What of AIStore's side of a failure could not be seen: logs that are missing, end early, or are
+-- of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event, node_coverage, pull_gap, clock_blind_spot
+-- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event,
+-- reads: node_coverage, pull_gap, clock_blind_spot
 -- case: yes
--- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle node's as long as others of the cluster go on.
+-- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle
+-- note: node's as long as others of the cluster go on.
 create or replace view ais_blind_spot as
 with address as (
     select job_id, attempt, arg_min(endpoint, (file_id, line_no)) as endpoint
     from worker_event
-    where endpoint is not null and regexp_matches(coalesce(url, '') || text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
+    where endpoint is not null
+        and regexp_matches(coalesce(url, '') || text, '/v1/|AIS_ENDPOINT|ais://|\bvia https?:')
     group by job_id, attempt
 ),
 base as (
     select
-        f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns, a.endpoint,
-        coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids, l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
-        greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0) as unnamed_count,
-        coalesce(strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to ' || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
-            || case when f.failure_id in (select failure_id from clock_blind_spot where is_assumed) then ' (assumed: no line ties the job to UTC)' else '' end, 'the failure, whose lines tell no date') as span_words,
+        f.failure_id, f.storage_verdict, f.window_started_at, f.window_ended_at, c.stall_ns,
+        a.endpoint,
+        coalesce(l.node_count, 0) as node_count, l.node_total, l.uncovered_ids, l.short_ids,
+            l.short_ns, l.is_followed, l.cluster, l.is_cluster_sure,
+        greatest(l.node_total - l.covered_count - coalesce(len(l.uncovered_ids), 0), 0)
+            as unnamed_count,
+        coalesce(strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to '
+            || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
+            || case
+                when f.failure_id in (select failure_id from clock_blind_spot where is_assumed)
+                    then ' (assumed: no line ties the job to UTC)'
+                else '' end,
+            'the failure, whose lines tell no date')
+                as span_words,
         coalesce(s.is_ais_user, false) as is_ais_user,
         coalesce(s.is_ais_user, false) or f.storage_verdict = 'undetermined' as is_asked
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
     left join failure_case as c on c.failure_id = f.failure_id
-    left join (select job_id, bool_or(is_ais_user) as is_ais_user from job_storage group by job_id) as s on s.job_id = f.job_id
+    left join (select job_id, bool_or(is_ais_user) as is_ais_user from job_storage group by job_id)
+        as s
+        on s.job_id = f.job_id
     left join address as a on a.job_id = f.job_id and a.attempt = f.attempt
 ),
 near as (
-    select b.failure_id, string_agg(distinct v.cluster, ', ' order by v.cluster) as clusters, bool_and(v.cluster in (select cluster from ais_file group by cluster having bool_and(contains(path, '.ERROR.')))) as is_errors_only
+    select b.failure_id, string_agg(distinct v.cluster, ', ' order by v.cluster) as clusters,
+        bool_and(v.cluster
+            in (select cluster from ais_file group by cluster
+                having bool_and(contains(path, '.ERROR.'))))
+            as is_errors_only
     from base as b
-    join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at) and v.ended_ns >= epoch_ns(b.window_started_at)
+    join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at)
+        and v.ended_ns >= epoch_ns(b.window_started_at)
     group by b.failure_id
 ),
 uncovered as (
     select u.failure_id, g.reason, array_agg(u.node_id order by u.node_id) as node_ids
     from (
-        select failure_id, window_started_at, unnest(uncovered_ids) as node_id, len(uncovered_ids) as id_count
+        select failure_id, window_started_at, unnest(uncovered_ids) as node_id,
+            len(uncovered_ids) as id_count
         from base
         where node_count > 0
     ) as u
-    left join (select node_id, arg_max(reason, tried_ns) as reason, max(tried_at) as tried_at from pull_gap group by node_id) as g on g.node_id = u.node_id and g.tried_at >= u.window_started_at
+    left join (select node_id, arg_max(reason, tried_ns) as reason, max(tried_at) as tried_at
+        from pull_gap group by node_id)
+        as g
+        on g.node_id = u.node_id
+        and g.tried_at >= u.window_started_at
     group by u.failure_id, g.reason, case when u.id_count <= 3 then u.node_id end
 ),
 every as (
-    select b.failure_id, 1 as position, case when b.is_ais_user then 'the AIStore side' else 'the storage that the job read from' end as what,
-        case when b.is_ais_user then '' else 'no line of the job says that this was AIStore' || case when n.failure_id is null then ', and ' else '' end end || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words else '' end
-            || case when not b.is_ais_user then '' when b.storage_verdict = 'guilty' then ', so what went wrong there is not seen' else ', so storage can neither be accused nor cleared' end as why,
-        case when b.is_ais_user then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr pull --out ./aislogs' else 'aiscorr ingest <the logs of that storage>' end as command
+    select b.failure_id, 1 as position,
+        case when b.is_ais_user then 'the AIStore side'
+            else 'the storage that the job read from' end
+            as what,
+        case when b.is_ais_user then ''
+            else 'no line of the job says that this was AIStore'
+                || case when n.failure_id is null then ', and ' else '' end end
+            || case when n.failure_id is null then 'no AIStore log covers ' || b.span_words
+                else '' end
+            || case when not b.is_ais_user then ''
+                when b.storage_verdict = 'guilty' then ', so what went wrong there is not seen'
+                else ', so storage can neither be accused nor cleared' end
+                as why,
+        case
+            when b.is_ais_user
+                then 'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # or: aiscorr '
+                    'pull --out ./aislogs'
+            else 'aiscorr ingest <the logs of that storage>' end
+            as command
     from base as b
     left join near as n on n.failure_id = b.failure_id
     where b.node_count = 0 and b.is_asked and not (b.is_ais_user and n.failure_id is not null)
     union all
-    select b.failure_id, 1, 'whether the job used AIStore cluster ' || case when b.node_count = 0 then n.clusters else b.cluster end,
-        case when n.is_errors_only then 'only the ERROR files of its nodes are at hand, which clear nobody: they name too little to tie the job to them, as the INFO files would' else 'its logs cover ' || b.span_words || ', but no request, address or node of the job''s lines stands in them, so they clear nobody' end,
-        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # ' || case when n.is_errors_only then 'without --severity error' else 'with the log of the proxy that the job asks' || coalesce(', ' || b.endpoint, '') end
+    select b.failure_id, 1,
+        'whether the job used AIStore cluster '
+            || case when b.node_count = 0 then n.clusters else b.cluster end,
+        case
+            when n.is_errors_only
+                then 'only the ERROR files of its nodes are at hand, which clear nobody: they name '
+                    'too little to tie the job to them, as the INFO files would'
+            else 'its logs cover ' || b.span_words
+                || ', but no request, address or node of the job''s lines stands in them, so they '
+                    'clear nobody' end,
+        'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # '
+            || case when n.is_errors_only then 'without --severity error'
+                else 'with the log of the proxy that the job asks'
+                    || coalesce(', ' || b.endpoint, '') end
     from base as b
     join near as n on n.failure_id = b.failure_id
-    where (b.is_ais_user and b.node_count = 0) or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)
+    where (b.is_ais_user and b.node_count = 0)
+        or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)
     union all
-    select failure_id, 2, 'AIStore node' || case len(node_ids) when 1 then ' ' else 's ' end || array_to_string(node_ids[1:24], ', ') || case when len(node_ids) > 24 then ' and ' || (len(node_ids) - 24)::varchar || ' more' else '' end,
-        case len(node_ids) when 1 then 'its log does' else 'their logs do' end || ' not cover the moment the ranks stopped; a fault of ' || case len(node_ids) when 1 then 'it' else 'theirs' end || ' alone would not be seen' || coalesce(' (aiscorr pull could not fetch ' || case len(node_ids) when 1 then 'it: ' else 'them: ' end || reason || ')', ''),
-        'ais log get ' || case len(node_ids) when 1 then node_ids[1] || ' --all' else 'cluster' end || ' ./aislogs && aiscorr ingest ./aislogs'
+    select failure_id, 2,
+        'AIStore node' || case len(node_ids) when 1 then ' ' else 's ' end
+            || array_to_string(node_ids[1:24], ', ')
+            || case when len(node_ids) > 24 then ' and ' || (len(node_ids) - 24)::varchar || ' more'
+                else '' end,
+        case len(node_ids) when 1 then 'its log does' else 'their logs do' end
+            || ' not cover the moment the ranks stopped; a fault of '
+            || case len(node_ids) when 1 then 'it' else 'theirs' end || ' alone would not be seen'
+            || coalesce(' (aiscorr pull could not fetch '
+                || case len(node_ids) when 1 then 'it: ' else 'them: ' end || reason || ')',
+                ''),
+        'ais log get ' || case len(node_ids) when 1 then node_ids[1] || ' --all' else 'cluster' end
+            || ' ./aislogs && aiscorr ingest ./aislogs'
     from uncovered
     union all
-    select failure_id, 2, unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes', 'the cluster map counts them and no line at hand names them; a fault of theirs would not be seen',
+    select failure_id, 2,
+        unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes',
+        'the cluster map counts them and no line at hand names them; a fault of theirs would not '
+            'be seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base
     where node_count > 0 and unnamed_count > 0
     union all
-    select failure_id, 2, 'AIStore node ' || array_to_string(short_ids[1:8], ', ') || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more' else '' end || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
-        'the log ends ' || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S') || '; a fault that began later is not seen',
+    select failure_id, 2,
+        'AIStore node ' || array_to_string(short_ids[1:8], ', ')
+            || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more'
+                else '' end
+            || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
+        'the log ends ' || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar
+            || ' s before the ranks stopped at '
+            || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
+            || '; a fault that began later is not seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base
     where node_count > 0 and len(short_ids) > 0 and not is_followed and storage_verdict <> 'guilty'
     union all
-    select b.failure_id, 2, 'what became of AIStore node ' || n.node_id, 'no file of it reaches the end of this job, so its own lines do not tell; its next file, or the kernel log of its host, would', 'ais log get ' || n.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
-    from base as b join failure_node as n on n.failure_id = b.failure_id and list_contains(b.short_ids, n.node_id) and not exists (from node_coverage as v where v.cluster = b.cluster and v.node_id = n.node_id and v.ended_ns >= b.stall_ns)
+    select b.failure_id, 2, 'what became of AIStore node ' || n.node_id,
+        'no file of it reaches the end of this job, so its own lines do not tell; its next file, '
+            'or the kernel log of its host, would',
+        'ais log get ' || n.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    from base as b
+        join failure_node as n on n.failure_id = b.failure_id
+            and list_contains(b.short_ids, n.node_id)
+            and not exists (from node_coverage as v
+                where v.cluster = b.cluster and v.node_id = n.node_id and v.ended_ns >= b.stall_ns)
 )
 select failure_id, position, what, why, command from every

@@ -1,52 +1,85 @@
 -- What could not be seen for a failure, what it hides, and the command that would fetch it.
 -- grain: one row a failure and blind spot
--- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release, capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot, fr_dump, source_file, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release,
+-- reads: capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot,
+-- reads: fr_dump, source_file, fr_blind_spot, stack_blind_spot, aged_blind_spot
 -- public: yes
 -- case: kept
 create or replace view blind_spot as
 with base as (
     select
         f.failure_id, f.job_id, f.attempt, f.failure_class, f.failure_kind,
-        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis, l.rank_count, l.timeout_count, l.cluster
+        l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis,
+        l.rank_count, l.timeout_count, l.cluster
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
 ),
 capture as (
-    select b.failure_id, string_agg(c.variable || '=' || c.value, ' ' order by c.variable) as settings, max(t.release_no) as release_no
+    select b.failure_id,
+        string_agg(c.variable || '=' || c.value, ' ' order by c.variable) as settings,
+        max(t.release_no) as release_no
     from base as b
     left join torch_release as t on t.job_id = b.job_id
-    join capture_setting as c on coalesce(t.release_no, 208) between c.since_release_no and c.until_release_no
+    join capture_setting as c
+        on coalesce(t.release_no, 208) between c.since_release_no and c.until_release_no
     group by b.failure_id
 ),
 culprit as (
-    select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit' qualify row_number() over (partition by r.failure_id order by r.rank) = 1
+    select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit'
+        qualify row_number() over (partition by r.failure_id order by r.rank) = 1
 ),
 every as (
     select failure_id, position, what, why, command from ais_blind_spot
     union all
-    select failure_id, 3, 'worker log ' || file_name, 'the ranks of that node may be the ones that never entered the collective', 'aiscorr ingest ' || path
+    select failure_id, 3, 'worker log ' || file_name,
+        'the ranks of that node may be the ones that never entered the collective',
+        'aiscorr ingest ' || path
     from missing_worker_file
     qualify count(*) over (partition by failure_id) <= 3
     union all
-    select failure_id, 3, count(*)::varchar || ' worker logs from ' || arg_min(file_name, worker_node_no) || ' to ' || arg_max(file_name, worker_node_no), 'the ranks of those nodes may be the ones that never entered the collective', 'aiscorr ingest ' || regexp_replace(min(path), '/[^/]*$', '') || '   # with those logs in it'
+    select failure_id, 3,
+        count(*)::varchar || ' worker logs from ' || arg_min(file_name, worker_node_no) || ' to '
+            || arg_max(file_name, worker_node_no),
+        'the ranks of those nodes may be the ones that never entered the collective',
+        'aiscorr ingest ' || regexp_replace(min(path), '/[^/]*$', '')
+            || '   # with those logs in it'
     from missing_worker_file
     group by failure_id
     having count(*) > 3
     union all
-    select failure_id, 4, 'ranks ' || array_to_string(absent_ranks[1:12], ', ') || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more' else '' end,
-        'no line of them is at hand: a rank that hung and a rank whose log is missing look alike', 'aiscorr ingest <the logs of the other nodes>'
+    select failure_id, 4,
+        'ranks ' || array_to_string(absent_ranks[1:12], ', ')
+            || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more'
+                else '' end,
+        'no line of them is at hand: a rank that hung and a rank whose log is missing look alike',
+        'aiscorr ingest <the logs of the other nodes>'
     from base
-    where absent_count > 0 and not starts_with(coalesce(failure_kind, ''), 'cancelled') and not (absent_count = 1 and coalesce(basis = 'silent' and absent_ranks[1] = culprit_rank, false))
+    where absent_count > 0 and not starts_with(coalesce(failure_kind, ''), 'cancelled')
+        and not (absent_count = 1
+            and coalesce(basis = 'silent' and absent_ranks[1] = culprit_rank, false))
     union all
-    select b.failure_id, 5, 'what rank ' || b.culprit_rank::varchar || ' was doing', 'it left no error, no stack and no telling last word', 'py-spy dump --pid <pid of rank ' || b.culprit_rank::varchar || '>' || coalesce('   # on ' || c.host, '') || ', while it hangs, next time'
+    select b.failure_id, 5, 'what rank ' || b.culprit_rank::varchar || ' was doing',
+        'it left no error, no stack and no telling last word',
+        'py-spy dump --pid <pid of rank ' || b.culprit_rank::varchar || '>'
+            || coalesce('   # on ' || c.host, '') || ', while it hangs, next time'
     from base as b
     left join culprit as c on c.failure_id = b.failure_id
-    where b.culprit_rank is not null and b.crash_pattern is null and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
+    where b.culprit_rank is not null and b.crash_pattern is null
+        and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
     union all
-    select b.failure_id, 6, 'what each rank had enqueued', 'no Flight Recorder dump is at hand, and the logs do not print it of every rank; settings for the next run' || coalesce(' (PyTorch ' || (c.release_no // 100)::varchar || '.' || (c.release_no % 100)::varchar || ')', ''), 'export ' || c.settings || '   # for the next run'
+    select b.failure_id, 6, 'what each rank had enqueued',
+        'no Flight Recorder dump is at hand, and the logs do not print it of every rank; settings '
+            'for the next run'
+            || coalesce(' (PyTorch ' || (c.release_no // 100)::varchar || '.'
+                || (c.release_no % 100)::varchar || ')',
+                ''),
+        'export ' || c.settings || '   # for the next run'
     from base as b
     join capture as c on c.failure_id = b.failure_id
-    where b.timeout_count > 0 and exists (from rank_state as r where r.failure_id = b.failure_id and r.last_enqueued is null) and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
+    where b.timeout_count > 0
+        and exists (from rank_state as r
+            where r.failure_id = b.failure_id and r.last_enqueued is null)
+        and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
     union all
     select failure_id, 6, what, why, command from fr_blind_spot
     union all
@@ -54,20 +87,37 @@ every as (
     union all
     select failure_id, 7, what, why, command from aged_blind_spot
     union all
-    select b.failure_id, 2, 'the rest of ' || count(*)::varchar || case when count(*) = 1 then ' file' else ' files' end || ' that ended early, ' || regexp_extract(min(s.path), '[^/]*$') || case when count(*) > 1 then ' and so on' else '' end, 'compressed data stopped before its end (a copy that was cut off); what came before was read', 'aiscorr ingest ' || regexp_replace(min(s.path), '!.*$', '') || '   # after fetching it again; all: aiscorr query "from source_file where problem is not null"'
+    select b.failure_id, 2,
+        'the rest of ' || count(*)::varchar || case when count(*) = 1 then ' file' else ' files' end
+            || ' that ended early, ' || regexp_extract(min(s.path), '[^/]*$')
+            || case when count(*) > 1 then ' and so on' else '' end,
+        'compressed data stopped before its end (a copy that was cut off); what came before was '
+            'read',
+        'aiscorr ingest ' || regexp_replace(min(s.path), '!.*$', '')
+            || '   # after fetching it again; all: aiscorr query "from source_file where problem '
+                'is not null"'
     from base as b
-    join source_file as s on (s.job_id = b.job_id or s.cluster = b.cluster) and starts_with(s.problem, 'ends early')
+    join source_file as s on (s.job_id = b.job_id or s.cluster = b.cluster)
+        and starts_with(s.problem, 'ends early')
     group by b.failure_id
     union all
-    select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window', 'a stretch between its statistics lines is missing (kill, restart or cut log), so counts there are a lower bound', 'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
+    select distinct b.failure_id, 7, 'counters of ' || d.node_id || ' around the window',
+        'a stretch between its statistics lines is missing (kill, restart or cut log), so counts '
+            'there are a lower bound',
+        'ais log get ' || d.node_id || ' --all ./aislogs && aiscorr ingest ./aislogs'
     from base as b
     join failure_node as n on n.failure_id = b.failure_id
-    join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id and not d.is_complete
-    where not exists (from failure_comeback as c where c.failure_id = b.failure_id and c.node_id = n.node_id and c.back_ns is not null)
+    join failure_counter_delta as d on d.failure_id = b.failure_id and d.node_id = n.node_id
+        and not d.is_complete
+    where not exists (from failure_comeback as c
+        where c.failure_id = b.failure_id and c.node_id = n.node_id and c.back_ns is not null)
     union all
     select failure_id, position, what, why, command from clock_blind_spot
     union all
-    select failure_id, 9, 'whether the fabric works at all', 'the logs show that nobody finished, not why', 'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on half of the nodes'
+    select failure_id, 9, 'whether the fabric works at all',
+        'the logs show that nobody finished, not why',
+        'srun --ntasks-per-node=1 all_reduce_perf -b 8M -e 1G -f 2 -g 8   # nccl-tests, first on '
+            'half of the nodes'
     from base where failure_class = 'gpu_fabric'
 )
 select failure_id, position, what, why, command from every

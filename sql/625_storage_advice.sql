@@ -1,6 +1,9 @@
--- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what befell a storage that is innocent, what made a job crawl, and how long a client should have asked again.
+-- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what
+-- befell a storage that is innocent, what made a job crawl, and how long a client should have asked
+-- again.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault, fault_kind, failure_kind
+-- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault,
+-- reads: fault_kind, failure_kind
 -- case: yes
 create or replace view storage_advice as
 with lead as (
@@ -9,46 +12,84 @@ with lead as (
 ),
 befell as (
     select
-        l.failure_id, n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at ' || strftime(make_timestamp_ns(n.started_ns)::timestamp, '%H:%M:%S') || ' UTC' as words,
-        row_number() over (partition by l.failure_id order by n.weight desc, n.started_ns, n.node_id, n.fault_kind) as fault_no,
+        l.failure_id,
+        n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at '
+            || strftime(make_timestamp_ns(n.started_ns)::timestamp, '%H:%M:%S') || ' UTC' as words,
+        row_number()
+            over (partition by l.failure_id order by n.weight desc, n.started_ns, n.node_id,
+                n.fault_kind)
+                as fault_no,
         count(*) over (partition by l.failure_id) as fault_count
     from lead as l
-    join node_fault as n on n.cluster = l.cluster and n.weight >= 0.5 and n.started_ns <= l.ended_ns and n.ended_ns >= l.started_ns
+    join node_fault as n on n.cluster = l.cluster and n.weight >= 0.5 and n.started_ns <= l.ended_ns
+        and n.ended_ns >= l.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
     where l.storage_verdict = 'innocent'
 ),
 repeated as (
     select l.failure_id, count(*) as line_count
-    from lead as l join failure_signal as s on s.job_id = l.job_id and s.attempt = l.attempt and s.signal = 'retry'
+    from lead as l
+        join failure_signal as s on s.job_id = l.job_id and s.attempt = l.attempt
+            and s.signal = 'retry'
     group by l.failure_id
 ),
 aside as (
     select
-        l.failure_id, case when l.failure_class = 'data' and not regexp_matches(l.crash_pattern, 'missing|not_found|entry') then nullif(rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'), '') end as object, b.words, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
+        l.failure_id,
+        case when l.failure_class = 'data'
+            and not regexp_matches(l.crash_pattern, 'missing|not_found|entry')
+                then nullif(
+                    rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'),
+                    '') end
+            as object,
+        b.words, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
     from lead as l
     left join befell as b on b.failure_id = l.failure_id and b.fault_no = 1
     left join repeated as r on r.failure_id = l.failure_id
     where l.storage_verdict = 'innocent' and l.is_storage_seen
 )
 select failure_id, 2 as position, 'storage' as recipient,
-    case when words is null and retry_count = 0 then coalesce('Nothing failed, but compare what is stored with its origin: ais object show ' || object || ' --props all', 'Nothing to do: storage answered as it should.')
+    case when words is null
+        and retry_count = 0
+            then coalesce(
+                'Nothing failed, but compare what is stored with its origin: ais object show '
+                || object || ' --props all',
+                'Nothing to do: storage answered as it should.')
         else 'Not the cause, but look at it: '
-            || coalesce(words || case when more_count > 0 then ' (and ' || more_count::varchar || ' more: aiscorr query @faults)' else '' end, '')
+            || coalesce(words
+                || case
+                    when more_count > 0 then ' (and ' || more_count::varchar
+                        || ' more: aiscorr query @faults)'
+                    else '' end,
+                '')
             || case when words is not null and retry_count > 0 then '; ' else '' end
-            || case when retry_count > 0 then 'the job repeated requests (' || retry_count::varchar || ' lines: aiscorr query @retries)' else '' end || '.'
+            || case
+                when retry_count > 0 then 'the job repeated requests (' || retry_count::varchar
+                    || ' lines: aiscorr query @retries)'
+                else '' end
+                || '.'
     end as text,
-    case when words is null and retry_count = 0 then case when object is not null then 'who wrote it so is not told; ' else '' end || 'the AIStore logs at hand cover the failure and nothing in them fits it'
+    case when words is null
+        and retry_count = 0
+            then case when object is not null then 'who wrote it so is not told; ' else '' end
+            || 'the AIStore logs at hand cover the failure and nothing in them fits it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
-from lead as l join failure_kind as k on k.failure_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_kind <> 'chain'
+from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
+    where l.storage_verdict = 'guilty' and l.failure_kind <> 'chain'
 union all
-select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l join fault_kind as k on k.fault_kind = l.failure_kind where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
+select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l
+    join fault_kind as k on k.fault_kind = l.failure_kind
+    where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
 union all
 select c.failure_id, 5, 'client',
-    'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry settings, the loop around the loader).',
-    'its last request met ' || c.node_id || ' up to ' || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar || ' s after the node was gone; AIStore took it off the map after up to '
+    'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry '
+        'settings, the loop around the loader).',
+    'its last request met ' || c.node_id || ' up to '
+        || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar
+        || ' s after the node was gone; AIStore took it off the map after up to '
         || round((c.removed_ns - c.gone_ns) / 1e9)::integer::varchar || ' s'
 from failure_comeback as c join repeated as r on r.failure_id = c.failure_id
 join lead as l on l.failure_id = c.failure_id and l.crash_pattern is not null

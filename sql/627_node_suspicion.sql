@@ -1,49 +1,84 @@
 -- A fault of an AIStore node that is not held responsible for a failure: ruled out, or not judged.
 -- grain: one row a failure and fault of a node
--- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind, storage_relation, failed_rank
+-- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind,
+-- reads: storage_relation, failed_rank
 -- case: kept
--- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the verdict leaves storage open: what is missing to tie it is named. The SDK's own errors are never of another kind than a fault of AIStore.
+-- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
+-- note: verdict leaves storage open: what is missing to tie it is named. The SDK's own errors are
+-- note: never of another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (
     select
-        f.failure_id, f.job_id, f.attempt, f.started_ns, f.stall_ns, f.ended_ns, r.storage_verdict, r.node_id as tied_node_id,
-        l.culprit_rank, l.crash_pattern, coalesce(l.exception, l.crash_pattern) as error_words, coalesce(l.activity, 'unknown') as activity,
-        l.crash_pattern is not null and coalesce(s.time_weight, 0.0) < 0.5 and not regexp_matches(l.crash_pattern, '^(sdk|lhotse)_') and not regexp_matches(coalesce(l.exception, ''), 'aistore|^AIS') as is_other_error,
-        l.crash_pattern is null and coalesce(l.activity, 'unknown') <> 'unknown' and coalesce(s.time_weight, 0.0) < 0.5 as is_other_work,
+        f.failure_id, f.job_id, f.attempt, f.started_ns, f.stall_ns, f.ended_ns, r.storage_verdict,
+        r.node_id as tied_node_id,
+        l.culprit_rank, l.crash_pattern, coalesce(l.exception, l.crash_pattern) as error_words,
+        coalesce(l.activity, 'unknown') as activity,
+        l.crash_pattern is not null and coalesce(s.time_weight, 0.0) < 0.5
+            and not regexp_matches(l.crash_pattern, '^(sdk|lhotse)_')
+            and not regexp_matches(coalesce(l.exception, ''), 'aistore|^AIS') as is_other_error,
+        l.crash_pattern is null and coalesce(l.activity, 'unknown') <> 'unknown'
+            and coalesce(s.time_weight, 0.0) < 0.5 as is_other_work,
         coalesce(a.is_absent, false) as is_absent
     from failure_case as f
     join failure_lead as l on l.failure_id = f.failure_id
     join root_cause as r on r.failure_id = f.failure_id and r.place = 1
-    left join storage_relation as s on s.failure_id = f.failure_id and s.rank is not distinct from l.culprit_rank
-    left join failed_rank as a on a.job_id = f.job_id and a.attempt = f.attempt and a.rank = l.culprit_rank
+    left join storage_relation as s on s.failure_id = f.failure_id
+        and s.rank is not distinct from l.culprit_rank
+    left join failed_rank as a on a.job_id = f.job_id and a.attempt = f.attempt
+        and a.rank = l.culprit_rank
 ),
 met as (
     select
-        f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at, n.file_id, n.line_no,
+        f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at, n.file_id,
+        n.line_no,
         n.ended_ns as fault_end_ns, n.started_ns as fault_start_ns,
         n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns as is_on,
-        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns and not f.is_other_error and not f.is_other_work and n.weight >= 0.3 and f.storage_verdict = 'undetermined' as is_open
+        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns and not f.is_other_error
+            and not f.is_other_work and n.weight >= 0.3
+            and f.storage_verdict = 'undetermined' as is_open
     from case_span as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2 and n.fault_kind not in ('batches_aborted', 'jobs_refused') and n.started_ns <= f.ended_ns and n.ended_ns >= f.started_ns
+    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2
+        and n.fault_kind not in ('batches_aborted', 'jobs_refused') and n.started_ns <= f.ended_ns
+        and n.ended_ns >= f.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
-    where not exists (select 1 from failure_node as g where g.failure_id = f.failure_id and g.node_id = n.node_id)
-        and not (f.storage_verdict = 'guilty' and n.fault_kind in ('rebalance', 'resilver', 'primary_change'))
+    where not exists (select 1 from failure_node as g
+        where g.failure_id = f.failure_id and g.node_id = n.node_id)
+        and not (f.storage_verdict = 'guilty'
+            and n.fault_kind in ('rebalance', 'resilver', 'primary_change'))
 )
 select
     failure_id,
     is_open,
-    role || ' ' || node_id || ' ' || broke_words || ' (' || strftime(started_at::timestamp, '%H:%M:%S') || ' to ' || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
+    role || ' ' || node_id || ' ' || broke_words || ' ('
+        || strftime(started_at::timestamp, '%H:%M:%S') || ' to '
+        || strftime(ended_at::timestamp, '%H:%M:%S') || ' UTC)' as what,
     case
-        when fault_end_ns < stall_ns then 'it had ended ' || ((stall_ns - fault_end_ns) // 1000000000)::varchar || ' s before the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
-        when fault_start_ns > stall_ns then 'it began ' || ((fault_start_ns - stall_ns) // 1000000000)::varchar || ' s after the ranks stopped at ' || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
+        when fault_end_ns < stall_ns then 'it had ended '
+            || ((stall_ns - fault_end_ns) // 1000000000)::varchar
+            || ' s before the ranks stopped at '
+            || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
+        when fault_start_ns > stall_ns then 'it began '
+            || ((fault_start_ns - stall_ns) // 1000000000)::varchar
+            || ' s after the ranks stopped at '
+            || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
         when is_other_error then 'the rank failed with an error of another kind: ' || error_words
         when is_other_work then 'the rank was doing something else: ' || replace(activity, '_', ' ')
-        when is_open and culprit_rank is null then 'it was on when the ranks stopped, and the logs at hand do not tell which rank it was that held up the others'
-        when is_open and is_absent then 'it was on when rank ' || culprit_rank::varchar || ' stopped, and no line of that rank is at hand'
-        when is_open and crash_pattern is not null then 'it was on when rank ' || culprit_rank::varchar || ' failed with ' || error_words || ', and no line ties the two or parts them'
-        when is_open then 'it was on when rank ' || culprit_rank::varchar || ' stopped, and no line ties the two or parts them'
-        when storage_verdict = 'guilty' and tied_node_id is not null then 'the failure is tied to ' || tied_node_id || ', and no line ties it to this node'
+        when is_open
+            and culprit_rank is null
+                then 'it was on when the ranks stopped, and the logs at hand do not tell which '
+                    'rank it was that held up the others'
+        when is_open
+            and is_absent then 'it was on when rank ' || culprit_rank::varchar
+                || ' stopped, and no line of that rank is at hand'
+        when is_open
+            and crash_pattern is not null then 'it was on when rank ' || culprit_rank::varchar
+                || ' failed with ' || error_words || ', and no line ties the two or parts them'
+        when is_open then 'it was on when rank ' || culprit_rank::varchar
+            || ' stopped, and no line ties the two or parts them'
+        when storage_verdict = 'guilty'
+            and tied_node_id is not null then 'the failure is tied to ' || tied_node_id
+                || ', and no line ties it to this node'
         else 'no line ties it to the rank that held up the others'
     end as because,
     node_id,

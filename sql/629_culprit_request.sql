@@ -1,25 +1,36 @@
--- What a culprit had asked storage for when it failed or fell silent: the object, whom it asked, and how often.
+-- What a culprit had asked storage for when it failed or fell silent: the object, whom it asked,
+-- and how often.
 -- grain: one row a failure, rank and object (or address, where a line names no object)
 -- reads: failure, rank_request, ingested_file
 -- public: yes
 -- case: kept
--- note: Requests that failed, were tried again, came back short or were still open; the last of them stands first (place 1), one that failed before one that was open, and the address that the rank itself asked before that at which AIStore asked its own node for it (is_inner_address: no xaction is known to it yet, as in no redirected one).
+-- note: Requests that failed, were tried again, came back short or were still open; the last of
+-- note: them stands first (place 1), one that failed before one that was open, and the address that
+-- note: the rank itself asked before that at which AIStore asked its own node for it
+-- note: (is_inner_address: no xaction is known to it yet, as in no redirected one).
 create or replace view culprit_request as
 with met as (
     select
-        f.failure_id, r.rank, r.bucket, r.object, nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.endpoint, r.node_id, r.outcome, r.from_ns, r.to_ns, r.file_id, r.line_no
+        f.failure_id, r.rank, r.bucket, r.object,
+        nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.endpoint, r.node_id, r.outcome,
+        r.from_ns, r.to_ns, r.file_id, r.line_no
     from failure as f
     join rank_request as r on r.failure_id = f.failure_id and list_contains(f.culprit_ranks, r.rank)
     where r.outcome not in ('note', 'recovered') and coalesce(r.object, r.url) is not null
 ),
 one as (
     select
-        failure_id, rank, any_value(bucket) as bucket, any_value(object) as object, any_value(url) filter (where object is null) as url,
+        failure_id, rank, any_value(bucket) as bucket, any_value(object) as object,
+        any_value(url) filter (where object is null) as url,
         arg_max(endpoint, from_ns) as endpoint, arg_max(node_id, from_ns) as node_id,
-        coalesce(arg_max(outcome, (from_ns, line_no)) filter (where outcome in ('error', 'missing', 'short')), arg_max(outcome, (from_ns, line_no))) as outcome,
+        coalesce(arg_max(outcome, (from_ns, line_no))
+            filter (where outcome in ('error', 'missing', 'short')),
+            arg_max(outcome, (from_ns, line_no)))
+            as outcome,
         count(*) filter (where outcome = 'retry') as retry_count,
         min(from_ns) as first_ns, max(to_ns) as last_ns,
-        arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id, arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
+        arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id,
+        arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
     from met
     group by failure_id, rank, coalesce(object, url)
 ),
@@ -28,12 +39,17 @@ told as (
         *,
         outcome in ('error', 'missing', 'short') as is_failed,
         coalesce(regexp_matches(url, '/v1/ml/moss/([^/]+/)?noxid/'), false) as is_inner_address,
-        bool_or(is_failed and is_inner_address) over (partition by failure_id, rank) as is_inner_failed
+        bool_or(is_failed and is_inner_address)
+            over (partition by failure_id, rank) as is_inner_failed
     from one
 )
 select
     o.failure_id,
-    row_number() over (partition by o.failure_id order by o.is_failed or (o.is_inner_failed and o.outcome = 'chained') desc, o.is_inner_address, o.last_ns desc, o.rank, o.object) as place,
+    row_number()
+        over (partition by o.failure_id order by o.is_failed
+            or (o.is_inner_failed and o.outcome = 'chained') desc, o.is_inner_address,
+            o.last_ns desc, o.rank, o.object)
+            as place,
     o.rank,
     o.bucket,
     o.object,

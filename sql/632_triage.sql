@@ -1,7 +1,8 @@
 -- A recognised message in a worker log: how often, on which rank, in which tier.
 -- grain: one row a job attempt, pattern, file and rank
 -- reads: worker_event, pattern
--- note: The tiers of a triage: process (it was killed), training (the loop crashed), data_io (loading and I/O), then network, gpu and launcher.
+-- note: The tiers of a triage: process (it was killed), training (the loop crashed), data_io
+-- note: (loading and I/O), then network, gpu and launcher.
 create or replace view triage as
 select
     w.job_id,
@@ -23,4 +24,5 @@ select
 from worker_event as w
 left join pattern as p on p.pattern = w.pattern and p.format = 'worker'
 where w.role in ('cause', 'symptom', 'consequence', 'retry', 'recovery', 'noise')
-group by w.job_id, w.attempt, w.tier, w.pattern, p.title, w.severity, w.role, w.rank, w.path, w.file_id
+group by w.job_id, w.attempt, w.tier, w.pattern, p.title, w.severity, w.role, w.rank, w.path,
+    w.file_id

@@ -1,9 +1,13 @@
--- Ranks whose stacks stand apart while others of the job wait in a collective, where no failure of the job is known: it may hang now.
+-- Ranks whose stacks stand apart while others of the job wait in a collective, where no failure of
+-- the job is known: it may hang now.
 -- grain: one row a job and class of such stacks
 -- reads: stack_class, failure, source_file
 -- public: yes
 -- case: kept
--- note: One set of stacks does not prove a hang: in a healthy job, too, some wait while one loads data. Who stands at the same place in a second set, a minute later, keeps the others waiting. is_still: all of these ranks stood there the time before, too; is_moved: all stood elsewhere.
+-- note: One set of stacks does not prove a hang: in a healthy job, too, some wait while one loads
+-- note: data. Who stands at the same place in a second set, a minute later, keeps the others
+-- note: waiting. is_still: all of these ranks stood there the time before, too; is_moved: all stood
+-- note: elsewhere.
 create or replace view standing_apart as
 with waiting as (
     select
@@ -25,9 +29,15 @@ select
     len(c.still_ranks) = c.rank_count as is_still,
     w.waiting_count::integer as waiting_count,
     w.waiting_in,
-    case when c.rank_count = 1 then 'Rank ' || c.ranks[1]::varchar || ' stands' else c.rank_count::varchar || ' ranks (' || array_to_string(c.ranks[1:8], ', ') || case when c.rank_count > 8 then ', …' else '' end || ') stand' end
-        || ' in ' || c.innermost || ' while ' || w.waiting_count::varchar || case when w.waiting_count = 1 then ' rank waits' else ' ranks wait' end || ' in ' || w.waiting_in
-        || case when is_still then ', as when stacks were taken before' when is_moved then '; elsewhere when stacks were taken before' else '' end as statement,
+    case when c.rank_count = 1 then 'Rank ' || c.ranks[1]::varchar || ' stands'
+        else c.rank_count::varchar || ' ranks (' || array_to_string(c.ranks[1:8], ', ')
+            || case when c.rank_count > 8 then ', …' else '' end || ') stand' end
+        || ' in ' || c.innermost || ' while ' || w.waiting_count::varchar
+            || case when w.waiting_count = 1 then ' rank waits' else ' ranks wait' end || ' in '
+            || w.waiting_in
+        || case when is_still then ', as when stacks were taken before'
+            when is_moved then '; elsewhere when stacks were taken before' else '' end
+            as statement,
     f.path,
     c.file_id,
     c.line_no

@@ -1,7 +1,8 @@
 -- The file with the output of a rank, and the first and last line in it that the rank printed.
 -- grain: one row a job attempt, rank and file
 -- reads: worker_event, worker_tail, worker_file, clock
--- note: Only what a rank prints is its output, not what a launcher prints about it. The file at output_no 1 is the one that goes on longest; a second copy of a stream comes last.
+-- note: Only what a rank prints is its output, not what a launcher prints about it. The file at
+-- note: output_no 1 is the one that goes on longest; a second copy of a stream comes last.
 create or replace view rank_output as
 with file as (
     select

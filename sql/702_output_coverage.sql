@@ -2,7 +2,9 @@
 -- grain: one row a failure and rank
 -- reads: failure_case, rank_state, rank_output, worker_file, failure_signal
 -- case: yes
--- note: A rank without output is unknown, not missing, where the output of several ranks goes into one file, as its lines there may name no rank. The world has at least as many ranks as its size says.
+-- note: A rank without output is unknown, not missing, where the output of several ranks goes into
+-- note: one file, as its lines there may name no rank. The world has at least as many ranks as its
+-- note: size says.
 create or replace view output_coverage as
 with spread as (
     select job_id, attempt, file_id, min(rank) as low_rank, max(rank) as high_rank

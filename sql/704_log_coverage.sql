@@ -2,7 +2,9 @@
 -- grain: one row a failure and node of a cluster the job used, or a failure without a cluster
 -- reads: failure_case, job_cluster, node, node_coverage, cluster_extent
 -- case: yes
--- note: The log is complete if one span of it covers the time from when the ranks stopped to when the failure was reported. Nodes that only the cluster map counts are one row without a node_id, as is the storage of a job of which no log was read.
+-- note: The log is complete if one span of it covers the time from when the ranks stopped to when
+-- note: the failure was reported. Nodes that only the cluster map counts are one row without a
+-- note: node_id, as is the storage of a job of which no log was read.
 create or replace view log_coverage as
 with used as (
     select f.failure_id, f.job_id, f.attempt, f.stall_ns, f.heard_ns, c.cluster

@@ -3,7 +3,8 @@
 -- reads: output_coverage, log_coverage, dump_coverage
 -- public: yes
 -- case: kept
--- note: state is complete, cut, missing or unknown. Only a line that shows it makes anything complete: silence means nothing where the state is another.
+-- note: state is complete, cut, missing or unknown. Only a line that shows it makes anything
+-- note: complete: silence means nothing where the state is another.
 create or replace view coverage as
 select
     failure_id, job_id, 'rank ' || rank::varchar as "of", 'output' as kind, rank,

@@ -2,7 +2,8 @@
 -- grain: one row a mountpath of a node and span
 -- reads: ais_event
 -- stored: yes
--- note: A span ends when a line reports the mountpath enabled again, which is when it ended at the latest; without such a line its end is not known.
+-- note: A span ends when a line reports the mountpath enabled again, which is when it ended at the
+-- note: latest; without such a line its end is not known.
 create or replace view disk_episode as
 with sign as (
     select

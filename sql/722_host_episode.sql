@@ -2,7 +2,8 @@
 -- grain: one row a job attempt, host and kind of line
 -- reads: worker_event
 -- stored: yes
--- note: state is lost where the scheduler, the kernel or the power took the host away, else the pattern of the lines. No line shows when such trouble ends.
+-- note: state is lost where the scheduler, the kernel or the power took the host away, else the
+-- note: pattern of the lines. No line shows when such trouble ends.
 create or replace view host_episode as
 select
     job_id, attempt, split_part(host, '.', 1) as host,

@@ -1,8 +1,10 @@
 -- What a rank did or how it died, what a launcher reports, a host that was lost, a bucket changed.
 -- grain: one row a subject and state
--- reads: host_episode, failure_case, rank_activity, rank_crash, lost_host, rank_host, worker_event, failure_signal, bucket_change
+-- reads: host_episode, failure_case, rank_activity, rank_crash, lost_host, rank_host, worker_event,
+-- reads: failure_signal, bucket_change
 -- case: kept
--- note: An activity is what a rank did when its peers began to wait. A lost host is here where only its ranks name it.
+-- note: An activity is what a rank did when its peers began to wait. A lost host is here where only
+-- note: its ranks name it.
 create or replace view job_episode as
 with lost as (
     select l.job_id, l.attempt, h.host, l.file_id, l.line_no, l.text

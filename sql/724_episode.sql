@@ -2,7 +2,9 @@
 -- grain: one row a subject, state and span
 -- reads: node_fault, node_coverage, disk_episode, host_episode, job_episode
 -- public: yes
--- note: Each edge lies between its min and its max; null is what no line shows. is_cut: it was on when the last line about it was written, and nothing shows that it ended. An activity of a rank is what it did when its peers began to wait.
+-- note: Each edge lies between its min and its max; null is what no line shows. is_cut: it was on
+-- note: when the last line about it was written, and nothing shows that it ended. An activity of a
+-- note: rank is what it did when its peers began to wait.
 create or replace view episode as
 with last_line as (
     select cluster, max(ended_ns) as ended_ns from node_coverage group by cluster

@@ -2,7 +2,8 @@
 -- grain: one row a request of a rank, or step of a chain between two nodes
 -- reads: rank_request, get_batch_chain_step, get_batch_chain
 -- public: yes
--- note: outcome of a request is error, missing, short, retry, recovered, pending, chained or note; of a step it is the step. A step has no failure_id: chain_rank_match ties chains to ranks.
+-- note: outcome of a request is error, missing, short, retry, recovered, pending, chained or note;
+-- note: of a step it is the step. A step has no failure_id: chain_rank_match ties chains to ranks.
 create or replace view contact as
 select
     r.failure_id, r.job_id, r.attempt, r.cluster, 'rank' as from_kind, r.rank,

@@ -2,7 +2,9 @@
 -- grain: one row a failure, rule and line for or against it, or a blind rule
 -- reads: finding, ais_event, worker_event
 -- public: yes
--- note: observation is the rule, the side it speaks for and its number among the rule's lines. strength is the score of the rule, as no line has a weight of its own; a blind rule has one row without a line. from_at and to_at are the edges of the moment of its line.
+-- note: observation is the rule, the side it speaks for and its number among the rule's lines.
+-- note: strength is the score of the rule, as no line has a weight of its own; a blind rule has one
+-- note: row without a line. from_at and to_at are the edges of the moment of its line.
 create or replace view observation as
 with cited as (
     select failure_id, finding, state, node_id, rank, score, 'for' as speaks,

@@ -2,7 +2,8 @@
 -- grain: one row a failure and pattern
 -- reads: failure_case, triage, evidence, ruled_out, worker_event
 -- case: yes
--- note: Every line of role cause that came before the report of the failure is cited by a hypothesis, is ruled out, or is here.
+-- note: Every line of role cause that came before the report of the failure is cited by a
+-- note: hypothesis, is ruled out, or is here.
 create or replace view uncited_cause as
 with accounted as (
     select e.failure_id, w.pattern

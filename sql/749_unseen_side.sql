@@ -2,7 +2,9 @@
 -- grain: one row a failure and side: ranks, nodes of AIStore or its storage, a rank without a name
 -- reads: failure_case, root_cause, coverage
 -- case: yes
--- note: Where ranks waited, no line states how many there are and no dump lists them, one may be missing that no line names. Storage of which no log was read counts where its verdict is open.
+-- note: Where ranks waited, no line states how many there are and no dump lists them, one may be
+-- note: missing that no line names. Storage of which no log was read counts where its verdict is
+-- note: open.
 create or replace view unseen_side as
 with open_case as (
     select

@@ -1,8 +1,10 @@
 -- Something that may be the cause of a failure, before it is weighed against the others.
 -- grain: one row a failure and candidate
--- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind, uncited_cause, unseen_side, threshold
+-- reads: root_cause, failure_case, node_suspicion, rank_suspect, suspect_basis, suspect_kind,
+-- reads: uncited_cause, unseen_side, threshold
 -- case: yes
--- note: Ranks that something points at are candidates where no hypothesis is confirmed, unless one names them.
+-- note: Ranks that something points at are candidates where no hypothesis is confirmed, unless one
+-- note: names them.
 create or replace view suspect_candidate as
 with verdict as (
     select

@@ -3,7 +3,9 @@
 -- reads: suspect_candidate, failure, blind_spot
 -- public: yes
 -- case: kept
--- note: The probabilities of a failure add up to 1. A verdict has place 1 and the confidence of the failure, and the others share the rest; where the class is undetermined all share by their odds. There is always one row for what no line shows.
+-- note: The probabilities of a failure add up to 1. A verdict has place 1 and the confidence of the
+-- note: failure, and the others share the rest; where the class is undetermined all share by their
+-- note: odds. There is always one row for what no line shows.
 create or replace view suspect as
 with kept as (
     select

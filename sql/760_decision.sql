@@ -2,7 +2,9 @@
 -- grain: one row a failure
 -- reads: failure, failure_action, rank_host, failure_node, failure_comeback
 -- case: kept
--- note: hosts is the one host of all culprits, where the fault is of a host, its name is known, and other ranks ran elsewhere. A job that storage failed may restart once all nodes held responsible are back.
+-- note: hosts is the one host of all culprits, where the fault is of a host, its name is known, and
+-- note: other ranks ran elsewhere. A job that storage failed may restart once all nodes held
+-- note: responsible are back.
 create or replace view decision as
 with rule as (
     select f.failure_id, f.job_id, f.attempt, f.culprit_ranks, a.action, a.is_of_host, a.because

@@ -2,7 +2,9 @@
 -- grain: one row a failure
 -- reads: failure, job, last_step, worker_file, worker_tail
 -- case: kept
--- note: lost_s runs from when the ranks began to wait, else from the first error, to the end of the job. Only a line that reports a checkpoint as saved, with its step, counts, as one that was begun may be lost.
+-- note: lost_s runs from when the ranks began to wait, else from the first error, to the end of the
+-- note: job. Only a line that reports a checkpoint as saved, with its step, counts, as one that was
+-- note: begun may be lost.
 create or replace view impact as
 with saved as (
     select

@@ -1,4 +1,5 @@
--- A job of which an attempt failed, or of which stacks were taken: the unit that is judged, with the time that its lines span.
+-- A job of which an attempt failed, or of which stacks were taken: the unit that is judged, with
+-- the time that its lines span.
 -- grain: one row a job
 -- reads: failed_attempt, job_span, stack_stand
 -- stored: yes

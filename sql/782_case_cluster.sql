@@ -2,8 +2,8 @@
 -- grain: one row a job and cluster
 -- reads: case_scope, ais_file, node_coverage, ais_event, worker_event, threshold
 -- stored: yes
--- note: A cluster of the job's time, within a margin, or one that names a request of the job. Where there is none it is
--- note: every cluster, since the logs of another time are worth a word.
+-- note: A cluster of the job's time, within a margin, or one that names a request of the job. Where
+-- note: there is none it is every cluster, since the logs of another time are worth a word.
 create or replace view case_cluster as
 with near_in_time as (
     select s.job_id, c.cluster

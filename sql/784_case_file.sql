@@ -1,4 +1,5 @@
--- A log file that a case reads: one of the job's own, or one of a cluster that the job may have used.
+-- A log file that a case reads: one of the job's own, or one of a cluster that the job may have
+-- used.
 -- grain: one row a job and file
 -- reads: case_scope, case_cluster, worker_file, ais_file
 -- stored: yes

@@ -12,10 +12,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.needs import Presence, definition
-from aiscorr.analysis.order import in_order
+from aiscorr.analysis.order import in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
-from aiscorr.store.database import in_memory, plan_plainly
+from aiscorr.store.database import in_memory
 
 if TYPE_CHECKING:
     import duckdb

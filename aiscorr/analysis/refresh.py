@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import Judging, judge_cases, judge_in_turn
 from aiscorr.analysis.needs import Presence
-from aiscorr.analysis.order import in_order
+from aiscorr.analysis.order import in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store import load
-from aiscorr.store.database import plan_plainly, reading
+from aiscorr.store.database import reading
 from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Reads sql/*.sql and checks their headers; makes views, and tables of their rows.
 
-A file holds one view. Its first line says what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A header says
+A file holds one view. Its first lines say what a row is; `-- grain:`, `-- reads:`, `-- note:` follow. A header says
 where its rows are: `-- stored: yes` in a table that ingest computes (refresh.py); `-- case: yes` nowhere but in the
 judging of a case (judge.py), `-- case: kept` in a table with those of all cases (cases.py). A view with neither is a
 view of the database. None of them is ever stale, because only ingest changes what they read.
@@ -35,7 +35,7 @@ UNION_MARK = "-- union of findings"
 _FACTS = "facts"
 #: The number of the views of facts, before those of all others.
 FACTS_NUMBER = 100
-_READER_VERSION = "3"
+_READER_VERSION = "4"
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ def parse_view(path: Path) -> ViewSpec:
     lines = text.splitlines()
     if not lines or not lines[0].startswith("-- "):
         raise SpecError("the first line must say what a row is", where=str(path), try_this="-- One sentence.")
-    fields: dict[str, list[str]] = {}
-    for line in lines[1:]:
+    fields: dict[str, list[str]] = {"sentence": []}
+    for line in lines:
         header = _HEADER.match(line)
         if header is not None:
             fields.setdefault(header.group(1), []).append(header.group(2).strip())
+        elif line.startswith("-- ") and len(fields) == 1:
+            fields["sentence"].append(line[3:].strip())
     create = _CREATE.search(text)
     if create is None or create.group(1) != match.group(2):
         raise SpecError(
@@ -106,7 +108,7 @@ def parse_view(path: Path) -> ViewSpec:
         number=int(match.group(1)),
         name=match.group(2),
         path=str(path),
-        sentence=lines[0][3:].strip(),
+        sentence=" ".join(fields["sentence"]),
         grain=" ".join(fields["grain"]),
         reads=_names(fields["reads"]),
         note=" ".join(fields.get("note", [])),

@@ -7,6 +7,7 @@ nanoseconds since 1970; the view `clock` says what must be subtracted to get UTC
 
 from __future__ import annotations
 
+from aiscorr.schema.analysis import CASE_INPUT, CHANGED_TABLE, CONCLUSION, FAILURE_NAME, VIEW_STATE
 from aiscorr.schema.cluster import NODE_SNAPSHOT, NODE_SNAPSHOT_COUNTER, PULL_MISS
 from aiscorr.schema.flight import FLIGHT_COLLECTIVE, FLIGHT_DUMP, FLIGHT_GROUP
 from aiscorr.schema.retention import RETENTION_LOG, ROW_REMOVAL
@@ -284,16 +285,6 @@ INGEST_LOG = Table(
     ),
 )
 
-FAILURE_NAME = Table(
-    "failure_name",
-    "the id of a failure, kept from the first ingest that saw it",
-    _columns(
-        ("job_id", "VARCHAR", "job"),
-        ("attempt", "INTEGER", "attempt of the job"),
-        ("failure_id", "VARCHAR", "id made of job, attempt and the failing moment"),
-    ),
-)
-
 ARCHIVE_SEEN = Table(
     "archive_seen",
     "an archive that was read to its end, so that it need not be opened again",
@@ -303,19 +294,6 @@ ARCHIVE_SEEN = Table(
         ("modified_ns", "BIGINT", "its modification time"),
         ("options_key", "VARCHAR", "options it was read with"),
         ("parser_version", "INTEGER", "version of the reader"),
-    ),
-)
-
-CONCLUSION = Table(
-    "conclusion",
-    "what the analysis concluded for a failure after an ingest run",
-    _columns(
-        ("run_id", "BIGINT", "ingest run"),
-        ("failure_id", "VARCHAR", "failure"),
-        ("concluded_at", "TIMESTAMP_NS", "when, UTC"),
-        ("field", "VARCHAR", "failure_class, storage_verdict, culprit_ranks, ais_nodes or statement"),
-        ("value", "VARCHAR", "the conclusion as text"),
-        ("new_files", "VARCHAR", "what that run had read that was new, in words"),
     ),
 )
 
@@ -342,34 +320,6 @@ PATTERN_INFO = Table(
         ("rank_effect", "VARCHAR", "what it says of a rank: timed_out, notified, names_peer, gives_up, …, else null"),
         ("marks", "VARCHAR", "attempt_start, attempt_end or job_success, else null"),
     ),
-)
-
-VIEW_STATE = Table(
-    "view_state",
-    "what a view was made from last, and what it held",
-    _columns(
-        ("view", "VARCHAR", "the view"),
-        ("definition", "VARCHAR", "SHA-256 of its SQL and of the version of DuckDB"),
-        ("row_count", "BIGINT", "its rows where it is stored, else null"),
-        ("content_hash", "VARCHAR", "sum of the hashes of its rows where it is stored, else null"),
-    ),
-)
-
-CASE_INPUT = Table(
-    "case_input",
-    "the rows of an input that a case was judged from",
-    _columns(
-        ("job_id", "VARCHAR", "job of the case"),
-        ("input", "VARCHAR", "the table or view"),
-        ("row_count", "BIGINT", "rows of it that concern the case"),
-        ("content_hash", "BIGINT", "sum of their hashes"),
-    ),
-)
-
-CHANGED_TABLE = Table(
-    "changed_table",
-    "a stored table whose rows have changed since the views were computed",
-    _columns(("table_name", "VARCHAR", "the table")),
 )
 
 #: Tables whose rows belong to one file and go when the file is read again.

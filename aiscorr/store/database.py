@@ -34,11 +34,6 @@ _RETRY_S = 0.1
 #: Of a new file. A table takes a block at least, and some 120 have few rows: with DuckDB's 256 KiB a database of some
 #: logs is three times as large, and as much is copied and written at each ingest.
 _BLOCK_BYTES = "65536"
-#: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
-_NEEDED_STAGES = (
-    *("expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause", "join_order", "deliminator"),
-    *("unnest_rewriter", "unused_columns", "column_lifetime", "limit_pushdown", "top_n", "build_side_probe_side"),
-)
 
 
 def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
@@ -248,12 +243,6 @@ def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[duckd
 def in_memory(memory_limit: str = "256MB", threads: int = 1) -> duckdb.DuckDBPyConnection:
     """An empty database that is gone when it is closed."""
     return _quiet(":memory:", base_config(memory_limit, threads) | {"storage_compatibility_version": "latest"})
-
-
-def plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:
-    """Leaves out the stages of the optimizer that are not needed, as long as the connection lives."""
-    stages = {name for (name,) in connection.execute("select name from duckdb_optimizers()").fetchall()}
-    connection.execute(f"set disabled_optimizers = '{','.join(sorted(stages.difference(_NEEDED_STAGES)))}'")
 
 
 @contextlib.contextmanager

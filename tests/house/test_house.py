@@ -134,8 +134,8 @@ def test_only_the_store_opens_the_database() -> None:
 
 #: Which parts of the package may import a library, and no others.
 LIBRARIES = {
-    "duckdb": ("catalog", "ingest", "query", "report", "sandbox", "serve", "store", "views"),
-    "pyarrow": ("ingest", "parse", "query", "sandbox", "schema", "sources", "store"),
+    "duckdb": ("analysis", "catalog", "ingest", "query", "report", "sandbox", "serve", "store"),
+    "pyarrow": ("analysis", "ingest", "parse", "query", "sandbox", "schema", "sources", "store"),
     "starlette": ("serve/web",),
     "uvicorn": ("serve/web",),
     "anyio": ("serve/web",),

@@ -135,7 +135,7 @@ def test_source_archive(tmp_path: Path) -> None:
     (built,) = SdistBuilder(str(REPO)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(built) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    needed = {"README.md", "LICENSE", "pyproject.toml", "sql/102_threshold.sql", "tests/conftest.py"}
+    needed = {"README.md", "LICENSE", "pyproject.toml", "sql/facts/threshold.csv", "tests/conftest.py"}
     needed |= {f"fixtures/{SCENARIO}/truth.toml", "fixtures/generator/__main__.py", "aiscorr/catalog/columns.toml"}
     needed |= {"benchmarks/accuracy/frozen/incidents.tar.xz", "docs/README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
     needed |= {"hatch_build.py", "aiscorr/native/native.h", "aiscorr/native/stats.c"}

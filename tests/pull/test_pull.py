@@ -226,22 +226,6 @@ def test_a_node_at_fault(
     assert is_all_there(cluster)
 
 
-def test_a_node_that_left_the_map(pull: Callable[..., Outcome], cluster: FakeCluster) -> None:
-    """A node that is in the map no more is named once, with its gap and exit code 3; what others wrote comes."""
-    assert pull().code == 0
-    gone = cluster.smap["tmap"].pop(OTHER)
-    cluster.smap["version"] = int(cluster.smap["version"]) + 1
-    cluster.nodes[TARGET].write(LINE.format(1))
-    outcome = pull()
-    assert outcome.code == 3
-    assert f"not pulled: target {OTHER}: it has left the cluster map since the last pull" in outcome.out
-    assert rows(DB, "select node_id, part, reason like '%Smap v%' from pull_gap") == [(OTHER, "all", True)]
-    assert spooled(cluster, TARGET) == cluster.nodes[TARGET].logs["info"]
-    assert pull().code == 0
-    cluster.smap["tmap"][OTHER] = gone
-    assert pull().code == 0
-
-
 def test_what_came_of_a_broken_answer_is_kept(pull: Callable[..., Outcome], cluster: FakeCluster) -> None:
     """New bytes that came before the node went away are not asked for again, and none is lost."""
     assert pull("--no-ingest").code == 0

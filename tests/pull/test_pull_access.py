@@ -19,7 +19,9 @@ from werkzeug.serving import WSGIRequestHandler
 from aiscorr.config import load_settings
 from aiscorr.pull.clean import clean
 
-TARGET = "Kdut6002"
+DB = "aiscorr.duckdb"
+TARGET, OTHER = "Kdut6002", "Rvst6003"
+LINE = "W 10:04:11.120400 common:592 t[Kdut6002] CPU utilization: high [ 61 58 ]\n"
 
 
 @pytest.fixture(autouse=True)
@@ -231,3 +233,22 @@ def test_little_room(run: Command, cluster: FakeCluster) -> None:
     assert "removed from the spool: " in outcome.out
     left = {path.name for path in Path("spool").rglob("ais*.1")}
     assert {node.current(severity) for node in cluster.nodes.values() for severity in ("info", "error")} <= left
+
+
+def test_a_node_that_left_the_map(run: Command, cluster: FakeCluster) -> None:
+    """A node that is in the map no more is named once, with its gap and exit code 3; what others wrote comes."""
+    command = ("pull", "--endpoint", cluster.url, "--timeout", "2")
+    assert run(*command).code == 0
+    gone = cluster.smap["tmap"].pop(OTHER)
+    cluster.smap["version"] = int(cluster.smap["version"]) + 1
+    cluster.nodes[TARGET].write(LINE)
+    outcome = run(*command)
+    assert outcome.code == 3
+    assert f"not pulled: target {OTHER}: it has left the cluster map since the last pull" in outcome.out
+    assert rows("aiscorr.duckdb", "select node_id, part, reason like '%Smap v%' from pull_gap") == [
+        (OTHER, "all", True)
+    ]
+    assert rows("aiscorr.duckdb", "select text from ais_line where text = ?", [LINE.rstrip()]) == [(LINE.rstrip(),)]
+    assert run(*command).code == 0
+    cluster.smap["tmap"][OTHER] = gone
+    assert run(*command).code == 0
