@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.speed.ais_corpus import write_ais_corpus, write_archive
 from benchmarks.speed.cases import CASES, HEAD, Corpora, show
+from benchmarks.speed.commands import command_rows
 from benchmarks.speed.scale import scale_rows
 from benchmarks.speed.worker_corpus import write_worker_corpus
 
@@ -37,9 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run.add_argument("--only", choices=sorted(CASES), nargs="*", help="some cases instead of all")
     scale = verbs.add_parser("scale", help="measure incidents of many ranks and counters, which are made for it")
     scale.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
+    commands = verbs.add_parser("commands", help="measure whole commands, as multiples of the start of Python")
+    commands.add_argument("--rounds", type=int, default=5, help="the median of so many rounds counts")
+    commands.add_argument("--incident", type=Path, help="a folder with ais/ and workers/, else the bundled incident")
     given = parser.parse_args(arguments)
     if given.verb == "corpus":
         _make(given.out, given.size)
+        return
+    if given.verb == "commands":
+        print("| command | seconds | × the start of Python with duckdb and pyarrow |\n|---|---|---|")
+        for line in command_rows(given.rounds, given.incident):
+            print(line, flush=True)
         return
     print(HEAD)
     if given.verb == "scale":
