@@ -1,7 +1,8 @@
 -- An outage of the cluster that nothing the job printed fits: had its clock been right, somebody
 -- would have met it.
 -- grain: one row a failure and outage
--- reads: failure_case, job_cluster, node_fault, fault_kind, worker_event, ais_event, threshold
+-- reads: failure_case, job_cluster, node_fault, felt_fault, fault_kind, worker_event, ais_event,
+-- reads: threshold
 -- case: yes
 -- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and
 -- note: it may be the cause; storage is then not cleared by being quiet at the moment. Where
@@ -46,14 +47,6 @@ proven as (
     group by w.job_id, w.attempt, a.cluster
     having count(*) = 1 and max(abs(a.utc_ns - w.utc_ns)) <= max(s.same_ns)
 ),
-agreed as (
-    select distinct f.job_id, c.cluster
-    from failure_case as f
-    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
-    cross join span as s
-    join node_fault as n on n.cluster = c.cluster and n.weight >= 0.9
-        and f.stall_ns between n.started_ns - s.before_ns and n.started_ns + s.after_ns
-),
 trouble as (
     select null as failure_id, w.utc_ns, w.latest_ns
     from worker_event as w
@@ -79,7 +72,11 @@ join node_fault as n on n.cluster = c.cluster and abs(n.started_ns - f.stall_ns)
 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
 left join proven as p on p.job_id = f.job_id and p.attempt = f.attempt and p.cluster = c.cluster
 where p.job_id is null
-    and not exists (from agreed as a where a.cluster = c.cluster and a.job_id <> f.job_id)
+    and not exists (
+        from felt_fault as x
+        where x.cluster = c.cluster and x.felt_by <> f.job_id
+            and (x.is_stop or x.fault_id = n.fault_id)
+    )
     and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
     and not exists (
         select 1 from trouble as t

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,10 @@ def _run_query(
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
     with context.reading() if case is None else _reading_case(context, case) as connection:
-        result = run(connection, sql, parameters)
+        try:
+            result = run(connection, sql, parameters)
+        except QueryError as error:
+            raise _of_a_case(error) or error from None
         if form in BINARY_FORMATS:
             with _binary_output(output) as target:
                 write_binary(result, sql, form, target)
@@ -101,6 +105,17 @@ def _run_query(
     emit(write_text(rows, form, width=width), output)
     if hint:
         context.say(f"no rows: {hint}")
+
+
+def _of_a_case(error: QueryError) -> QueryError | None:
+    """What to say where a statement asks the database for a view whose rows are gone when a case is judged."""
+    from aiscorr.analysis.spec import view_specs
+
+    missing = re.search(r"Table with name (\w+) does not exist", error.what)
+    if missing is None or all(spec.name != missing[1] or spec.is_in_database for spec in view_specs()):
+        return None
+    said = f"{missing[1]} has rows only while a failure is judged"
+    return QueryError(said, where=error.where, try_this="add --case latest, or --case and the id of a failure")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ BINARY_FORMATS = ("parquet", "arrow")
 #: Times are shown in UTC, and no variable of Python is taken for a table.
 QUERY_SETTINGS = ("set TimeZone = 'UTC'", "set python_enable_replacements = false")
 _PARAMETER = re.compile(r"(?<![\w$])\$([a-z_][a-z0-9_]*)")
-_MISSING = re.compile(r"Table with name (\w+) does not exist")
 _PIVOT = re.compile(r"\s*pivot\b", re.IGNORECASE)
 #: Statements that only change what is there.
 _WRITES = ("DELETE", "UPDATE", "INSERT", "MERGE_INTO", "ALTER", "DROP")
@@ -94,14 +93,8 @@ def _with_values(sql: str, given: dict[str, str]) -> str:
 
 def failed(sql: str, error: Exception, *, is_write: bool = False) -> QueryError:
     """What the user is told of a statement that DuckDB refused or gave up."""
-    from aiscorr.analysis.spec import view_specs
-
     text = f"query is read-only: {error}" if is_write else str(error)
     hint = "aiscorr query --list shows the views, --describe VIEW their columns"
-    missing = _MISSING.search(text)
-    if missing and any(spec.name == missing[1] and not spec.is_in_database for spec in view_specs()):
-        text = f"{missing[1]} has rows only while a failure is judged"
-        hint = "aiscorr query --case latest, or a failure's id, opens all that is computed to judge it"
     if "read-only" in text:
         hint = "the database is only read here; ingest writes it"
     return QueryError(text, where=sql.strip()[:200], try_this=hint)
