@@ -3,8 +3,8 @@
 -- grain: one row a fault and job
 -- reads: node_fault, worker_event, failure_signal, threshold
 -- stored: yes
--- note: It shows that the clocks of both are right, also to those who judge another job. is_stop: the
--- note: job stopped then, by a rank's end or the begin of the collective that timed out.
+-- note: It shows that the clocks of both are right, also to those who judge another job. is_stop:
+-- note: the job stopped then, by a rank's end or the begin of the collective that timed out.
 create or replace view felt_fault as
 with span as (
     select
