@@ -2,7 +2,7 @@
 -- it is, where it stands, what that is.
 -- grain: one row a process in a dump
 -- reads: stack_stand, rank_identity, log_straggler
--- case: yes
+-- case: kept
 -- note: kind: trainer (a rank), worker (of a DataLoader), helper (another child of a rank),
 -- note: launcher, process (none of the job's).
 create or replace view stack_process as

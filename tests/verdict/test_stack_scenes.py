@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -253,10 +254,15 @@ def test_launchers_are_told_from_trainers(without_storage: tuple[Path, dict[str,
 
 
 def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
-    """Stacks of a job that hangs now give no failure; report and first page say who stands apart, and if it moved."""
+    """Stacks of a job that writes on give no failure; report and first page say who stands apart, and if it moved."""
     job = Job(tmp_path / "workers" / "job", 1, silent=range(8))
     job.stacks({6: (*MODULE, *GET)})
     db = str(tmp_path / "stacks.duckdb")
+    read_in(db, job.folder)
+    (failure,) = as_json(report_of(db))["failures"]
+    assert (failure["culprit_ranks"], failure["ended_at"]) == ([6], None), "known from its stacks alone"
+    now = datetime.now(UTC)
+    (job.folder / "rank0.log").write_text(f"{now:%Y-%m-%dT%H:%M:%SZ} INFO [rank 0] step 41 done\n")
     read_in(db, job.folder)
     report = as_json(report_of(db))
     assert report["failures"] == []

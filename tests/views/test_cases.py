@@ -113,4 +113,4 @@ def test_inputs_without_a_key_are_lists_of_facts(library: Library) -> None:
     with reading(str(library.database(KILLED))) as connection:
         whole = [name for name, one in cases._inputs(connection, lambda name: True).items() if one.rows is None]
     constants = {spec.name for spec in view_specs() if spec.number < 200}
-    assert set(whole) - constants == {"pattern", "cold_counter"}
+    assert set(whole) - constants == {"pattern"}
