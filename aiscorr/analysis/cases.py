@@ -199,11 +199,9 @@ def _without_hashes(found: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 
 def _note(connection: duckdb.DuckDBPyConnection, job: str, found: Mapping[str, pa.Table]) -> None:
     """Keeps what a case is judged from."""
-    import pyarrow.compute as pc
-
     some = {name: rows for name, rows in found.items() if rows.num_rows}
     counts = [rows.num_rows for rows in some.values()]
-    contents = [pc.sum(rows[_HASH_COLUMN]).as_py() for rows in some.values()]
+    contents = [sum(rows[_HASH_COLUMN].to_pylist()) for rows in some.values()]
     connection.execute("delete from case_input where job_id = ?", [job])
     connection.execute(
         "insert into case_input select ?, unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::bigint[])",

@@ -38,13 +38,15 @@ def in_order(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], s
             cursors.put(cursor)
         return spec.name
 
+    urgency = _urgency(specs)
     with contextlib.ExitStack() as held, ThreadPoolExecutor(threads) as pool:
         for _ in range(threads):
             cursors.put(held.enter_context(contextlib.closing(connection.cursor())))
         waiting = {spec: own.intersection(spec.reads) for spec in specs}
         running: set[Future[str]] = set()
         while waiting or running:
-            for spec in [spec for spec, left in waiting.items() if not left]:
+            ready = sorted((spec for spec, left in waiting.items() if not left), key=lambda spec: -urgency[spec.name])
+            for spec in ready[: threads + 1 - len(running)]:  # one waits, so that no thread does
                 del waiting[spec]
                 running.add(pool.submit(done, spec))
             ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -52,6 +54,17 @@ def in_order(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], s
                 name = future.result()
                 for left in waiting.values():
                     left.discard(name)
+
+
+def _urgency(specs: Sequence[ViewSpec]) -> dict[str, int]:
+    """For each view how much SQL stands, at most, between its begin and the end of all."""
+    found: dict[str, int] = dict.fromkeys((spec.name for spec in specs), 0)
+    for spec in reversed(specs):
+        found[spec.name] += len(spec.select)
+        for name in spec.reads:
+            if name in found:
+                found[name] = max(found[name], found[spec.name])
+    return found
 
 
 def plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:

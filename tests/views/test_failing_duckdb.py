@@ -69,7 +69,7 @@ def test_duckdb_fails_inside_twice(
     before = db.read_bytes()
     with monkeypatch.context() as patch:
         fail(patch)
-        done = run("-q", "--db", db, "ingest", written(tmp_path / "rank1.log", LOG * 2))
+        done = run("-q", "--db", db, "ingest", "--jobs", "1", written(tmp_path / "rank1.log", LOG * 2))
     assert (done.code, done.out) == (code, "")
     assert re.fullmatch(rf"error: {said}\n  try: fewer logs at a time, .*; the database is as it was .*\n", done.err)
     assert db.read_bytes() == before and left_behind(tmp_path) == []
