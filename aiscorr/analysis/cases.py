@@ -40,6 +40,11 @@ _NEAR = (
     "join threshold as m on m.name = 'case_margin_s' where (r.{moment} is null or s.since_ns is null or r.{moment}"
     " between s.since_ns - {count} * m.value * 1e9 and s.until_ns + {count} * m.value * 1e9)"
 )
+#: Values of counters are the most there is, and only those around the failure are compared.
+_COUNTERS = (
+    "join clock as k on k.file_id = r.file_id where (s.since_ns is null"
+    " or r.local_ns - k.shift_ns between s.counters_since_ns and s.counters_until_ns)"
+)
 #: Part of a hash, so that a sum of them stays within 64 bits.
 _HASH = "(hash(r) & 1099511627775)::bigint"
 _HASH_COLUMN = "row_hash"
@@ -79,6 +84,8 @@ def _rows_of(columns: Collection[str], table: str) -> str | None:
     """How the rows of an input belong to a case, by the names of its columns."""
     moment = next((name for name in _MOMENTS if name in columns), None)
     near = _NEAR.format(moment=moment, count=_MOMENTS[moment]) if moment else "where true"
+    if table == "counter_sample":
+        near = _COUNTERS
     has_job, has_cluster, has_file = (name in columns for name in ("job_id", "cluster", "file_id"))
     if has_job and not (has_file and has_cluster):
         return f"{_JOB} where true".format(table=table)
