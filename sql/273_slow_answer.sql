@@ -17,26 +17,40 @@ with reading as (
             from counter_delta as d join cold_counter as k on k.counter = d.counter
             where d.file_id = r.file_id and d.line_no = r.line_no and d.delta > 0))
 ),
-aged as (
-    select
-        *, median(value) over before as usual_ns, count(*) over before as before_count
+least as (
+    select cluster, counter, utc_ns // 60000000000 as minute, min(value) as least_ns
     from reading
-    window before as (
-        partition by cluster, node_id, counter order by utc_ns, file_id, line_no
-        rows between 360 preceding and 1 preceding)
+    group by all
+),
+candidate as (
+    select distinct r.*
+    from reading as r
+    join threshold as l on l.name = 'slow_answer_s' and r.value >= l.value * 1e9
+    join threshold as t on t.name = 'slow_answer_factor'
+    join least as m on m.cluster = r.cluster and m.counter = r.counter
+        and m.minute between r.utc_ns // 60000000000 - 1 and r.utc_ns // 60000000000 + 1
+        and r.value >= t.value * m.least_ns
+),
+aged as (
+    select c.file_id, c.line_no, c.counter, median(b.value) as usual_ns
+    from candidate as c
+    join reading as b on b.cluster = c.cluster and b.node_id = c.node_id and b.counter = c.counter
+        and b.utc_ns < c.utc_ns and b.utc_ns >= c.utc_ns - 3600000000000
+    group by all
+    having count(*) >= 3
 ),
 slow as (
     select a.cluster, a.node_id, a.counter, a.value, a.utc_ns, a.file_id, a.line_no,
-        median(p.value) as peer_ns,
-        any_value(case when a.before_count >= 3 then a.usual_ns end) as usual_ns
-    from aged as a
-    join threshold as l on l.name = 'slow_answer_s' and a.value >= l.value * 1e9
+        median(p.value) as peer_ns, any_value(u.usual_ns) as usual_ns
+    from candidate as a
     join threshold as t on t.name = 'slow_answer_factor'
     join reading as p on p.cluster = a.cluster and p.node_id <> a.node_id and p.counter = a.counter
         and abs(p.utc_ns - a.utc_ns) <= 60000000000
+    left join aged as u
+        on u.file_id = a.file_id and u.line_no = a.line_no and u.counter = a.counter
     group by all
     having a.value >= any_value(t.value) * peer_ns
-        and coalesce(a.value >= any_value(t.value) * usual_ns, true)
+        and coalesce(a.value >= any_value(t.value) * any_value(u.usual_ns), true)
 ),
 numbered as (
     select s.*, sum(case when s.is_new then 1 else 0 end) over (
