@@ -2,8 +2,7 @@
 
 A case is a job of which an attempt failed, or stacks were taken (`case_scope`). It reads its own files and those of the
 clusters that it may have used, around its time (`case_file`, `case_cluster`), so rows of other jobs and other times
-cannot touch it.
-`case_input` keeps what each case was judged from, by the sum of its rows' hashes.
+cannot touch it. `case_input` keeps what each case was judged from, by the sum of its rows' hashes.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _compute_changed(
             if content == held[spec.name]:
                 cursor.execute(f"drop table {fresh}")
                 return
-            cursor.execute(f"drop table {spec.stored_name}")
+            cursor.execute(f"drop table if exists {spec.stored_name}")
             cursor.execute(f"alter table {fresh} rename to {spec.stored_name}")
             contents[spec.name] = content
         else:
