@@ -4,7 +4,8 @@
 -- reads: node_fault, worker_event, failure_signal, threshold
 -- stored: yes
 -- note: It shows that the clocks of both are right, also to those who judge another job. is_stop:
--- note: the job stopped then, by a rank's end or the begin of the collective that timed out.
+-- note: the job stopped then, by a rank's end or the begin of the collective that timed out;
+-- note: is_told: a line of it says so.
 create or replace view felt_fault as
 with span as (
     select
@@ -33,7 +34,9 @@ sign as (
     where stamp_source = 'own' and ran_for_ms is not null
     group by job_id, attempt
 )
-select n.cluster, n.fault_id, g.job_id as felt_by, bool_or(g.is_stop) as is_stop
+select
+    n.cluster, n.fault_id, g.job_id as felt_by, bool_or(g.is_stop) as is_stop,
+    bool_or(not g.is_stop) as is_told
 from node_fault as n
 cross join span as s
 join sign as g

@@ -12,8 +12,6 @@ with span as (
     select
         max(value) filter (where name = 'fault_slack_s')::bigint * 1000000000 as slack_ns,
         max(value) filter (where name = 'clock_doubt_s')::bigint * 1000000000 as doubt_ns,
-        max(value) filter (where name = 'felt_before_s')::bigint * 1000000000 as before_ns,
-        max(value) filter (where name = 'felt_after_s')::bigint * 1000000000 as after_ns,
         max(value) filter (where name = 'same_cause_s')::bigint * 1000000000 as same_ns
     from threshold
 ),
@@ -46,20 +44,6 @@ proven as (
     join begun as a on a.bucket = w.bucket and abs(a.utc_ns - w.utc_ns) <= s.doubt_ns
     group by w.job_id, w.attempt, a.cluster
     having count(*) = 1 and max(abs(a.utc_ns - w.utc_ns)) <= max(s.same_ns)
-),
-trouble as (
-    select null as failure_id, w.utc_ns, w.latest_ns
-    from worker_event as w
-    cross join span as s
-    where w.role in ('cause', 'retry', 'symptom') and w.utc_ns is not null
-        and w.latest_ns - w.utc_ns <= s.after_ns
-        and regexp_matches(w.text,
-            'does not exist|prematurely|refused|timed out|timeout=|No route|STATUS:|Max retries'
-                '|RemoteDisconnected|truncated at')
-        and (w.tier in ('data_io', 'network') or w.url is not null or w.status_code is not null)
-    union all
-    select failure_id, stall_ns, stall_ns
-    from failure_case
 )
 select
     f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_at, n.started_ns, n.file_id,
@@ -77,9 +61,8 @@ where p.job_id is null
         where x.cluster = c.cluster and x.felt_by <> f.job_id
             and (x.is_stop or x.fault_id = n.fault_id)
     )
-    and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
     and not exists (
-        select 1 from trouble as t
-        where t.failure_id is distinct from f.failure_id and t.utc_ns <= n.started_ns + s.after_ns
-            and t.latest_ns >= n.started_ns - s.before_ns
+        from felt_fault as x
+        where x.fault_id = n.fault_id and x.felt_by = f.job_id and x.is_told
     )
+    and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
