@@ -108,11 +108,9 @@ from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
+join threshold as g on g.name = 'hang_gap_s'
 left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt
-    and j.success_ns is null
-    and coalesce(j.log_ended_ns
-        + (select value * 1000000000 from threshold where name = 'hang_gap_s') <= h.stood_ns,
-        true)
+    and j.success_ns is null and coalesce(j.log_ended_ns + g.value * 1000000000 <= h.stood_ns, true)
 where d.job_id is not null
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
         and s.echo_count + s.abort_count + s.lost_count > 0)
