@@ -1,7 +1,7 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
 -- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position,
--- reads: stack_stand, job_world
+-- reads: stack_rank, job_world
 -- stored: yes
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host
 -- note: (kernel, system) lies beside those of a job for days: a file that tells no rank, step,
@@ -28,15 +28,6 @@ file as (
     qualify f.file_id in (select file_id from telling)
         or not bool_or(f.file_id in (select file_id from telling)) over (partition by f.job_id)
 ),
-stack as (
-    select
-        job_id, coalesce(attempt, 0) as attempt, min(taken_ns) as first_ns,
-        max(taken_ns) as last_ns,
-        max(coalesce(stated_rank, path_rank)) as top_rank
-    from stack_stand
-    where told_kind is null
-    group by job_id, coalesce(attempt, 0)
-),
 dump as (
     select d.job_id, d.path_attempt as attempt, min(d.first_ns) as first_ns,
         max(d.last_ns) as last_ns, max(p.rank) as top_rank
@@ -45,9 +36,10 @@ dump as (
     where d.state = 'used'
     group by d.job_id, d.path_attempt
     union all
-    select job_id, attempt, first_ns, last_ns, top_rank
-    from stack as s
+    select job_id, attempt, min(first_taken_ns), max(taken_ns), max(rank)
+    from stack_rank as s
     where not exists (select 1 from fr_dump as d where d.job_id = s.job_id and d.state = 'used')
+    group by job_id, attempt
 ),
 attempt as (
     select distinct job_id, attempt from worker_event

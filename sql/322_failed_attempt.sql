@@ -1,6 +1,6 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, printed_progress, stack_stand, threshold
+-- reads: failure_signal, job_span, fr_failure, printed_progress, stack_rank, threshold
 -- stored: yes
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
@@ -53,15 +53,6 @@ with strong as (
     from failure_signal
     group by job_id, attempt
 ),
-newest_stack as (
-    select job_id, coalesce(attempt, 0) as attempt, taken_ns, activity, file_id, line_no
-    from stack_stand
-    where told_kind is null
-    qualify row_number() over (
-        partition by job_id, coalesce(attempt, 0), coalesce(stated_rank, path_rank, pid)
-        order by taken_ns desc, file_id desc, dump_no desc
-    ) = 1
-),
 waiting_stack as (
     select
         job_id, attempt, max(taken_ns) as stood_ns,
@@ -69,7 +60,7 @@ waiting_stack as (
             filter (where activity in ('collective', 'backward')) as file_id,
         arg_min(line_no, (file_id, line_no))
             filter (where activity in ('collective', 'backward')) as line_no
-    from newest_stack
+    from stack_rank
     group by job_id, attempt
     having count(*) > 1
         and count(*) filter (where activity in ('collective', 'backward')) * 2 >= count(*)
