@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr import cache
 from aiscorr.analysis.judge import Result, case_inputs, judge
-from aiscorr.analysis.spec import ViewSpec, create_view, view_specs
-from aiscorr.schema.tables import TABLES
+from aiscorr.analysis.spec import ViewSpec, create_view, view_specs, views_key
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,11 +93,11 @@ def _rows_of(columns: Collection[str], table: str) -> str | None:
 
 
 def judge_in_turn(
-    cases: Iterable[tuple[str, dict[str, pa.Table]]], count: int
+    cases: Iterable[tuple[str, dict[str, pa.Table]]], count: int, *, threads: int = 1, memory_limit: str = "1GB"
 ) -> Iterator[tuple[str, dict[str, Result]]]:
     """One case after the other, in this process."""
     for job, inputs in cases:
-        yield job, judge(inputs)
+        yield job, judge(inputs, threads=threads, memory_limit=memory_limit)
 
 
 def judge_cases(
@@ -145,14 +144,8 @@ def _inputs(connection: duckdb.DuckDBPyConnection, has_rows: Callable[[str], boo
     def read(held: dict[str, str]) -> dict[str, pa.Schema]:
         return {name: pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text))) for name, text in held.items()}
 
-    schemas = cache.cached_json(f"schemas-{cache.key_of(_texts())}.json", make, read)
+    schemas = cache.cached_json(f"schemas-{views_key()}.json", make, read)
     return {name: _Input(schema, _rows_of(schema.names, name), has_rows(name)) for name, schema in schemas.items()}
-
-
-def _texts() -> Iterator[str]:
-    """All that the columns of views depend on."""
-    yield from (table.create_statement() for table in TABLES)
-    yield from (f"{spec.name} {spec.select}" for spec in view_specs())
 
 
 def _stale_jobs(connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Input]) -> list[str]:
@@ -226,7 +219,7 @@ def _known_columns(connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _
         results = judge(_without_hashes(_slice(connection, inputs, "", {})))
         return json.dumps({name: result.columns for name, result in results.items()}).encode()
 
-    return cache.cached_json(f"case-columns-{cache.key_of(_texts())}.json", make, dict)
+    return cache.cached_json(f"case-columns-{views_key()}.json", make, dict)
 
 
 def _make_tables(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, str]) -> None:

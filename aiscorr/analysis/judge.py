@@ -1,6 +1,7 @@
 """Judges one case: the rows that concern it go in, what is concluded comes out.
 
-Nothing else is read or written, so the answer is the same whoever asks: a process of an ingest, a worker of a cluster.
+Nothing else is read but the SQL, nothing written but the cache, so the answer is the same whoever asks: a process of an
+ingest, a worker of a cluster.
 """
 
 from __future__ import annotations

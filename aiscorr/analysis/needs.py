@@ -14,7 +14,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
-from aiscorr.analysis.spec import ViewSpec, view_specs
+from aiscorr.analysis.spec import ViewSpec, view_specs, views_key
 from aiscorr.store.database import in_memory
 
 if TYPE_CHECKING:
@@ -75,14 +75,8 @@ def definition(rows: duckdb.DuckDBPyRelation) -> str:
     return ", ".join(f'"{name}" {kind}' for name, kind in zip(rows.columns, rows.types, strict=True))
 
 
-def _key() -> str:
-    import duckdb
-
-    return cache.key_of((_VERSION, duckdb.__version__, *(f"{spec.name} {spec.select}" for spec in view_specs())))
-
-
 def _file() -> str:
-    return f"columns-{_key()}.json"
+    return f"columns-{views_key()}.json"
 
 
 def _known_needs() -> Mapping[str, Needs] | None:
@@ -91,7 +85,7 @@ def _known_needs() -> Mapping[str, Needs] | None:
 
 
 def _needs_file() -> str:
-    return f"needs-{_key()}.json"
+    return f"needs-{_VERSION}-{views_key()}.json"
 
 
 def _read_needs(data: bytes) -> dict[str, Needs]:

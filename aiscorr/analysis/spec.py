@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiscorr import cache
 from aiscorr.errors import TRY_AFTER_FAULT, PlanError, SpecError
+from aiscorr.schema.tables import TABLES
 
 if TYPE_CHECKING:
     import duckdb
@@ -200,6 +201,15 @@ def _with_union(spec: ViewSpec, findings: list[str]) -> ViewSpec:
     union = "\n    union all by name\n".join(f"    select * from {name}" for name in findings)
     select = spec.select.replace(UNION_MARK, union)
     return ViewSpec(**{**spec.__dict__, "select": select, "reads": (*spec.reads, *findings)})
+
+
+@lru_cache(maxsize=1)
+def views_key() -> str:
+    """A name for all that the columns of the views depend on: their SQL, the stored tables, DuckDB."""
+    import duckdb
+
+    tables = (table.create_statement() for table in TABLES)
+    return cache.key_of((duckdb.__version__, *tables, *(f"{spec.name} {spec.select}" for spec in view_specs())))
 
 
 def build_views(connection: duckdb.DuckDBPyConnection, specs: Iterable[ViewSpec] | None = None) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from aiscorr.analysis.spec import build_views, view_specs
+from aiscorr import cache
+from aiscorr.analysis.spec import build_views, view_specs, views_key
 from aiscorr.errors import UsageError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
@@ -66,7 +68,16 @@ def describe(view: str, meanings: dict[str, str]) -> str:
 
 
 def view_columns(view: str) -> list[tuple[str, str]]:
-    """Names and types of a view's columns, as a database without rows has them."""
+    """Names and types of a view's columns, as a database without rows has them; kept, as it takes long to make one."""
+
+    def make() -> bytes:
+        return json.dumps(_columns_of(view)).encode()
+
+    found = cache.cached_json(f"columns-of-{view}-{views_key()}.json", make, list)
+    return [(str(name), str(kind)) for name, kind in found]
+
+
+def _columns_of(view: str) -> list[tuple[str, str]]:
     specs = {spec.name: spec for spec in view_specs()}
     needed, pending = {view}, [view]
     while pending:

@@ -66,7 +66,7 @@ def ingest(
         with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
             # another ingest may have published since the plan was made
             merged = merge(results, load.known_files(copy.connection), known)
-            run_id = _store(copy, merged, plan, now, options)
+            run_id = _store(copy, merged, plan, now, options, memory_limit)
             failures = changed_failures(copy.connection, run_id)
             latest = newest_first(copy.connection)[0][0] if failures else None
         summary = _summary(run_id, plan, merged, time.monotonic() - started)
@@ -98,7 +98,9 @@ def _scan_all(
     return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report))
 
 
-def _store(copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions) -> int:
+def _store(
+    copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str
+) -> int:
     connection = copy.connection
     run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
@@ -125,7 +127,7 @@ def _store(copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    refresh_alone(copy, conclude, judging(options.job_count), options.job_count)
+    refresh_alone(copy, conclude, judging(options.job_count, memory_limit), options.job_count)
     return run_id
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import connection, get_context, parent_process
 from multiprocessing.synchronize import Event
@@ -66,27 +66,34 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _new_pool(job_count: int) -> tuple[ProcessPoolExecutor, Event, Any]:
-    """Processes that start with the first call; what stops them; what they count. Raises PoolError."""
-    context = get_context("spawn")
+class Pool(ProcessPoolExecutor):
+    """Processes that start with the first calls; calls that have not begun when the block ends are dropped.
+
+    `stop` tells those that run to end; `counts` are of files, bytes and rows.
+    """
+
+    def __init__(self, job_count: int) -> None:
+        context = get_context("spawn")
+        self.stop: Event = context.Event()
+        self.counts: Any = context.Array("q", 3)
+        super().__init__(job_count, context, _start_worker, (self.stop, self.counts))
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """As every executor; it may start a process."""
+        with _interrupts_held():
+            return super().submit(fn, *args, **kwargs)
+
+    def __exit__(self, *raised: object) -> None:
+        self.stop.set()
+        self.shutdown(cancel_futures=True)
+
+
+def processes(job_count: int) -> Pool:
+    """So many processes at most. Raises PoolError."""
     try:
-        stop, counts = context.Event(), context.Array("q", 3)
-        pool = ProcessPoolExecutor(job_count, context, _start_worker, (stop, counts))
+        return Pool(job_count)
     except (OSError, ImportError) as error:
         raise PoolError(str(error)) from None
-    return pool, stop, counts
-
-
-@contextlib.contextmanager
-def executor(job_count: int) -> Iterator[Executor]:
-    """Processes for calls of any kind; calls that have not begun when the block ends are dropped. Raises PoolError."""
-    pool, stop, _ = _new_pool(job_count)
-    try:
-        with _interrupts_held():
-            yield pool
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
 
 
 def run(
@@ -100,26 +107,21 @@ def run(
 
     Raises PoolError before the first call where processes cannot be started, and what a call raises.
     """
-    pool, stop, counts = _new_pool(min(job_count, len(arguments)))
-    try:
+    with processes(min(job_count, len(arguments))) as pool:
         try:
-            with _interrupts_held():
-                pending = {pool.submit(call, *given): number for number, given in enumerate(arguments)}
+            pending = {pool.submit(call, *given): number for number, given in enumerate(arguments)}
         except OSError as error:
             raise PoolError(str(error)) from None
-        yield from _results(pending, stop, counts, should_stop, tell)
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
+        yield from _results(pending, pool, should_stop, tell)
 
 
 def _results(
-    pending: dict[Future[Result], int], stop: Event, counts: Any, should_stop: Callable[[], bool], tell: Report
+    pending: dict[Future[Result], int], pool: Pool, should_stop: Callable[[], bool], tell: Report
 ) -> Iterator[tuple[int, Result | None]]:
     told = [0, 0, 0]
     while pending:
         done, _ = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-        found = list(counts)
+        found = list(pool.counts)
         tell(*(new - old for new, old in zip(found, told, strict=True)))
         told = found
         for future in done:
@@ -129,7 +131,7 @@ def _results(
             except BrokenProcessPool:
                 result = None
             yield number, result
-        if should_stop() and not stop.is_set():
-            stop.set()
+        if should_stop() and not pool.stop.is_set():
+            pool.stop.set()
             for future in [future for future in pending if future.cancel()]:
                 del pending[future]

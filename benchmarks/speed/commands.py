@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -64,13 +65,17 @@ def _incident(place: Path, incident: Path) -> Iterator[tuple[str, float]]:
 
 def _many_cases(place: Path, incident: Path) -> Iterator[tuple[str, float]]:
     """A hundred jobs of which each has the worker logs of the incident, beside one cluster."""
-    logs = place / "many"
+    logs, workers = place / "many", sorted((incident / "workers").iterdir())
+    found = re.search(r"\d{5,}", workers[0].name)
+    if found is None:
+        return  # without its number in the name of a file, all would be one job
     shutil.copytree(incident / "ais", logs / "ais")
     for number in range(_MANY):
-        for path in (incident / "workers").iterdir():
-            target = logs / f"job-{number}" / path.name.replace("5120341", str(6000000 + number))
+        for path in workers:
+            own = str(6000000 + number)
+            target = logs / f"job-{number}" / path.name.replace(found[0], own)
             target.parent.mkdir(exist_ok=True)
-            target.write_text(path.read_text().replace("5120341", str(6000000 + number)))
+            target.write_text(path.read_text().replace(found[0], own))
     db = str(place / "many.duckdb")
     yield f"ingest of {_MANY} such jobs at once", _aiscorr("--db", db, "ingest", str(logs))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from scenes import Library, parts_of, read_in
 from aiscorr.analysis import cases
 from aiscorr.analysis.judge import case_inputs, case_views, judge
 from aiscorr.analysis.spec import view_specs
-from aiscorr.ingest import judging, pipeline
+from aiscorr.ingest import judging, pipeline, pool
 from aiscorr.store.database import reading
 
 KILLED = "target_killed_short_batch"
@@ -35,7 +36,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Inputs]]:
             found.append((job, inputs))
             yield job, judge(inputs)
 
-    monkeypatch.setattr(pipeline, "judging", lambda job_count: noted)
+    monkeypatch.setattr(pipeline, "judging", lambda job_count, memory_limit: noted)
     return found
 
 
@@ -58,7 +59,7 @@ def test_a_case_is_a_function_of_its_rows(library: Library, tmp_path: Path, judg
     assert set(wanted) == {spec.name for spec in case_views() if spec.is_kept}
     assert rows_of(judge(from_files, threads=2)) == wanted
     with ThreadPoolExecutor(2) as executor:
-        for given, results in judging.judge_on(executor, [(job, inputs)] * 3, 2):
+        for given, results in judging.judge_on(executor, [(job, inputs)] * 3, 2, "1GB"):
             assert (given, rows_of(results)) == (job, wanted)
 
 
@@ -114,3 +115,43 @@ def test_inputs_without_a_key_are_lists_of_facts(library: Library) -> None:
         whole = [name for name, one in cases._inputs(connection, lambda name: True).items() if one.rows is None]
     constants = {spec.name for spec in view_specs() if spec.number < 200}
     assert set(whole) - constants == {"pattern"}
+
+
+class _Dying(ThreadPoolExecutor):
+    """An executor whose first process dies, and which takes no calls after that."""
+
+    is_dead = False
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """One call is lost, the others are refused."""
+        if self.is_dead:
+            raise BrokenProcessPool("a process was taken")
+        self.is_dead = True
+        lost: Future[Any] = Future()
+        lost.set_exception(BrokenProcessPool("a process was taken"))
+        return lost
+
+
+def test_a_process_that_dies_loses_no_case(library: Library, tmp_path: Path, judged: list[tuple[str, Inputs]]) -> None:
+    """Cases whose process is taken, and those that none takes any more, are judged here."""
+    read_in(tmp_path / "x.duckdb", *parts_of(library.folder(KILLED)))
+    ((_, inputs),) = judged
+    wanted = rows_of(judge(inputs))
+    with _Dying(1) as executor:
+        found = list(judging.judge_on(executor, [("a", inputs), ("b", inputs), ("c", inputs)], 2, "1GB"))
+    assert sorted(job for job, _ in found) == ["a", "b", "c"]
+    assert all(rows_of(results) == wanted for _, results in found)
+
+
+def test_cases_without_processes(
+    library: Library, tmp_path: Path, judged: list[tuple[str, Inputs]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no processes can be started, all cases are judged in this one."""
+
+    def refused(job_count: int) -> pool.Pool:
+        raise pool.PoolError("no semaphores here")
+
+    read_in(tmp_path / "x.duckdb", *parts_of(library.folder(KILLED)))
+    monkeypatch.setattr(pool, "processes", refused)
+    found = judging.judging(2, "1GB")(judged * 4, 4)
+    assert [job for job, _ in found] == [job for job, _ in judged] * 4
