@@ -150,7 +150,7 @@ class OpenBlocks:
 
     def _goes_on(self, held: MessageBlock, line: Line) -> bool:
         """Whether a line is of the message: it has no stamp, is nothing that is recognised, and there is room."""
-        return line.prefix.stamp_source is None and not line.segment.candidates and held.feed(line.body)
+        return line.prefix.stamp_source is None and self._patterns.find(line) is None and held.feed(line.body)
 
     def _feed_traceback(self, block: TracebackBlock, line: Line, key: Key) -> bool:
         if block.is_stamped and line.prefix.stamp_source == "own":
@@ -165,16 +165,16 @@ class OpenBlocks:
 
     def _takes(self, block: TracebackBlock, line: Line) -> bool:
         """Whether a line behind the header is of the traceback."""
-        body, has_candidates = line.body, bool(line.segment.candidates)
+        body = line.body
         step = block.wants(body)
         if step == "frame" or (step == "exception" and self._add_exception(block, line)):
             return True
         if step == "follow" and block.goes_on(body) and self._names_cause(block, line):
             return True
-        if step == "follow" and has_candidates:
+        if step == "follow":
             self._note_listed(block, line)
-        is_loose = body[:1] in b" ," or block.goes_on(body)
-        if step == "follow" and (block.is_tagged or (not has_candidates and is_loose)):
+        is_loose = step == "follow" and (body[:1] in b" ," or block.goes_on(body))
+        if step == "follow" and (block.is_tagged or (is_loose and self._patterns.find(line) is None)):
             block.add_follow(body)
             return True
         return False
@@ -194,7 +194,7 @@ class OpenBlocks:
 
     def _names_cause(self, block: TracebackBlock, line: Line) -> bool:
         """Whether a further line of a message that told no cause is one that does; it becomes a row of its own."""
-        if not line.segment.candidates or not block.rows:
+        if not block.rows:
             return False
         told = block.rows[-1]["pattern"]
         if told not in _TELLING_LATER and not self._patterns.is_generic(told):
