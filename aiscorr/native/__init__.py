@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 6
+VERSION = 7
 
 
 def _load() -> ModuleType | None:

@@ -7,6 +7,8 @@
 #define MAX_SEGMENT_BYTES (64 * 1024)
 #define WINDOW_BEFORE (8 * 1024)
 #define LONG_LINE_BYTES (32 * 1024)
+/* In a line in which expressions fired more often Python looks. */
+#define FEW_HITS 64
 
 typedef struct {
     Py_ssize_t end;
@@ -142,19 +144,26 @@ static int by_number(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The numbers of the expressions that fired in a segment, each once, in order. */
-static PyObject *candidates_of(const Walk *self, const Found *found)
+/* The numbers of the expressions that fired in a segment, each once, in order, and how many there are. */
+static Py_ssize_t numbers_of(const Walk *self, const Found *found, long *numbers)
 {
     Py_ssize_t count = found->past_hits - found->first_hit, kept = 0;
-    long few[64], *numbers = count <= 64 ? few : malloc((size_t)count * sizeof(long));
-    if (numbers == NULL)
-        return PyErr_NoMemory();
     for (Py_ssize_t n = 0; n < count; n++)
         numbers[n] = self->hits[found->first_hit + n].number;
     qsort(numbers, (size_t)count, sizeof(long), by_number);
     for (Py_ssize_t n = 0; n < count; n++)
         if (n == 0 || numbers[n] != numbers[n - 1])
             numbers[kept++] = numbers[n];
+    return kept;
+}
+
+static PyObject *candidates_of(const Walk *self, const Found *found)
+{
+    Py_ssize_t count = found->past_hits - found->first_hit;
+    long few[FEW_HITS], *numbers = count <= FEW_HITS ? few : malloc((size_t)count * sizeof(long));
+    if (numbers == NULL)
+        return PyErr_NoMemory();
+    Py_ssize_t kept = numbers_of(self, found, numbers);
     PyObject *tuple = PyTuple_New(kept);
     for (Py_ssize_t n = 0; tuple != NULL && n < kept; n++) {
         PyObject *number = PyLong_FromLong(numbers[n]);
@@ -179,33 +188,43 @@ static PyObject *segment_of(const Walk *self, const Found *found)
     return segment;
 }
 
-/* The next segment that Python must look at; lines that `stats` takes, where it is given, are left out, and the first of
+/* Offers a segment to what takes lines: 1 where it took it, 0 where Python is to look at it, -1 on error. */
+static int offer(Walk *self, PyObject *taker, int is_events, const Found *found, int wants_every_line)
+{
+    Py_ssize_t size = found->end - found->start, hit_count = found->past_hits - found->first_hit;
+    int64_t offset = self->block_offset + self->line_start;
+    if (!is_events)
+        return take_line((Stats *)taker, self->data + found->start, size, self->line_no, offset, wants_every_line, !hit_count);
+    long numbers[FEW_HITS];
+    if (wants_every_line || hit_count > FEW_HITS)
+        return 0;
+    return take_event((Events *)taker, self->data, found->start, size, self->line_no, offset, self->block_offset, numbers,
+                      numbers_of(self, found, numbers));
+}
+
+/* The next segment that Python must look at; lines that a taker takes, where one is given, are left out, and the first of
  * them ends a record that wanted every line.
  */
 static PyObject *walk_next(Walk *self, PyObject *args)
 {
     int wants_every_line;
-    PyObject *stats = Py_None;
+    PyObject *taker = Py_None;
     Found found;
-    if (!PyArg_ParseTuple(args, "p|O", &wants_every_line, &stats))
+    if (!PyArg_ParseTuple(args, "p|O", &wants_every_line, &taker))
         return NULL;
-    PyObject *of_type = PyType_GetModuleState(Py_TYPE((PyObject *)self));
-    if (stats != Py_None && Py_TYPE(stats) != *(PyTypeObject **)of_type)
-        return PyErr_SetString(PyExc_TypeError, "Stats or None is wanted"), NULL;
+    const State *state = PyType_GetModuleState(Py_TYPE((PyObject *)self));
+    int is_events = Py_TYPE(taker) == state->events_type;
+    if (taker != Py_None && !is_events && Py_TYPE(taker) != state->stats_type)
+        return PyErr_SetString(PyExc_TypeError, "Stats, Events or None is wanted"), NULL;
     while (self->is_open && advance(self, wants_every_line, &found)) {
-        Py_ssize_t size = found.end - found.start;
-        if (stats != Py_None && !found.is_clipped && size < LONG_LINE_BYTES) {
-            int64_t offset = self->block_offset + self->line_start;
-            int taken = take_line((Stats *)stats, self->data + found.start, size, self->line_no, offset, wants_every_line,
-                                  found.first_hit == found.past_hits);
-            if (taken < 0)
-                return NULL;
-            if (taken) {
-                wants_every_line = 0;
-                continue;
-            }
-        }
-        return segment_of(self, &found);
+        int taken = 0;
+        if (taker != Py_None && !found.is_clipped && found.end - found.start < LONG_LINE_BYTES)
+            taken = offer(self, taker, is_events, &found, wants_every_line);
+        if (taken < 0)
+            return NULL;
+        if (!taken)
+            return segment_of(self, &found);
+        wants_every_line = 0;
     }
     if (self->is_open)
         count_to(self, self->size);

@@ -2,11 +2,7 @@
 #include "native.h"
 
 /* Raise together with VERSION in __init__.py when a name, an argument or a result changes. */
-#define VERSION 6
-
-typedef struct {
-    PyObject *stats_type; /* the first, as lines.c takes it for */
-} State;
+#define VERSION 7
 
 static PyObject *count_newlines(PyObject *module, PyObject *args)
 {
@@ -101,14 +97,15 @@ static PyObject *columns(PyObject *module, PyObject *args)
 static int fill(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    state->stats_type = PyType_FromModuleAndSpec(module, &stats_spec, NULL);
-    if (state->stats_type == NULL || PyModule_AddType(module, (PyTypeObject *)state->stats_type) < 0)
-        return -1;
-    PyType_Spec *others[] = {&walk_spec, &words_spec, &sieve_spec, &prefixes_spec};
-    for (size_t n = 0; n < sizeof(others) / sizeof(others[0]); n++) {
-        PyObject *type = PyType_FromModuleAndSpec(module, others[n], NULL);
+    PyType_Spec *specs[] = {&stats_spec, &events_spec, &prefixes_spec, &walk_spec, &words_spec, &sieve_spec};
+    PyTypeObject **kept[] = {&state->stats_type, &state->events_type, &state->prefixes_type};
+    for (size_t n = 0; n < sizeof(specs) / sizeof(specs[0]); n++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, specs[n], NULL);
         int is_added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
-        Py_XDECREF(type);
+        if (n < sizeof(kept) / sizeof(kept[0]))
+            *kept[n] = (PyTypeObject *)type;
+        else
+            Py_XDECREF(type);
         if (is_added < 0)
             return -1;
     }
@@ -119,13 +116,19 @@ static int fill(PyObject *module)
 
 static int visit(PyObject *module, visitproc visit, void *arg)
 {
-    Py_VISIT(((State *)PyModule_GetState(module))->stats_type);
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->stats_type);
+    Py_VISIT(state->events_type);
+    Py_VISIT(state->prefixes_type);
     return 0;
 }
 
 static int clear(PyObject *module)
 {
-    Py_CLEAR(((State *)PyModule_GetState(module))->stats_type);
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->stats_type);
+    Py_CLEAR(state->events_type);
+    Py_CLEAR(state->prefixes_type);
     return 0;
 }
 

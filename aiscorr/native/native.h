@@ -17,8 +17,14 @@
 
 typedef const unsigned char *Bytes;
 typedef struct Stats Stats;
+typedef struct Events Events;
 
-extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec;
+/* What the module holds: its types, as others take them for. */
+typedef struct {
+    PyTypeObject *stats_type, *events_type, *prefixes_type;
+} State;
+
+extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec, events_spec;
 
 /* In lines.c: newlines of a stretch of bytes. */
 Py_ssize_t newlines(Bytes text, Py_ssize_t size);
@@ -44,5 +50,10 @@ int is_scan_fast(void);
  * whose text it ends; 1 if it did, 0 where the line is anything else, -1 on error. `is_plain`: no expression fired in it.
  */
 int take_line(Stats *self, Bytes text, Py_ssize_t size, int64_t line_no, int64_t byte_offset, int ends_record, int is_plain);
+
+
+/* In events.c: takes a line of a block in which expressions fired; 1 if it did, 0 where Python is to look at it, -1 on error. */
+int take_event(Events *self, Bytes block, Py_ssize_t start, Py_ssize_t size, int64_t line_no, int64_t line_offset,
+               int64_t block_offset, const long *numbers, Py_ssize_t count);
 
 #endif

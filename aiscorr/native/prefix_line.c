@@ -4,6 +4,8 @@
  */
 #include "prefixes.h"
 
+#include <stddef.h>
+
 /* The digits of a group, where it took part. */
 static Number group_number(Reading *r, int group)
 {
@@ -178,6 +180,45 @@ static void read_late_rank(Reading *r, const Form *tag, const Form *fields, Py_s
         r->is_plain = r->is_plain && r->rank.is_there;
     }
     r->rank_source = r->rank.is_there ? "field" : NULL;
+}
+
+int open_reading(Reading *r, Bytes line, Py_ssize_t size)
+{
+    memset(r, 0, offsetof(Reading, size));
+    r->line = line;
+    r->size = size;
+    r->is_plain = 1;
+    if (size > LINE_LIMIT)
+        return 0;
+    for (Py_ssize_t n = 0; n < size; n++)
+        r->lower[n] = line[n] | (unsigned char)((unsigned char)(line[n] - 'A') < 26 ? 0x20 : 0);
+    return 1;
+}
+
+/* Whether a text has two colons, as every time has. */
+static int has_two_colons(Bytes text, Py_ssize_t size)
+{
+    Bytes first = memchr(text, ':', (size_t)size);
+    return first != NULL && memchr(first + 1, ':', (size_t)(text + size - first - 1)) != NULL;
+}
+
+Py_ssize_t last_stamped(const Prefixes *self, Reading *r, Bytes text, Py_ssize_t low, Py_ssize_t end, Py_ssize_t known)
+{
+    while (end >= low) {
+        Py_ssize_t start = end;
+        while (start > low && text[start - 1] != '\n')
+            start--;
+        if (start == known)
+            return start;
+        if (has_two_colons(text + start, end - start)) {
+            open_reading(r, text + start, end - start > STAMP_BYTES ? STAMP_BYTES : end - start);
+            read_line(self, r, 1);
+            if (!is_read(r) || r->own.is_there || r->wrapper.is_there)
+                return start;
+        }
+        end = start - 1;
+    }
+    return -1;
 }
 
 void read_line(const Prefixes *self, Reading *r, int only_stamps)

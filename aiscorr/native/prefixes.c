@@ -1,15 +1,13 @@
 /* Gives Python the prefixes of lines, and takes the formats by which they are read; None where Python is to read a line. */
 #include "prefixes.h"
 
-#include <stddef.h>
-
 static PyObject *none(void)
 {
     Py_INCREF(Py_None);
     return Py_None;
 }
 
-static PyObject *number_or_none(Number number) { return number.is_there ? PyLong_FromLongLong(number.value) : none(); }
+PyObject *number_or_none(Number number) { return number.is_there ? PyLong_FromLongLong(number.value) : none(); }
 
 /* A tuple of values, which are taken over, or a named tuple where a type is given; NULL where a value is missing. */
 static PyObject *made(const Prefixes *self, PyObject *type, PyObject **values, Py_ssize_t count)
@@ -42,7 +40,14 @@ static PyObject *stamp_or_none(const Prefixes *self, const Time *time)
     return made(self, self->stamp_type, values, sizeof(values) / sizeof(values[0]));
 }
 
-static PyObject *word_or_none(const char *word) { return word == NULL ? none() : PyUnicode_InternFromString(word); }
+PyObject *word_or_none(const char *word) { return word == NULL ? none() : PyUnicode_InternFromString(word); }
+
+Number pid_of(const Reading *r)
+{
+    if (r->pid.is_there && r->pid.value != 0)
+        return r->pid;
+    return r->own.is_there ? r->own.pid : (Number){0, 0};
+}
 
 static PyObject *prefix_of(const Prefixes *self, const Reading *r)
 {
@@ -56,13 +61,10 @@ static PyObject *prefix_of(const Prefixes *self, const Reading *r)
         Py_INCREF(chosen);
     if (host == NULL)
         host = PyUnicode_DecodeUTF8((const char *)r->host, r->host_end - r->host, "replace");
-    Number pid = r->pid;
-    if (!pid.is_there || pid.value == 0)
-        pid = r->own.is_there ? r->own.pid : (Number){0, 0};
     PyObject *values[] = {
         chosen, word_or_none(r->own.is_there ? "own" : r->wrapper.is_there ? "wrapper" : NULL), wrapper,
         number_or_none(r->rank), word_or_none(r->rank_source), number_or_none(r->local_rank),
-        number_or_none(r->group_rank), none(), number_or_none(r->task), number_or_none(pid), host,
+        number_or_none(r->group_rank), none(), number_or_none(r->task), number_or_none(pid_of(r)), host,
         PyLong_FromSsize_t(r->body_start), PyLong_FromSsize_t(r->message_start),
     };
     return made(self, self->prefix_type, values, sizeof(values) / sizeof(values[0]));
@@ -79,16 +81,30 @@ static PyObject *told(const Prefixes *self, const Reading *r, PyObject *read)
 static int open_line(Reading *r, PyObject *given)
 {
     char *line;
-    memset(r, 0, offsetof(Reading, size));
-    if (PyBytes_AsStringAndSize(given, &line, &r->size) < 0)
-        return -1;
-    r->line = (Bytes)line;
-    r->is_plain = 1;
-    if (r->size > LINE_LIMIT)
-        return 0;
-    for (Py_ssize_t n = 0; n < r->size; n++)
-        r->lower[n] = r->line[n] | (unsigned char)((unsigned char)(r->line[n] - 'A') < 26 ? 0x20 : 0);
-    return 1;
+    Py_ssize_t size;
+    return PyBytes_AsStringAndSize(given, &line, &size) < 0 ? -1 : open_reading(r, (Bytes)line, size);
+}
+
+static PyObject *last_stamp(Prefixes *self, PyObject *args)
+{
+    Py_buffer view;
+    Py_ssize_t low, end, known;
+    Reading r;
+    if (!PyArg_ParseTuple(args, "y*nnn", &view, &low, &end, &known))
+        return NULL;
+    int is_sound = low >= 0 && end <= view.len;
+    Py_ssize_t found = is_sound ? last_stamped(self, &r, view.buf, low, end, known) : -1;
+    PyObject *answer = NULL;
+    if (!is_sound)
+        PyErr_SetString(PyExc_ValueError, "the places are not in the text");
+    else if (found < 0)
+        answer = none();
+    else if (found == known || !is_read(&r))
+        answer = Py_BuildValue("nO", found, Py_None);
+    else
+        answer = Py_BuildValue("nN", found, told(self, &r, prefix_of(self, &r)));
+    PyBuffer_Release(&view);
+    return answer;
 }
 
 static PyObject *read_with(Prefixes *self, PyObject *line, int only_stamps)
@@ -99,7 +115,7 @@ static PyObject *read_with(Prefixes *self, PyObject *line, int only_stamps)
         read_line(self, &r, only_stamps);
     if (is_open < 0)
         return NULL;
-    if (!is_open || !r.is_plain || r.matching.steps >= MOST_STEPS)
+    if (!is_open || !is_read(&r))
         Py_RETURN_NONE;
     return told(self, &r, prefix_of(self, &r));
 }
@@ -116,7 +132,7 @@ static PyObject *prefixes_owner(Prefixes *self, PyObject *line)
         read_owner(self, &r);
     if (is_open < 0)
         return NULL;
-    if (!is_open || !r.is_plain || r.matching.steps >= MOST_STEPS)
+    if (!is_open || !is_read(&r))
         Py_RETURN_NONE;
     PyObject *owner[] = {number_or_none(r.rank), number_or_none(r.local_rank)};
     return told(self, &r, made(self, NULL, owner, 2));
@@ -211,6 +227,7 @@ static PyMethodDef prefixes_methods[] = {
     {"read", (PyCFunction)prefixes_read, METH_O, "The prefix of a line and what the years are told, or None."},
     {"stamps", (PyCFunction)prefixes_stamps, METH_O, "As read, but without ranks."},
     {"owner", (PyCFunction)prefixes_owner, METH_O, "Rank and local rank, and what the years are told, or None."},
+    {"last_stamp", (PyCFunction)last_stamp, METH_VARARGS, "Where the nearest stamped line begins, and as read; or None."},
     {NULL, NULL, 0, NULL},
 };
 

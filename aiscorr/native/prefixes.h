@@ -6,6 +6,7 @@
 
 #define SEARCH_LIMIT 512
 #define LINE_LIMIT 4096
+#define STAMP_BYTES 1024 /* of a line that is looked at for its stamp only */
 #define MOST_WRAPPERS 6
 #define MOST_WORDS 8
 #define WORD_SIZE 32
@@ -56,8 +57,24 @@ typedef struct {
     unsigned char lower[LINE_LIMIT]; /* the line in lower case */
 } Reading;
 
+/* Opens the reading of a line; 0 where it is too long. */
+int open_reading(Reading *r, Bytes line, Py_ssize_t size);
+
+/* Whether all of a line was plain, and is read. */
+static inline int is_read(const Reading *r) { return r->is_plain && r->matching.steps < MOST_STEPS; }
+
 /* Reads a line; where `r->is_plain` is not set afterwards, Python is to read it. Without ranks where told so. */
 void read_line(const Prefixes *self, Reading *r, int only_stamps);
+
+/* Where the nearest line in front of a place begins that has a stamp, or begins at a known place, or is to be read by Python, as
+ * it is not plain; -1 for none. The first line is the one that holds `low`.
+ */
+Py_ssize_t last_stamped(const Prefixes *self, Reading *r, Bytes text, Py_ssize_t low, Py_ssize_t end, Py_ssize_t known);
+
+/* What is read, as Python's values. */
+PyObject *number_or_none(Number number);
+PyObject *word_or_none(const char *word);
+Number pid_of(const Reading *r);
 
 /* Reads only the rank and the local rank of a line. */
 void read_owner(const Prefixes *self, Reading *r);

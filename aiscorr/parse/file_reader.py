@@ -71,8 +71,9 @@ class FileReader:
 
     def flush(self) -> None:
         """Writes everything that is still gathered."""
-        if self._ais is not None:
-            self._ais.flush()
+        for reader in (self._ais, self._worker):
+            if reader is not None:
+                reader.flush()
         self._sink.flush()
 
     def read(self, ref: SourceRef, stream: ByteStream, file_id: int) -> FileSummary:

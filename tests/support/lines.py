@@ -20,11 +20,13 @@ from aiscorr.parse.search.chunks import BlockReader
 from aiscorr.parse.stamps import iso_ns
 from aiscorr.parse.worker.reader import WorkerLogReader
 from aiscorr.parse.worker.state import WorkerState
+from aiscorr.schema.tables import FILE_TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = dict[str, Any]
+TABLES_BY_NAME = {table.name: table for table in FILE_TABLES}
 NOW_NS = iso_ns("2026-12-24 12:00:00")
 AIS_HEADER = "Started up at 2026/11/20 23:02:57, host ais-target-0, go1.26.6 for linux/amd64\n"
 #: A traceback without its exception, which the caller appends.
@@ -45,7 +47,13 @@ class RowSink(PartSink):
 
     def add(self, table_name: str, values: dict[str, Any]) -> None:
         """One row."""
-        self.tables.setdefault(table_name, []).append(dict(values))
+        empty = dict.fromkeys(TABLES_BY_NAME[table_name].column_names)
+        self.tables.setdefault(table_name, []).append({**empty, **values})
+
+    def add_columns(self, table_name: str, values: dict[str, list[Any]], count: int) -> None:
+        """Rows given by column."""
+        for number in range(count):
+            self.add(table_name, {name: column[number] for name, column in values.items()})
 
     def write(self, table_name: str, rows: pa.RecordBatch) -> None:
         """Rows that are Arrow already."""

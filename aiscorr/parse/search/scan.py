@@ -15,7 +15,7 @@ from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.search.prefilter import Hit, Prefilter
 
 if TYPE_CHECKING:
-    from aiscorr.native._native import Stats
+    from aiscorr.native._native import Events, Stats
 
 MAX_SEGMENT_BYTES = 64 * 1024
 _WINDOW_BEFORE = 8 * 1024
@@ -43,9 +43,9 @@ _segment = partial(tuple.__new__, Segment)
 
 
 class Taker(Protocol):
-    """Takes whole lines by the columns of the compiled part, so that they never become segments."""
+    """Takes whole lines into the columns of the compiled part, so that they never become segments."""
 
-    def open(self) -> Stats | None:
+    def open(self) -> Stats | Events | None:
         """Where the next such lines go; None where each is to be looked at."""
 
     def close(self) -> bool:
@@ -70,9 +70,9 @@ class LineWalker:
         """As `_walk`; lines that `taker` takes are left out."""
         walk = native.module.Walk(_segment, block.data, block.size, hits, self.line_no, block.offset)  # type: ignore[union-attr]
         while True:
-            stats = taker.open() if taker is not None else None
-            segment = walk.next(self.wants_every_line, stats)
-            if stats is not None and taker is not None and taker.close():
+            takes = taker.open() if taker is not None else None
+            segment = walk.next(self.wants_every_line, takes)
+            if takes is not None and taker is not None and taker.close():
                 self.wants_every_line = False
             if segment is None:
                 break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -83,12 +83,15 @@ class Pattern:
 
     def values(self, match: re.Match[bytes]) -> dict[str, Value]:
         """The captured groups of a match, converted; empty groups are left out."""
+        return self.converted([raw if raw is None else raw.decode("utf-8", "replace") for raw in match.groups()])
+
+    def converted(self, groups: Sequence[str | None]) -> dict[str, Value]:
+        """The values of captured groups; None is a group that took no part."""
         found: dict[str, Value] = dict(self.constant)
-        for group, raw in zip(self._groups, match.groups(), strict=True):
-            if raw is None or group is None:
+        for group, text in zip(self._groups, groups, strict=True):
+            if text is None or group is None:
                 continue
             name, convert = group
-            text = raw.decode("utf-8", "replace")
             try:
                 found[name] = convert(text)
             except (ValueError, OverflowError):

@@ -10,7 +10,7 @@ from itertools import islice
 
 from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.stamps import YearContext
-from aiscorr.parse.worker.prefixes import PrefixReader
+from aiscorr.parse.worker.prefixes import STAMP_BYTES, PrefixReader
 from aiscorr.parse.worker.state import MONTH_NS, WorkerState
 from aiscorr.parse.worker.tail import TailLine, lines_before
 
@@ -19,7 +19,6 @@ KEEP_BYTES = 128 * 1024
 _EDGE_BYTES = 32 * 1024
 _EDGE_LINES = 200
 _END_LINES = 400
-_PREFIX_BYTES = 1024
 #: What lines with a full date hold, whatever else they do.
 _FULL_DATE = re.compile(rb"20\d\d-\d\d-\d\d[ T]\d\d:|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?20\d\d|received at time=\d{10}\b")
 
@@ -120,7 +119,7 @@ class LookBack:
     def find_last_stamp(self, next_line_no: int) -> None:
         """Finds the last stamped line of the file, at its end."""
         for line in islice(self.lines_at_end(next_line_no), _END_LINES):
-            stamp, outer = self._prefixes.stamps(line.text[:_PREFIX_BYTES], self._years)
+            stamp, outer = self._prefixes.stamps(line.text[:STAMP_BYTES], self._years)
             if stamp is not None:
                 self._state.note_stamp(stamp, outer, line.byte_offset)
                 break
@@ -142,9 +141,9 @@ class LookBack:
         offset, anchor_ns = 0, self._years.anchor_ns
         pieces = bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]
         for number, piece in enumerate(pieces, 1):
-            stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
             if stamp is not None and not stamp.is_year_known and self._find_full_date(block):
-                stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+                stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
             if stamp is not None:
                 self._state.note_stamp(stamp, outer, offset)
                 self._state.searched_offset = 0
@@ -157,7 +156,7 @@ class LookBack:
         """Reads the next stamp as well, as the first may be of a wrong clock."""
         near_ns = self._years.near_ns
         for piece in pieces:
-            stamp, outer = self._prefixes.stamps(piece[:_PREFIX_BYTES], self._years)
+            stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
             if stamp is not None:
                 self._state.note_span(stamp, outer)
                 break
@@ -167,7 +166,7 @@ class LookBack:
         """Whether a line of the block has a full date, which tells the year of those in front of it."""
         for found in islice(_FULL_DATE.finditer(block.data, 0, block.size), _EDGE_LINES):
             start = block.data.rfind(b"\n", 0, found.start()) + 1
-            line = bytes(block.data[start : min(block.size, start + _PREFIX_BYTES)]).partition(b"\n")[0]
+            line = bytes(block.data[start : min(block.size, start + STAMP_BYTES)]).partition(b"\n")[0]
             stamp, _ = self._prefixes.stamps(line, self._years)
             if stamp is not None and stamp.is_year_known:
                 return True
@@ -175,15 +174,10 @@ class LookBack:
 
     def _note_last_stamp(self, data: bytes | bytearray, low: int, end: int, offset: int) -> bool:
         """Takes the last stamp of a part of a text that begins at this place, if it has one."""
-        while end >= low:
-            start = data.rfind(b"\n", low, end) + 1 or low
-            if offset + start == self._state.stamp_offset:
-                return True
-            if data.count(b":", start, end) >= 2:
-                line = bytes(data[start : min(end, start + _PREFIX_BYTES)])
-                stamp, outer = self._prefixes.stamps(line, self._years)
-                if stamp is not None:
-                    self._state.note_stamp(stamp, outer, offset + start)
-                    return True
-            end = start - 1
-        return False
+        found = self._prefixes.last_stamp(data, low, end, self._state.stamp_offset - offset, self._years)
+        if found is None:
+            return False
+        start, stamp, outer = found
+        if stamp is not None:
+            self._state.note_stamp(stamp, outer, offset + start)
+        return True

@@ -21,7 +21,8 @@ class WorkerPatterns:
     """The patterns in their order; `prefilter` gives the numbers of those that a line may be."""
 
     def __init__(self, folders: tuple[str, ...] = ()) -> None:
-        self._patterns = pattern_set("worker", folders)
+        #: All of them, by number.
+        self.all = self._patterns = pattern_set("worker", folders)
         self._generic = {pattern.name for pattern in self._patterns if pattern.priority >= _GENERIC}
         expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self._patterns]
         self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)

@@ -24,6 +24,8 @@ from aiscorr.parse.worker.wrappers import BARE_LINE, Wrapped, Wrapper, Wrappers
 
 #: The bit that every line has, for a format of which no word is known.
 _ALWAYS = 1
+#: So much of a line is looked at where only its stamp is wanted; as in prefixes.h.
+STAMP_BYTES = 1024
 Read = TypeVar("Read")
 _new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
@@ -70,7 +72,8 @@ class PrefixReader:
         self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
         fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
-        self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
+        #: What reads most lines, where the compiled part is there.
+        self.plain = self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
     def _bits(self, form: LineFormat) -> int:
         """The bits of the words of which a match holds one, or that of every line where none is known."""
@@ -118,6 +121,35 @@ class PrefixReader:
         held = self._held(line)
         wrapped, _, _, position = self._begin(line, held, years)
         return self._own_stamp(line, held, position, years)[0] or wrapped.stamp, wrapped.stamp
+
+    def last_stamp(
+        self, text: bytes | bytearray, low: int, end: int, known: int, years: YearContext
+    ) -> tuple[int, Stamp | None, Stamp | None] | None:
+        """Where the nearest line in front of a place begins that has a stamp, and what `stamps` gives of it.
+
+        The stamp is None of a line that begins at `known`; there is none in front of `low`.
+        """
+        while end >= low:
+            if self._plain is not None:
+                found = self._plain.last_stamp(text, low, end, known)
+                if found is None:
+                    return None
+                start, plain = found
+                if plain is not None:
+                    prefix: LinePrefix = _told(plain, years)
+                    return start, prefix.stamp, prefix.wrapper_stamp
+            else:
+                start = text.rfind(b"\n", low, end) + 1 or low
+            if start == known:
+                return start, None, None
+            past = text.find(b"\n", start, end)
+            past = end if past < 0 else past
+            if text.count(b":", start, past) >= 2:
+                stamp, outer = self.stamps(bytes(text[start : min(past, start + STAMP_BYTES)]), years)
+                if stamp is not None:
+                    return start, stamp, outer
+            end = start - 1
+        return None
 
     def owner(self, line: bytes, years: YearContext) -> tuple[int | None, int | None]:
         """The rank and the local rank of `read`, for less work."""

@@ -23,13 +23,12 @@ from aiscorr.parse.worker.open_blocks import OpenBlocks
 from aiscorr.parse.worker.patterns import WorkerPatterns
 from aiscorr.parse.worker.prefixes import PrefixReader
 from aiscorr.parse.worker.rows import WorkerRows
+from aiscorr.parse.worker.settled import SettledLines, SettledRows, ends_attempt
 from aiscorr.parse.worker.state import WorkerState
 from aiscorr.parse.worker.steps import StepLines, StepPatterns
 from aiscorr.parse.worker.tail import TailLine, TailPatterns, last_words
 from aiscorr.parse.worker.thread_blocks import ThreadBlocks
 from aiscorr.parse.zone import ZoneClock
-
-_ENDING_TIERS = ("collective", "process", "launcher", "gpu")
 
 
 class WorkerLogReader:
@@ -45,6 +44,7 @@ class WorkerLogReader:
         self.steps = StepPatterns(self.prefixes, pattern_folders)
         self.repeated = StepPatterns(self.prefixes, pattern_folders, "repeated")
         self.broken_lines = BrokenLines(self.patterns, self.prefixes)
+        self.settled = SettledRows(self.patterns.all, self.prefixes.plain)
 
     def open_file(
         self, summary: FileSummary, state: WorkerState, zone: ZoneClock | None = None, sink: PartSink | None = None
@@ -53,7 +53,8 @@ class WorkerLogReader:
         return WorkerFile(self, summary, state, zone, sink or self.sink)
 
     def flush(self) -> None:
-        """Nothing is held back here."""
+        """Writes the rows that are still gathered."""
+        self.settled.flush(self.sink)
 
 
 class WorkerFile:
@@ -79,6 +80,9 @@ class WorkerFile:
         self._blocks = OpenBlocks(reader.patterns, self._rows, ThreadBlocks(sink, summary, state))
         self._steps = StepLines(reader.steps, reader.repeated, sink, summary, state, self._years, self._rows.stored)
         self._is_told = False
+        is_plain = sink is reader.sink  # another one moves rows to where their lines really are
+        lines = SettledLines(reader.settled, summary, state, self._years, lambda: self._blocks.is_empty)
+        self._settled = lines if is_plain else None
 
     @property
     def is_between_records(self) -> bool:
@@ -95,11 +99,12 @@ class WorkerFile:
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
         self._behind.open_block(block, self._walker.line_no)
-        for segment in self._walker.walk(block):
+        for segment in self._walker.walk(block, self._settled):
             self._take(segment)
             self._walker.wants_every_line = not self._blocks.is_empty
         self._steps.look(block, self.state.line_no)
         self._behind.close_block(block, self._walker.line_no)
+        self._reader.settled.flush_where_full(self._sink, self._zone)
         self.state.line_no = self._walker.line_no
         self.state.keep_years(self._years)
 
@@ -151,8 +156,7 @@ class WorkerFile:
         rank = row["rank"]
         if pattern.marks == "attempt_start" and self.state.starts_attempt(rank if isinstance(rank, int) else None):
             row["attempt_no"] = self.state.attempt_no
-        ends = pattern.severity == "error" and pattern.tier in _ENDING_TIERS and pattern.role in ("cause", "symptom")
-        if ends or pattern.marks == "attempt_end":
+        if ends_attempt(pattern):
             self._end_attempt(segment, pattern)
 
     def _end_attempt(self, segment: Segment, pattern: Pattern) -> None:
