@@ -73,6 +73,25 @@ def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | 
     return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
 
 
+def line_finder(words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, int] | None]:
+    """What tells where the last line in front of a place begins and ends that holds one of some words; None for none."""
+    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+        return lambda text, end: _last_line(words, text, end)
+    parts = [module.Words(words[at : at + _MOST_WORDS], False).last_line for at in range(0, len(words), _MOST_WORDS)]
+    if len(parts) == 1:
+        return parts[0]  # type: ignore[no-any-return]
+    return lambda text, end: max(filter(None, (part(text, end) for part in parts)), default=None)
+
+
+def _last_line(words: tuple[bytes, ...], text: bytes, end: int) -> tuple[int, int] | None:
+    while end >= 0:
+        start = text.rfind(b"\n", 0, end) + 1
+        if any(text.find(word, start, end) >= 0 for word in words):
+            return start, end
+        end = start - 1
+    return None
+
+
 def _plain_finder(words: tuple[bytes, ...], folds: bool) -> Callable[[str | bytes], int]:
     of_bytes = [(1 << number, word) for number, word in enumerate(words)]
     of_text = [(bit, word.decode("utf-8", "replace")) for bit, word in of_bytes]

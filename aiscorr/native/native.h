@@ -26,6 +26,14 @@ typedef struct {
 
 extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec, events_spec;
 
+/* Where the line begins that ends at a place. */
+static inline Py_ssize_t start_of_line(Bytes text, Py_ssize_t end)
+{
+    while (end > 0 && text[end - 1] != '\n')
+        end--;
+    return end;
+}
+
 /* In lines.c: newlines of a stretch of bytes. */
 Py_ssize_t newlines(Bytes text, Py_ssize_t size);
 

@@ -205,9 +205,7 @@ static int has_two_colons(Bytes text, Py_ssize_t size)
 Py_ssize_t last_stamped(const Prefixes *self, Reading *r, Bytes text, Py_ssize_t low, Py_ssize_t end, Py_ssize_t known)
 {
     while (end >= low) {
-        Py_ssize_t start = end;
-        while (start > low && text[start - 1] != '\n')
-            start--;
+        Py_ssize_t start = low + start_of_line(text + low, end - low);
         if (start == known)
             return start;
         if (has_two_colons(text + start, end - start)) {

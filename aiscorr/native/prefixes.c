@@ -124,6 +124,19 @@ static PyObject *prefixes_read(Prefixes *self, PyObject *line) { return read_wit
 
 static PyObject *prefixes_stamps(Prefixes *self, PyObject *line) { return read_with(self, line, 1); }
 
+static PyObject *has_prefix(Prefixes *self, PyObject *line)
+{
+    Reading r;
+    int is_open = open_line(&r, line);
+    if (is_open > 0)
+        read_line(self, &r, 1);
+    if (is_open < 0)
+        return NULL;
+    if (!is_open || !is_read(&r))
+        Py_RETURN_NONE;
+    return PyBool_FromLong(r.body_start > 0 || r.message_start > 0);
+}
+
 static PyObject *prefixes_owner(Prefixes *self, PyObject *line)
 {
     Reading r;
@@ -136,6 +149,45 @@ static PyObject *prefixes_owner(Prefixes *self, PyObject *line)
         Py_RETURN_NONE;
     PyObject *owner[] = {number_or_none(r.rank), number_or_none(r.local_rank)};
     return told(self, &r, made(self, NULL, owner, 2));
+}
+
+/* Whether Python is to look at a line, as its owner is not among some, or as it is not plain; -1 on error. */
+static int is_of_other(const Prefixes *self, Bytes line, Py_ssize_t size, Number rank, PyObject *known, int takes_nobody)
+{
+    Reading r;
+    if (memchr(line, '\r', (size_t)size) || memchr(line, '\x1b', (size_t)size) || !open_reading(&r, line, size))
+        return 1;
+    read_owner(self, &r);
+    if (r.rank.is_there)
+        rank = r.rank;
+    if (!is_read(&r) || (!rank.is_there && !takes_nobody))
+        return 1;
+    PyObject *values[] = {number_or_none(rank), number_or_none(rank.is_there ? (Number){0, 0} : r.local_rank)};
+    PyObject *owner = made(self, NULL, values, 2);
+    int is_known = owner == NULL ? -1 : PySet_Contains(known, owner);
+    Py_XDECREF(owner);
+    return is_known < 0 ? -1 : !is_known;
+}
+
+static PyObject *last_other(Prefixes *self, PyObject *args)
+{
+    Py_buffer view;
+    Py_ssize_t end;
+    PyObject *rank, *known, *found = NULL;
+    int takes_nobody, is_other = 0;
+    if (!PyArg_ParseTuple(args, "y*nOO!p", &view, &end, &rank, &PySet_Type, &known, &takes_nobody))
+        return NULL;
+    Number of_file = {rank != Py_None, rank == Py_None ? 0 : PyLong_AsLongLong(rank)};
+    Bytes text = view.buf;
+    for (end = end < view.len ? end : view.len; end >= 0 && !is_other && !PyErr_Occurred();) {
+        Py_ssize_t start = start_of_line(text, end);
+        is_other = is_of_other(self, text + start, end - start, of_file, known, takes_nobody);
+        if (is_other > 0)
+            found = Py_BuildValue("nn", start, end);
+        end = start - 1;
+    }
+    PyBuffer_Release(&view);
+    return found == NULL && !PyErr_Occurred() ? none() : found;
 }
 
 /* Where a letter of a word stands that texts have least; they are told from the most frequent on. */
@@ -226,7 +278,9 @@ static void prefixes_free(Prefixes *self)
 static PyMethodDef prefixes_methods[] = {
     {"read", (PyCFunction)prefixes_read, METH_O, "The prefix of a line and what the years are told, or None."},
     {"stamps", (PyCFunction)prefixes_stamps, METH_O, "As read, but without ranks."},
+    {"has_prefix", (PyCFunction)has_prefix, METH_O, "Whether anything stands in front of the message of a line, or None."},
     {"owner", (PyCFunction)prefixes_owner, METH_O, "Rank and local rank, and what the years are told, or None."},
+    {"last_other", (PyCFunction)last_other, METH_VARARGS, "The last line in front of a place that is none of some owners', or None."},
     {"last_stamp", (PyCFunction)last_stamp, METH_VARARGS, "Where the nearest stamped line begins, and as read; or None."},
     {NULL, NULL, 0, NULL},
 };

@@ -100,6 +100,25 @@ static PyObject *words_of(Words *self, PyObject *object)
     return words_in_other_text(self, object);
 }
 
+/* Where the last line in front of a place begins and ends that holds one of the words, or None. */
+static PyObject *last_line(Words *self, PyObject *args)
+{
+    Py_buffer view;
+    Py_ssize_t end;
+    PyObject *found = NULL;
+    if (!PyArg_ParseTuple(args, "y*n", &view, &end))
+        return NULL;
+    Bytes text = view.buf;
+    for (end = end < view.len ? end : view.len; end >= 0 && found == NULL;) {
+        Py_ssize_t start = start_of_line(text, end);
+        if (held(self, text + start, end - start))
+            found = Py_BuildValue("nn", start, end);
+        end = start - 1;
+    }
+    PyBuffer_Release(&view);
+    return found == NULL && !PyErr_Occurred() ? Py_NewRef(Py_None) : found;
+}
+
 static PyObject *words_new(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     PyObject *words;
@@ -129,6 +148,7 @@ static void words_free(Words *self)
 
 static PyMethodDef words_methods[] = {
     {"of", (PyCFunction)words_of, METH_O, "The words that a text or bytes hold, as bits of a number."},
+    {"last_line", (PyCFunction)last_line, METH_VARARGS, "The last line in front of a place that holds a word, or None."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,14 +8,13 @@ several such, a line and the next are one where only both together are a message
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import cache
 
 from aiscorr.parse.detect import HEAD_BYTES
 from aiscorr.parse.mended import Mending, is_padded, margin_of, quote_depth, unquoted, width_of
 from aiscorr.parse.spec.pattern import Pattern
-from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi
 from aiscorr.parse.worker.patterns import WorkerPatterns
 from aiscorr.parse.worker.prefixes import PrefixReader
@@ -27,8 +26,10 @@ _MOST_PARTS = 4
 _MOST_PAIRS = 1500
 _HARD_SHARE, _SHAPE_SHARE = 0.34, 0.7
 _OPENING, _CLOSING = b"([{", b")]}"
-#: The beginning of a line that has no prefix: what Python, C++, a shell or a table prints.
-_BEGINS = re.compile(rb"    |\t|  File \"|Traceback \(|  what\(\): |terminate called|[|+#=*-]{2}|[|+] ")
+#: The beginning of a line that has no prefix: what Python, C++, a shell, a table or NCCL prints.
+_BEGINS = re.compile(
+    rb"    |\t|  File \"|Traceback \(|  what\(\): |terminate called|[|+#=*-]{2}|[|+] |[\w.-]+:\d+:\d+ \[-?\d+\] NCCL "
+)
 _FRAME_BEGUN = re.compile(rb"\s*(?:\[rank\d+\]: +)?File \"(?!.*, in \S)")
 _FRAME = re.compile(rb"\s*(?:\[rank\d+\]: +)?File \"[^\"]+\", line \d+, in \S+\s*$")
 
@@ -46,9 +47,16 @@ class BrokenLines:
         if len(head) >= HEAD_BYTES or not lines[-1]:
             lines.pop()
         depth = quote_depth(lines)
-        lines = [unquoted(line, depth) for line in lines]
+        if depth:
+            lines = [unquoted(line, depth) for line in lines]
         shape = Mending(depth, margin_of(lines), begins=self.begins)
-        lines = [_plain(replace(shape, quote_depth=0).bare(line)).rstrip(b"\r") for line in lines]
+        if shape.margin:
+            unquoted_shape = replace(shape, quote_depth=0)
+            lines = [unquoted_shape.bare(line) for line in lines]
+        if b"\x1b" in head:
+            lines = [_plain(line) for line in lines]
+        if b"\r" in head:
+            lines = [line.rstrip(b"\r") for line in lines]
         rests = self._told_rests(lines)
         width = self._width(lines, rests)
         return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
@@ -56,42 +64,54 @@ class BrokenLines:
     def begins(self, line: bytes) -> bool:
         """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""
         line = _plain(line)
-        if _BEGINS.match(line):
-            return True
-        prefix = self._prefixes.read(line[:1024], YearContext(0))
-        return prefix.body_start > 0 or prefix.message_start > 0
+        return _BEGINS.match(line) is not None or self._prefixes.has_prefix(line[:1024])
 
     def _told_rests(self, lines: Sequence[bytes]) -> set[int]:
         """The numbers, from 0, of lines that make a known message only together with the line above."""
+
+        @cache
+        def goes_on(number: int) -> bool:
+            return number < len(lines) and bool(lines[number].strip()) and not self.begins(lines[number])
+
         pairs = [
             number
-            for number, (above, line) in enumerate(pairwise(lines), 1)
-            if len(above) >= _LEAST_BYTES and not is_padded(above) and self._may_go_on(line)
+            for number, above in enumerate(lines[:-1], 1)
+            if len(above) >= _LEAST_BYTES and not is_padded(above) and goes_on(number)
         ][:_MOST_PAIRS]
+        told = self._numbers_by_part(pairs, lines, goes_on)
         rests: set[int] = set()
-        for number, numbers in zip(pairs, self._candidates([(lines[n - 1], lines[n]) for n in pairs]), strict=True):
-            above, place = lines[number - 1], number
-            while place not in rests and (
-                count := self._part_count(above, lines[place : place + _MOST_PARTS], numbers)
-            ):
+        for number in pairs:
+            above, place, parts = lines[number - 1], number, told[number]
+            while place not in rests and (count := self._part_count(above, lines[place : place + len(parts)], parts)):
                 rests.update(range(place, place + count))
                 above += b"".join(lines[place : place + count])
                 place += count
-                numbers = self._candidates([(above, b"".join(lines[place : place + 1]))])[0]
+                parts = self._numbers_by_part([place], [*lines[: place - 1], above, *lines[place:]], goes_on)[place]
         return rests
 
-    def _may_go_on(self, line: bytes) -> bool:
-        return bool(line.strip()) and not self.begins(line)
+    def _numbers_by_part(
+        self, places: Sequence[int], lines: Sequence[bytes], goes_on: Callable[[int], bool]
+    ) -> dict[int, list[list[int]]]:
+        """For lines that may go on with the one above, and for each with the next as well, and so on: what they may be.
 
-    def _part_count(self, above: bytes, lines: Sequence[bytes], numbers: Sequence[int]) -> int:
+        No further than where none of the lines so far is likely to be a message, or where one begins as its own.
+        """
+        found: dict[int, list[list[int]]] = {place: [] for place in places}
+        left = list(places)
+        for count in range(1, _MOST_PARTS + 1):
+            left = [place for place in left if goes_on(place + count - 1)]
+            pairs = [(lines[place - 1], b"".join(lines[place : place + count])) for place in left]
+            for place, numbers in zip(left, self._candidates(pairs), strict=True):
+                if numbers or count > 1:
+                    found[place].append(numbers)
+            left = [place for place in left if found[place] and found[place][-1]]
+        return found
+
+    def _part_count(self, above: bytes, lines: Sequence[bytes], parts: Sequence[list[int]]) -> int:
         """How many of these lines are needed for a message that the line above begins; 0 where it begins none."""
         rest = b""
-        for count, line in enumerate(lines, 1):
-            if not self._may_go_on(line) or not numbers:
-                break
+        for count, (line, numbers) in enumerate(zip(lines, parts, strict=True), 1):
             rest += line
-            if count > 1:
-                numbers = self._candidates([(above, rest)])[0]
             if self._is_one(above, rest, numbers) and self._is_one((above + rest)[: -len(line)], line, numbers):
                 return count
         return 0

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from aiscorr.native import count_newlines
 from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.worker.prefixes import STAMP_BYTES, PrefixReader
 from aiscorr.parse.worker.state import MONTH_NS, WorkerState
-from aiscorr.parse.worker.tail import TailLine, lines_before
+from aiscorr.parse.worker.tail import Tail
 
 #: How much of the text in front of a place is kept.
 KEEP_BYTES = 128 * 1024
@@ -73,10 +74,9 @@ class RecentText:
             yield bytes(part.data[part.start + skip : part.end]), start + skip
             end = start
 
-    def parts(self) -> list[tuple[bytes, int]]:
-        """The kept parts, oldest first, each with the number of its first line."""
-        texts = [(bytes(part.data[part.start : part.end]), part.next_line_no) for part in self._parts]
-        return [(text, next_line_no - text.count(b"\n")) for text, next_line_no in texts]
+    def text(self) -> bytes:
+        """What is kept, in one piece."""
+        return b"".join(bytes(part.data[part.start : part.end]) for part in self._parts)
 
 
 class LookBack:
@@ -118,23 +118,25 @@ class LookBack:
 
     def find_last_stamp(self, next_line_no: int) -> None:
         """Finds the last stamped line of the file, at its end."""
-        for line in islice(self.lines_at_end(next_line_no), _END_LINES):
+        for line in islice(self.tail_at_end(next_line_no).lines(), _END_LINES):
             stamp, outer = self._prefixes.stamps(line.text[:STAMP_BYTES], self._years)
             if stamp is not None:
                 self._state.note_stamp(stamp, outer, line.byte_offset)
                 break
 
-    def lines_before(self, end: int) -> Iterator[TailLine]:
-        """The last lines before a place in the block, latest first."""
+    def tail_before(self, end: int) -> Tail:
+        """The last lines before a place in the block."""
         if self._block is None:
-            return iter(())
-        text = bytes(self._block.data[:end])
-        return lines_before(self._recent.parts(), text, self._block_line_no, self._block.offset)
+            return Tail(b"", 0, 1)
+        low = self._block.data.rfind(b"\n", 0, max(0, end - KEEP_BYTES - 1)) + 1
+        text = bytes(self._block.data[low:end])
+        next_line_no = self._block_line_no + count_newlines(self._block.data, 0, end)
+        return Tail(text if low else self._recent.text() + text, self._block.offset + end, next_line_no)
 
-    def lines_at_end(self, next_line_no: int) -> Iterator[TailLine]:
-        """The last lines of all that was read, latest first."""
+    def tail_at_end(self, next_line_no: int) -> Tail:
+        """The last lines of all that was read."""
         offset = self._block.offset + self._block.size if self._block else 0
-        return lines_before(self._recent.parts(), b"", next_line_no, offset)
+        return Tail(self._recent.text(), offset, next_line_no)
 
     def _find_first_stamp(self, block: Block) -> None:
         """Reads the stamps at the beginning of the file, for its first time and its year."""

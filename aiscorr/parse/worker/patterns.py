@@ -24,6 +24,11 @@ class WorkerPatterns:
         #: All of them, by number.
         self.all = self._patterns = pattern_set("worker", folders)
         self._generic = {pattern.name for pattern in self._patterns if pattern.priority >= _GENERIC}
+        self._exact = {
+            number
+            for number, pattern in enumerate(self._patterns)
+            if pattern.inside is None and not self.is_generic(pattern.name)
+        }
         expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self._patterns]
         self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
         #: What an exception is that no other pattern knows.
@@ -42,8 +47,7 @@ class WorkerPatterns:
 
     def exact(self, numbers: Iterable[int]) -> list[Pattern]:
         """Those of these patterns that know what a message means, and need no traceback around it."""
-        found = (self._patterns[number] for number in sorted(set(numbers)))
-        return [pattern for pattern in found if pattern.inside is None and not self.is_generic(pattern.name)]
+        return [self._patterns[number] for number in sorted(self._exact.intersection(numbers))]
 
     def is_generic(self, name: Value) -> bool:
         """Whether a pattern knows the form of an exception only."""

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.spec.formats import LineFormat, load_formats
 from aiscorr.parse.stamps import Stamp, YearContext
+from aiscorr.parse.values import strip_ansi
 from aiscorr.parse.worker.plain_prefixes import plain_prefixes
 from aiscorr.parse.worker.prefix_formats import (
     SEARCH_LIMIT,
@@ -27,6 +28,9 @@ _ALWAYS = 1
 #: So much of a line is looked at where only its stamp is wanted; as in prefixes.h.
 STAMP_BYTES = 1024
 Read = TypeVar("Read")
+#: Whose a line is: a rank, or a local rank, or nobody's.
+Owner = tuple[int | None, int | None]
+_LINE_BYTES = 4096
 _new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
 
@@ -112,6 +116,14 @@ class PrefixReader:
              host, body_start, position),
         )  # fmt: skip
 
+    def has_prefix(self, line: bytes) -> bool:
+        """Whether anything stands in front of the message of a line."""
+        found = self._plain.has_prefix(line) if self._plain is not None else None
+        if found is not None:
+            return found
+        prefix = self._read(line, YearContext(0))
+        return prefix.body_start > 0 or prefix.message_start > 0
+
     def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
         """The stamp and the collector's stamp of `read`, for less work."""
         plain = self._plain.stamps(line) if self._plain is not None else None
@@ -121,6 +133,29 @@ class PrefixReader:
         held = self._held(line)
         wrapped, _, _, position = self._begin(line, held, years)
         return self._own_stamp(line, held, position, years)[0] or wrapped.stamp, wrapped.stamp
+
+    def last_other(
+        self, text: bytes, end: int, rank: int | None, known: set[Owner], takes_nobody: bool
+    ) -> tuple[int, int] | None:
+        """The last line in front of a place that may be of another owner than those known; None for none.
+
+        Lines that name no rank are of `rank`; where there is none they count only if `takes_nobody`.
+        """
+        while end >= 0:
+            if self._plain is not None:
+                found = self._plain.last_other(text, end, rank, known, takes_nobody)
+                if found is None:
+                    return None
+                start, end = found
+            else:
+                start = text.rfind(b"\n", 0, end) + 1
+            of_rank, local_rank = self.owner(last_piece(text[start:end]), YearContext(0))
+            of_rank = rank if of_rank is None else of_rank
+            is_named = of_rank is not None or takes_nobody
+            if not is_named or (of_rank, local_rank if of_rank is None else None) not in known:
+                return start, end
+            end = start - 1
+        return None
 
     def last_stamp(
         self, text: bytes | bytearray, low: int, end: int, known: int, years: YearContext
@@ -213,6 +248,13 @@ class PrefixReader:
             return int(group["group_rank"]), name
         bare = self._bare.search(line, SEARCH_LIMIT) if held & self._bare.bits else None
         return (int(bare["group_rank"]), None) if bare else (None, None)
+
+
+def last_piece(line: bytes) -> bytes:
+    """What a terminal shows of a line in the end, without colours."""
+    piece = line.rstrip(b"\r").rpartition(b"\r")[2] if b"\r" in line else line
+    piece = piece[:_LINE_BYTES]
+    return strip_ansi(piece.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in piece else piece
 
 
 def _told(plain: tuple[Read, int | None, int | None], years: YearContext) -> Read:

@@ -6,8 +6,6 @@ job may follow each other in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.search.chunks import Block
@@ -26,7 +24,7 @@ from aiscorr.parse.worker.rows import WorkerRows
 from aiscorr.parse.worker.settled import SettledLines, SettledRows, ends_attempt
 from aiscorr.parse.worker.state import WorkerState
 from aiscorr.parse.worker.steps import StepLines, StepPatterns
-from aiscorr.parse.worker.tail import TailLine, TailPatterns, last_words
+from aiscorr.parse.worker.tail import Tail, TailPatterns, last_words
 from aiscorr.parse.worker.thread_blocks import ThreadBlocks
 from aiscorr.parse.zone import ZoneClock
 
@@ -112,7 +110,7 @@ class WorkerFile:
         """The end of the file: writes what is open, the last words, and the summary's times."""
         self._blocks.close()
         if not self.state.is_tail_taken:
-            self._take_tail(self._behind.lines_at_end(self._walker.line_no))
+            self._take_tail(self._behind.tail_at_end(self._walker.line_no))
         self._behind.find_last_stamp(self._walker.line_no)
         self._summary.line_count = self._walker.line_no - 1 + (0 if ends_with_newline else 1)
         is_utc = 0 if self.state.is_utc else None
@@ -140,7 +138,7 @@ class WorkerFile:
         if prefix.wrapper_stamp is not None:
             self._rows.mark_wrapper(line)
         if pattern.opens == "threads":
-            self._blocks.open_threads(line, (tail.text for tail in self._behind.lines_before(segment.start)))
+            self._blocks.open_threads(line, (above.text for above in self._behind.tail_before(segment.start).lines()))
         elif pattern.opens == "traceback":
             self._blocks.open_traceback(line)
         elif pattern.opens == "torchrun_table":
@@ -161,16 +159,15 @@ class WorkerFile:
 
     def _end_attempt(self, segment: Segment, pattern: Pattern) -> None:
         if not self.state.is_tail_taken:
-            self._take_tail(self._behind.lines_before(segment.start))
+            self._take_tail(self._behind.tail_before(segment.start))
         if pattern.marks == "attempt_end" or pattern.opens == "torchrun_table":
             self.state.is_attempt_over = True
 
-    def _take_tail(self, lines: Iterable[TailLine]) -> None:
+    def _take_tail(self, tail: Tail) -> None:
         self.state.is_tail_taken = True
-        found = list(lines)
-        self._steps.last(found)
+        self._steps.last(tail)
         rows = last_words(
-            found, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
+            tail, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
         )
         for row in rows:
             self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))

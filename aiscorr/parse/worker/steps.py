@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from aiscorr.model import FileSummary
-from aiscorr.native import count_newlines, finder
+from aiscorr.native import count_newlines, finder, line_finder
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.search.word_bits import WordBits
@@ -23,7 +23,7 @@ from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, strip_ansi
 from aiscorr.parse.worker.prefixes import PrefixReader
 from aiscorr.parse.worker.state import WorkerState
-from aiscorr.parse.worker.tail import TailLine
+from aiscorr.parse.worker.tail import Tail
 from aiscorr.schema.tables import STEP_LINE
 
 FIRST_LINES = 16
@@ -62,6 +62,7 @@ class StepPatterns:
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
         self._words = WordBits(self.literals)
         self._finders: dict[tuple[bytes, ...], Callable[[bytes], int]] = {}
+        self._line_finders: dict[tuple[bytes, ...], Callable[[bytes, int], tuple[int, int] | None]] = {}
         self._tried = [
             (self._words.bits(*pattern.literals), re.compile((pattern.prefilter or "").encode()), pattern)
             for pattern in self.patterns
@@ -72,6 +73,12 @@ class StepPatterns:
         if words not in self._finders:
             self._finders[words] = finder(words)
         return self._finders[words]
+
+    def line_finder(self, words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, int] | None]:
+        """What finds the last line that holds one of these words."""
+        if words not in self._line_finders:
+            self._line_finders[words] = line_finder(words)
+        return self._line_finders[words]
 
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
@@ -134,10 +141,10 @@ class StepLines:
             sample = (found[1] if found else sample) + STRIDE_BYTES
         self._state.step_next_offset = block.offset + sample
 
-    def last(self, lines: Sequence[TailLine]) -> None:
-        """Keeps progress lines from the end backwards; lines come latest first."""
-        if self._keep_last(self._patterns, self._wanted, lines) < _FEW_LINES:
-            self._keep_last(self._repeated, self._repeated.literals, lines)
+    def last(self, tail: Tail) -> None:
+        """Keeps progress lines from the end backwards."""
+        if self._keep_last(self._patterns, self._wanted, tail) < _FEW_LINES:
+            self._keep_last(self._repeated, self._repeated.literals, tail)
 
     def _look_first(self, block: Block, line_no: int) -> int:
         """Keeps the first lines of the file as far as they stand in this block; where the last of them ends."""
@@ -165,14 +172,12 @@ class StepLines:
                 break
         return place, count
 
-    def _keep_last(self, patterns: StepPatterns, words: tuple[bytes, ...], lines: Sequence[TailLine]) -> int:
+    def _keep_last(self, patterns: StepPatterns, words: tuple[bytes, ...], tail: Tail) -> int:
         """Keeps the last lines of these patterns among those that hold one of the words; how many they were."""
         counts: Counter[Value] = Counter()
         seen = 0
         find = patterns.finder(words)
-        for line_no, byte_offset, text in lines:
-            if not find(text):
-                continue
+        for line_no, byte_offset, text in tail.lines_with(patterns.line_finder(words)):
             for piece in reversed(text.split(b"\r")):
                 if not find(piece):
                     continue

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from aiscorr.native import count_newlines
 from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
-from aiscorr.parse.values import Value, strip_ansi
-from aiscorr.parse.worker.prefixes import LinePrefix, PrefixReader
+from aiscorr.parse.values import Value
+from aiscorr.parse.worker.prefixes import LinePrefix, Owner, PrefixReader, last_piece
 
 _LINES_PER_RANK = 3
 _LIMIT_BYTES = 128 * 1024
-_LINE_BYTES = 4096
 _NOISE = re.compile(
     rb"\s*$|  |\s+\^|#\d+ |frame #|[=*-]{5,}$|Traceback \(most|Original Traceback"
     rb"|(?:Current t|T)hread (?:0x)?[0-9a-f]+ \(|Process \d+: |Python v\d|Timeout \(\d+:\d\d:"
@@ -25,7 +25,7 @@ _STEP = re.compile(
 )
 _BAR = re.compile(r"\b(\d+)/(\d+) \[")
 #: A label of srun in front of a tag that names a rank.
-_TAGGED_TASK = re.compile(rb" {0,4}(\d{1,5}): .{0,80}?\[rank(\d{1,6})\]")
+_TAGGED_TASK = re.compile(rb"(?m)^ {0,4}(\d{1,5}): .{0,80}?\[rank(\d{1,6})\]")
 
 
 class TailPatterns:
@@ -54,52 +54,74 @@ class TailLine(NamedTuple):
     text: bytes
 
 
-def lines_before(
-    parts: list[tuple[bytes, int]], block: bytes, block_line_no: int, block_offset: int
-) -> Iterator[TailLine]:
-    """The last lines (latest first) of the recent parts and of the block up to a point, 128 KiB at most."""
-    size = 0
-    offset = block_offset + len(block)
-    for text, line_no in [(block, block_line_no), *reversed(parts)]:
-        # a line is given while those behind it have no more than the limit: none in front of this place is
+class Tail:
+    """The last lines of what was read up to a place; those in front of which more than 128 KiB follow are left out.
+
+    `text` ends at the place; `offset` and `next_line_no` are those of its end, where the next line begins.
+    """
+
+    def __init__(self, text: bytes, offset: int, next_line_no: int) -> None:
         start = text.rfind(b"\n", 0, max(0, len(text) - _LIMIT_BYTES - 1)) + 1
-        pieces = text[start:].split(b"\n")
-        number = line_no + text.count(b"\n", 0, start) + len(pieces) - 1
-        if pieces and not pieces[-1]:
-            pieces.pop()
-            number -= 1
-            offset -= 1
-        for piece in reversed(pieces):
-            offset -= len(piece)
-            yield tuple.__new__(TailLine, (number, offset, piece))
-            offset -= 1
-            number -= 1
-            size += len(piece) + 1
-            if size > _LIMIT_BYTES:
-                return
-        offset += 1
+        self.text = text[start:] if start else text
+        self._offset = offset - len(self.text)
+        #: The end of the last line, without its newline; -1 where there is none.
+        self.end = len(self.text) - self.text.endswith(b"\n") if self.text else -1
+        self._next_line_no = next_line_no
+        self._counted = len(self.text), next_line_no
+
+    def line(self, start: int, end: int) -> TailLine:
+        """The line between two places."""
+        counted, number = self._counted
+        if counted < start:
+            counted, number = len(self.text), self._next_line_no
+        number -= count_newlines(self.text, start, counted)
+        self._counted = start, number
+        return TailLine(number, self._offset + start, self.text[start:end])
+
+    def start_of(self, end: int) -> int:
+        """Where the line begins that ends at a place."""
+        return self.text.rfind(b"\n", 0, end) + 1
+
+    def lines(self) -> Iterator[TailLine]:
+        """All lines, latest first."""
+        end = self.end
+        while end >= 0:
+            start = self.start_of(end)
+            yield self.line(start, end)
+            end = start - 1
+
+    def lines_with(self, find: Callable[[bytes, int], tuple[int, int] | None]) -> Iterator[TailLine]:
+        """The lines that a line_finder gives, latest first."""
+        end = self.end
+        while end >= 0 and (found := find(self.text, end)) is not None:
+            yield self.line(*found)
+            end = found[0] - 1
 
 
 def last_words(
-    lines: list[TailLine],
+    tail: Tail,
     prefixes: PrefixReader,
     years: YearContext,
     path_rank: int | None,
     patterns: TailPatterns,
 ) -> list[dict[str, Value]]:
-    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's); lines come latest first."""
+    """Rows of worker_tail: the last three telling lines of each rank (rank null: nobody's)."""
     # whose lines they are: a rank's, else a local rank's, else nobody's
-    kept: dict[tuple[int | None, int | None], list[dict[str, Value]]] = {}
-    full: set[tuple[int | None, int | None]] = set()
-    tasks = _tagged_tasks(lines)
-    for line_no, byte_offset, raw in lines:
-        raw = _last_piece(raw)
+    kept: dict[Owner, list[dict[str, Value]]] = {}
+    full: set[Owner] = set()
+    tasks = _tagged_tasks(tail.text)
+    end = tail.end
+    while end >= 0:
         if full:
-            rank, local_rank = prefixes.owner(raw, years)
-            if rank is None:
-                rank = path_rank
-            if (rank is not None or not tasks) and (rank, local_rank if rank is None else None) in full:
-                continue
+            found = prefixes.last_other(tail.text, end, path_rank, full, not tasks)
+            if found is None:
+                break
+            start, end = found
+        else:
+            start = tail.start_of(end)
+        line_no, byte_offset, raw = tail.line(start, end)
+        end = start - 1
+        raw = last_piece(raw)
         prefix = prefixes.read(raw, years)
         rank = prefix.rank
         if rank is None and prefix.task is not None:
@@ -116,13 +138,11 @@ def last_words(
     return [row for rows in kept.values() for row in reversed(rows)]
 
 
-def _tagged_tasks(lines: list[TailLine]) -> dict[int, set[int]]:
+def _tagged_tasks(text: bytes) -> dict[int, set[int]]:
     """The ranks that lines with a label of srun name, by task."""
     tasks: dict[int, set[int]] = {}
-    for line in lines:
-        match = _TAGGED_TASK.match(line.text)
-        if match is not None:
-            tasks.setdefault(int(match[1]), set()).add(int(match[2]))
+    for match in _TAGGED_TASK.finditer(text) if b"[rank" in text else ():
+        tasks.setdefault(int(match[1]), set()).add(int(match[2]))
     return tasks
 
 
@@ -131,13 +151,6 @@ def _rank_of(task: int, tasks: dict[int, set[int]]) -> int | None:
     if task in tasks:
         return next(iter(tasks[task])) if len(tasks[task]) == 1 else None
     return task if len(tasks) > 1 and all(ranks == {one} for one, ranks in tasks.items()) else None
-
-
-def _last_piece(line: bytes) -> bytes:
-    """What a terminal shows of a line in the end, without colours."""
-    piece = line.rstrip(b"\r").rpartition(b"\r")[2] if b"\r" in line else line
-    piece = piece[:_LINE_BYTES]
-    return strip_ansi(piece.decode("utf-8", "replace")).encode("utf-8", "replace") if b"\x1b" in piece else piece
 
 
 def _row(raw: bytes, prefix: LinePrefix, rank: int | None, patterns: TailPatterns) -> dict[str, Value]:
