@@ -73,14 +73,43 @@ def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | 
     return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
 
 
+def place_finder(words: tuple[bytes, ...]) -> Callable[[bytes | bytearray, int, int], int]:
+    """What tells where the first of some words between two places of a text begins; -1 for none."""
+    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+        return lambda text, start, end: _first_place(words, text, start, end)
+    parts = [module.Words(words[at : at + _MOST_WORDS], False).first_place for at in range(0, len(words), _MOST_WORDS)]
+
+    def find(text: bytes | bytearray, start: int, end: int) -> int:
+        found = -1
+        for part, most in zip(parts, (0, *(_LONGEST_WORD for _ in parts)), strict=False):
+            place = part(text, start, end if found < 0 else min(end, found + most))
+            found = place if place >= 0 and (found < 0 or place < found) else found
+        return found
+
+    return find
+
+
+def _first_place(words: tuple[bytes, ...], text: bytes | bytearray, start: int, end: int) -> int:
+    found = -1
+    for word in words:
+        place = text.find(word, start, end if found < 0 else min(end, found + len(word) - 1))
+        found = place if place >= 0 else found
+    return found
+
+
 def line_finder(words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, int] | None]:
-    """What tells where the last line in front of a place begins and ends that holds one of some words; None for none."""
+    """What tells where the last line in front of a place begins and ends that holds one of some words."""
     if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
         return lambda text, end: _last_line(words, text, end)
     parts = [module.Words(words[at : at + _MOST_WORDS], False).last_line for at in range(0, len(words), _MOST_WORDS)]
-    if len(parts) == 1:
-        return parts[0]  # type: ignore[no-any-return]
-    return lambda text, end: max(filter(None, (part(text, end) for part in parts)), default=None)
+
+    def find(text: bytes, end: int) -> tuple[int, int] | None:
+        found = None
+        for part in parts:
+            found = part(text, found[1] + 1 if found else 0, end) or found
+        return found
+
+    return find
 
 
 def _last_line(words: tuple[bytes, ...], text: bytes, end: int) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@
 enum { DONE, BYTE, SET, BEGIN, END, BOUNDARY, EITHER, EITHER_LAST, JUMP, SAVE, LOOK, MANY, FEW, OP_COUNT };
 
 /* How many numbers an operation has, itself among them. */
-static const int sizes[OP_COUNT] = {1, 2, 2, 1, 1, 2, 2, 2, 2, 2, 4, 4, 4};
+static const int sizes[OP_COUNT] = {1, 2, 2, 1, 1, 2, 2, 2, 2, 2, 4, 5, 5};
 
 static int is_letter(Bytes text, Bytes place, Bytes end)
 {
@@ -16,6 +16,24 @@ static int is_letter(Bytes text, Bytes place, Bytes end)
 
 static Bytes run(Matching *m, const int32_t *code, Bytes at);
 
+/* Whether an operation may match at a place, as far as its first byte tells. */
+static inline int may_match(const Matching *m, const int32_t *code, Bytes at)
+{
+    while (code[0] == BOUNDARY || code[0] == SAVE) /* which take no byte */
+        code += 2;
+    if (code[0] == BYTE)
+        return at < m->end && *at == code[1];
+    return code[0] != SET || (at < m->end && is_in(m->sets + 32 * code[1], *at));
+}
+
+/* What follows a repeat, which begins with a byte of the set that the repeat names, if it names one. */
+static Bytes run_behind(Matching *m, const int32_t *repeat, Bytes at)
+{
+    if (repeat[4] >= 0 && (at >= m->end || !is_in(m->sets + 32 * repeat[4], *at)))
+        return NULL;
+    return run(m, repeat + sizes[MANY], at);
+}
+
 /* A byte of a set as often as there is one, within bounds, and what follows; the most first, or the fewest. */
 static Bytes run_repeat(Matching *m, const int32_t *code, Bytes at)
 {
@@ -26,7 +44,7 @@ static Bytes run_repeat(Matching *m, const int32_t *code, Bytes at)
         while (count < high && is_in(set, at[count]))
             count++;
         for (; count >= low; count--) {
-            Bytes found = run(m, code + sizes[MANY], at + count);
+            Bytes found = run_behind(m, code, at + count);
             if (found != NULL)
                 return found;
         }
@@ -35,7 +53,7 @@ static Bytes run_repeat(Matching *m, const int32_t *code, Bytes at)
     while (count < low && count < high && is_in(set, at[count]))
         count++;
     while (count >= low) {
-        Bytes found = run(m, code + sizes[FEW], at + count);
+        Bytes found = run_behind(m, code, at + count);
         if (found != NULL)
             return found;
         if (count >= high || !is_in(set, at[count]))
@@ -75,7 +93,7 @@ static Bytes run(Matching *m, const int32_t *code, Bytes at)
                 return NULL;
             break;
         case EITHER: /* what follows, else what is at the place told */
-            if ((found = run(m, code + sizes[EITHER], at)) != NULL)
+            if (may_match(m, code + sizes[EITHER], at) && (found = run(m, code + sizes[EITHER], at)) != NULL)
                 return found;
             code += code[1];
             continue;
@@ -143,7 +161,7 @@ static int is_sound_at(const int32_t *code, Py_ssize_t at, Py_ssize_t count, Py_
         return target > at && target < count && starts[target] && code[at + 3] >= 0;
     case MANY:
     case FEW:
-        return code[at + 1] >= 0 && code[at + 1] < set_count && code[at + 2] >= 0;
+        return code[at + 1] >= 0 && code[at + 1] < set_count && code[at + 2] >= 0 && code[at + 4] < set_count;
     case SET:
         return code[at + 1] >= 0 && code[at + 1] < set_count;
     case SAVE:
@@ -197,3 +215,54 @@ void drop_expression(Expression *expression)
     free(expression->code);
     free(expression->sets);
 }
+
+typedef struct {
+    PyObject_HEAD
+    Expression expression;
+} Search;
+
+/* Whether a text holds a match; None where Python is to look. */
+static PyObject *search_holds(Search *self, PyObject *given)
+{
+    char *text;
+    Py_ssize_t size;
+    if (PyBytes_AsStringAndSize(given, &text, &size) < 0)
+        return NULL;
+    Matching matching = {(Bytes)text, (Bytes)text + size};
+    Bytes end = match_from(&self->expression, &matching, matching.begin);
+    return matching.steps >= MOST_STEPS ? Py_NewRef(Py_None) : PyBool_FromLong(end != NULL);
+}
+
+static PyObject *search_new(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    PyObject *code, *sets, *firsts;
+    if (!PyArg_ParseTuple(args, "OOO", &code, &sets, &firsts))
+        return NULL;
+    Search *self = (Search *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (self != NULL && take_expression(&self->expression, code, sets, firsts) < 0)
+        Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void search_free(Search *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    drop_expression(&self->expression);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef search_methods[] = {
+    {"holds", (PyCFunction)search_holds, METH_O, "Whether a text holds a match; None where Python is to look."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot search_slots[] = {
+    {Py_tp_new, search_new},
+    {Py_tp_dealloc, search_free},
+    {Py_tp_methods, search_methods},
+    {Py_tp_doc, "An expression to look for."},
+    {0, NULL},
+};
+
+PyType_Spec search_spec = {"aiscorr.native._native.Search", sizeof(Search), 0, Py_TPFLAGS_DEFAULT, search_slots};

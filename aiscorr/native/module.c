@@ -97,7 +97,7 @@ static PyObject *columns(PyObject *module, PyObject *args)
 static int fill(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyType_Spec *specs[] = {&stats_spec, &events_spec, &prefixes_spec, &walk_spec, &words_spec, &sieve_spec};
+    PyType_Spec *specs[] = {&stats_spec, &events_spec, &prefixes_spec, &walk_spec, &words_spec, &sieve_spec, &search_spec};
     PyTypeObject **kept[] = {&state->stats_type, &state->events_type, &state->prefixes_type};
     for (size_t n = 0; n < sizeof(specs) / sizeof(specs[0]); n++) {
         PyObject *type = PyType_FromModuleAndSpec(module, specs[n], NULL);

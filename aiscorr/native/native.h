@@ -24,7 +24,7 @@ typedef struct {
     PyTypeObject *stats_type, *events_type, *prefixes_type;
 } State;
 
-extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec, events_spec;
+extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec, events_spec, search_spec;
 
 /* Where the line begins that ends at a place. */
 static inline Py_ssize_t start_of_line(Bytes text, Py_ssize_t end)

@@ -195,11 +195,19 @@ int open_reading(Reading *r, Bytes line, Py_ssize_t size)
     return 1;
 }
 
-/* Whether a text has two colons, as every time has. */
-static int has_two_colons(Bytes text, Py_ssize_t size)
+static int is_digit_at(Bytes text, Bytes end, Bytes at) { return at >= text && at < end && *at >= '0' && *at <= '9'; }
+
+/* Whether a text has `5:07:0`, as every time of a stamp has, or `time=`, as one has that counts seconds. */
+static int may_have_time(Bytes text, Bytes end)
 {
-    Bytes first = memchr(text, ':', (size_t)size);
-    return first != NULL && memchr(first + 1, ':', (size_t)(text + size - first - 1)) != NULL;
+    for (Bytes at = text; (at = memchr(at, ':', (size_t)(end - at))) != NULL; at++)
+        if (is_digit_at(text, end, at - 1) && is_digit_at(text, end, at + 1) && is_digit_at(text, end, at + 2) &&
+            is_digit_at(text, end, at + 4) && at[3] == ':')
+            return 1;
+    for (Bytes at = text; (at = memchr(at, '=', (size_t)(end - at))) != NULL; at++)
+        if (at - text >= 4 && memcmp(at - 4, "time", 4) == 0)
+            return 1;
+    return 0;
 }
 
 Py_ssize_t last_stamped(const Prefixes *self, Reading *r, Bytes text, Py_ssize_t low, Py_ssize_t end, Py_ssize_t known)
@@ -208,7 +216,7 @@ Py_ssize_t last_stamped(const Prefixes *self, Reading *r, Bytes text, Py_ssize_t
         Py_ssize_t start = low + start_of_line(text + low, end - low);
         if (start == known)
             return start;
-        if (has_two_colons(text + start, end - start)) {
+        if (may_have_time(text + start, text + end)) {
             open_reading(r, text + start, end - start > STAMP_BYTES ? STAMP_BYTES : end - start);
             read_line(self, r, 1);
             if (!is_read(r) || r->own.is_there || r->wrapper.is_there)

@@ -66,6 +66,30 @@ static uint64_t held(const Words *self, Bytes text, Py_ssize_t size)
     return found;
 }
 
+/* Where the first word between two places of a text begins; -1 for none. */
+static Py_ssize_t first_word(const Words *self, Bytes text, Py_ssize_t at, Py_ssize_t end)
+{
+    for (; at < end; at++) {
+        uint64_t may_be = self->first[text[at]];
+        may_be &= may_be == 0 ? 0 : (at + 1 < end ? self->second[text[at + 1]] : 0) | self->single;
+        for (; may_be != 0; may_be &= may_be - 1)
+            if (stands_at(self, __builtin_ctzll(may_be), text + at, end - at))
+                return at;
+    }
+    return -1;
+}
+
+static PyObject *first_place(Words *self, PyObject *args)
+{
+    Py_buffer view;
+    Py_ssize_t start, end;
+    if (!PyArg_ParseTuple(args, "y*nn", &view, &start, &end))
+        return NULL;
+    Py_ssize_t found = start < 0 ? -1 : first_word(self, view.buf, start, end < view.len ? end : view.len);
+    PyBuffer_Release(&view);
+    return PyLong_FromSsize_t(found);
+}
+
 static PyObject *words_in_bytes(const Words *self, PyObject *object)
 {
     Py_buffer view;
@@ -100,16 +124,16 @@ static PyObject *words_of(Words *self, PyObject *object)
     return words_in_other_text(self, object);
 }
 
-/* Where the last line in front of a place begins and ends that holds one of the words, or None. */
+/* Where the last line between two places begins and ends that holds one of the words, or None; lines begin at the first. */
 static PyObject *last_line(Words *self, PyObject *args)
 {
     Py_buffer view;
-    Py_ssize_t end;
+    Py_ssize_t low, end;
     PyObject *found = NULL;
-    if (!PyArg_ParseTuple(args, "y*n", &view, &end))
+    if (!PyArg_ParseTuple(args, "y*nn", &view, &low, &end))
         return NULL;
     Bytes text = view.buf;
-    for (end = end < view.len ? end : view.len; end >= 0 && found == NULL;) {
+    for (end = end < view.len ? end : view.len; low >= 0 && end >= low && found == NULL;) {
         Py_ssize_t start = start_of_line(text, end);
         if (held(self, text + start, end - start))
             found = Py_BuildValue("nn", start, end);
@@ -148,6 +172,7 @@ static void words_free(Words *self)
 
 static PyMethodDef words_methods[] = {
     {"of", (PyCFunction)words_of, METH_O, "The words that a text or bytes hold, as bits of a number."},
+    {"first_place", (PyCFunction)first_place, METH_VARARGS, "Where the first word between two places begins, or -1."},
     {"last_line", (PyCFunction)last_line, METH_VARARGS, "The last line in front of a place that holds a word, or None."},
     {NULL, NULL, 0, NULL},
 };

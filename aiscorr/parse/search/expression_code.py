@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from aiscorr.parse.search.regex_facts import TooManyError, first_bytes, set_bytes, sre, tree_of
+from aiscorr import native
+from aiscorr.parse.search.regex_facts import TooManyError, first_of, set_bytes, sre, tree_of
 
 _DONE, _BYTE, _SET, _BEGIN, _END, _BOUNDARY, _EITHER, _EITHER_LAST, _JUMP, _SAVE, _LOOK, _MANY, _FEW = range(13)
 #: As in expression.h, and how often a group may be repeated.
 _MOST_GROUPS, _MOST_COPIES, _ENDLESS = 15, 16, 2**31 - 1
 _ANY_BYTE = frozenset(range(256))
+#: What begins with so many bytes is hardly told by its first.
+_MANY_BYTES = 160
 
 
 class ExpressionCode(NamedTuple):
@@ -41,8 +44,23 @@ def code_of(regex: re.Pattern[bytes]) -> ExpressionCode | None:
         code = writer.items(tree_of(regex), bool(regex.flags & re.IGNORECASE))
     except (_NoCodeError, TooManyError, RecursionError, AttributeError, re.error):
         return None
+    first = writer.first(tree_of(regex), bool(regex.flags & re.IGNORECASE))
     sets = b"".join(map(_bits, writer.sets))
-    return ExpressionCode(array("i", [*code, _DONE]).tobytes(), sets, _bits(first_bytes(regex) or _ANY_BYTE))
+    return ExpressionCode(array("i", [*code, _DONE]).tobytes(), sets, _bits(first))
+
+
+def holder(regex: re.Pattern[bytes]) -> Callable[[bytes], bool]:
+    """What tells whether a text holds a match: the compiled part, where it can."""
+    code = code_of(regex) if native.module is not None else None
+    if code is None:
+        return lambda text: regex.search(text) is not None
+    holds = native.module.Search(*code).holds  # type: ignore[union-attr]
+
+    def ask(text: bytes) -> bool:
+        found = holds(text)
+        return regex.search(text) is not None if found is None else found
+
+    return ask
 
 
 def _bits(chosen: frozenset[int]) -> bytes:
@@ -61,9 +79,26 @@ class _Writer:
 
     def items(self, items: Sequence[Any], folds: bool) -> list[int]:
         """Code for items one behind the other; `folds`: case does not count."""
-        return [number for op, value in items for number in self._item(op, value, folds)]
+        return [
+            number
+            for place, (op, value) in enumerate(items, 1)
+            for number in self._item(op, value, folds, items[place:])
+        ]
 
-    def _item(self, op: Any, value: Any, folds: bool) -> list[int]:
+    def first(self, items: Sequence[Any], folds: bool) -> frozenset[int]:
+        """The bytes that a match may begin with."""
+        try:
+            found, may_be_empty = first_of(items)
+        except TooManyError:
+            return _ANY_BYTE
+        return _ANY_BYTE if may_be_empty else _folded(found, folds)
+
+    def _begins(self, items: Sequence[Any], folds: bool) -> int:
+        """The set of bytes that items begin with; -1 where they may begin with nearly any, or be empty."""
+        chosen = self.first(items, folds)
+        return -1 if len(chosen) > _MANY_BYTES else self._set(chosen)
+
+    def _item(self, op: Any, value: Any, folds: bool, behind: Sequence[Any]) -> list[int]:
         single = _single(op, value, folds)
         if single is not None:
             return [_BYTE, min(single)] if len(single) == 1 else [_SET, self._set(single)]
@@ -81,7 +116,7 @@ class _Writer:
             self._group_count += 1
             return [_SAVE, 2 * group, *code, _SAVE, 2 * group + 1]
         if op in (sre.MAX_REPEAT, sre.MIN_REPEAT):
-            return self._repeat(value, folds, is_greedy=op is sre.MAX_REPEAT)
+            return self._repeat(value, folds, behind, is_greedy=op is sre.MAX_REPEAT)
         if op in (sre.ASSERT, sre.ASSERT_NOT):
             return self._look(value, folds, is_not=op is sre.ASSERT_NOT)
         raise _NoCodeError
@@ -96,13 +131,13 @@ class _Writer:
             code = [_EITHER, len(branch) + 4, *branch, _JUMP, len(code) + 2, *code]
         return code
 
-    def _repeat(self, value: Any, folds: bool, *, is_greedy: bool) -> list[int]:
+    def _repeat(self, value: Any, folds: bool, behind: Sequence[Any], *, is_greedy: bool) -> list[int]:
         low, high, inner = value
         items = list(inner)
         most = _ENDLESS if high is sre.MAXREPEAT else int(high)
         single = _single(items[0][0], items[0][1], folds) if len(items) == 1 else None
         if single is not None:
-            return [_MANY if is_greedy else _FEW, self._set(single), low, most]
+            return [_MANY if is_greedy else _FEW, self._set(single), low, most, self._begins(behind, folds)]
         code: list[int] = self.items(items, folds)
         either = _EITHER if is_greedy else _EITHER_LAST
         if low > _MOST_COPIES or (most != _ENDLESS and most - low > _MOST_COPIES) or not inner.getwidth()[0]:

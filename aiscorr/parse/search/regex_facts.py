@@ -94,7 +94,7 @@ def first_bytes(regex: re.Pattern[bytes]) -> frozenset[int] | None:
     if regex.flags & re.IGNORECASE:
         return None
     try:
-        found, may_be_empty = _first(tree_of(regex))
+        found, may_be_empty = first_of(tree_of(regex))
     except (TooManyError, re.error, RecursionError, AttributeError):
         return None
     return None if may_be_empty else frozenset(found)
@@ -157,18 +157,18 @@ def _common_word(texts: Sequence[str]) -> str:
     return ""
 
 
-def _first(items: Sequence[Any]) -> tuple[set[int], bool]:
+def first_of(items: Sequence[Any]) -> tuple[set[int], bool]:
     """The first bytes of the items, and whether they may match nothing."""
     found: set[int] = set()
     for op, value in items:
-        more, may_be_empty = _first_of(op, value)
+        more, may_be_empty = _first_of_one(op, value)
         found |= more
         if not may_be_empty:
             return found, False
     return found, True
 
 
-def _first_of(op: Any, value: Any) -> tuple[set[int], bool]:
+def _first_of_one(op: Any, value: Any) -> tuple[set[int], bool]:
     if op is sre.LITERAL:
         return {value}, False
     if op is sre.NOT_LITERAL:
@@ -180,12 +180,12 @@ def _first_of(op: Any, value: Any) -> tuple[set[int], bool]:
     if op is sre.SUBPATTERN:
         if value[1] & re.IGNORECASE:
             raise TooManyError
-        return _first(list(value[3]))
+        return first_of(list(value[3]))
     if op is sre.BRANCH:
-        parts = [_first(list(branch)) for branch in value[1]]
+        parts = [first_of(list(branch)) for branch in value[1]]
         return {byte for found, _ in parts for byte in found}, any(empty for _, empty in parts)
     if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-        found, may_be_empty = _first(list(value[2]))
+        found, may_be_empty = first_of(list(value[2]))
         return found, may_be_empty or value[0] == 0
     if op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):
         return set(), True

@@ -96,6 +96,7 @@ class WorkerFile:
 
     def feed(self, block: Block) -> None:
         """The next block of whole lines."""
+        self._reader.settled.expect(block.size)
         self._behind.open_block(block, self._walker.line_no)
         for segment in self._walker.walk(block, self._settled):
             self._take(segment)

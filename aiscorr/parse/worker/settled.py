@@ -6,10 +6,12 @@ is not plain, or that changes how the lines behind it are read. Here stands what
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aiscorr import native
+from aiscorr.cache import cached_json, key_of
 from aiscorr.model import FileSummary
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.ids import client_ids, may_hold_ids, words_of
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 #: What becomes of a line of a pattern, as in events.c.
 _NEVER, _ROW, _START, _FAIL, _END, _PYTHON = range(6)
 _FLUSH_ROWS = 5_000
+#: To load the patterns takes as long as to read the lines of some hundred KiB in Python.
+WORTH_BYTES = 512 << 10
+#: Raise when patterns are written otherwise for the compiled part.
+_KINDS_VERSION = "1"
 _ENDING_TIERS = ("collective", "process", "launcher", "gpu")
 
 
@@ -41,9 +47,17 @@ class SettledRows:
 
     def __init__(self, patterns: Sequence[Pattern], prefixes: Prefixes | None) -> None:
         self._patterns = patterns
+        self._prefixes = prefixes
+        self._left = WORTH_BYTES
         self.events: Events | None = None
-        if native.module is not None and prefixes is not None:
-            self.events = native.module.Events(prefixes, tuple(map(_kind, patterns)))
+
+    def expect(self, byte_count: int) -> None:
+        """So many bytes are read next; once they are many it is worth while to load what settles their lines."""
+        self._left -= byte_count
+        if self.events is None and self._left < 0 and native.module is not None and self._prefixes is not None:
+            name = f"patterns-{key_of([_KINDS_VERSION, *(repr(_facts(pattern)) for pattern in self._patterns)])}.json"
+            kinds = cached_json(name, lambda: json.dumps(list(map(_kind, self._patterns))).encode(), _unpacked)
+            self.events = native.module.Events(self._prefixes, kinds)
 
     def flush_where_full(self, sink: PartSink, zone: ZoneClock | None) -> None:
         """Writes the rows where they are many, or where their file has a clock of its own."""
@@ -77,8 +91,17 @@ class SettledRows:
         sink.add_columns("worker_line", {**columns, **told}, count)
 
 
-def _kind(pattern: Pattern) -> tuple[object, ...]:
-    """A pattern as events.c takes it."""
+def _facts(pattern: Pattern) -> tuple[object, ...]:
+    """All that `_kind` depends on."""
+    return (pattern.regex_text, pattern.inside, pattern.opens, pattern.marks, ends_attempt(pattern))
+
+
+def _unpacked(kinds: list[list[Any]]) -> tuple[tuple[object, ...], ...]:
+    return tuple((*kind[:3], *(None if part is None else bytes.fromhex(part) for part in kind[3:])) for kind in kinds)
+
+
+def _kind(pattern: Pattern) -> tuple[int | str | None, ...]:
+    """A pattern as events.c takes it, with its code as hexadecimal digits."""
     if pattern.inside is not None:
         return _NEVER, 0, 0, None, None, None
     if pattern.opens is not None:
@@ -90,7 +113,9 @@ def _kind(pattern: Pattern) -> tuple[object, ...]:
     else:
         what = _FAIL if ends_attempt(pattern) else _ROW
     rank_group = pattern.regex.groupindex.get("rank", 0)
-    return what, pattern.regex.groups, rank_group, *(code_of(pattern.regex) or (None, None, None))
+    code = code_of(pattern.regex)
+    parts = (None, None, None) if code is None else tuple(part.hex() for part in code)
+    return what, pattern.regex.groups, rank_group, *parts
 
 
 class SettledLines:

@@ -11,11 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from aiscorr.model import FileSummary
-from aiscorr.native import count_newlines, finder, line_finder
+from aiscorr.native import count_newlines, finder, line_finder, place_finder
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.search.chunks import Block
+from aiscorr.parse.search.expression_code import holder
 from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.spec.pattern_files import pattern_set
@@ -33,11 +35,6 @@ DENSE_LINES, SPARSE = 24, 7
 LAST_LINES, LAST_LINES_A_RANK, MOST_LAST_LINES = 48, 16, 192
 #: How far behind a sampling place a progress line is looked for while none of the file is known.
 _WINDOW_BYTES = 8 * 1024
-_NEAR_BYTES = 2 * 1024
-#: Beyond so much all literals are looked for at once.
-_FAR_BYTES = 32 * 1024
-#: Of more words than a few it is asked first which of them are there; none is as long as this.
-_FEW_WORDS, _WORD_BYTES = 4, 64
 #: Literals that turn out not to be progress lines, after which a block is left; common words are left earlier.
 _MISSES, _REPEATED_MISSES = 200, 64
 #: A file with fewer lines of a known program among its last may be one of an unknown program.
@@ -61,30 +58,21 @@ class StepPatterns:
         self.most_misses = _MISSES if kind == "step" else _REPEATED_MISSES
         self.literals = tuple(dict.fromkeys(literal for pattern in self.patterns for literal in pattern.literals))
         self._words = WordBits(self.literals)
-        self._finders: dict[tuple[bytes, ...], Callable[[bytes], int]] = {}
-        self._line_finders: dict[tuple[bytes, ...], Callable[[bytes, int], tuple[int, int] | None]] = {}
+        # most files have the same words
+        self.finder = cache(finder)
+        self.place_finder = cache(place_finder)
+        self.line_finder = cache(line_finder)
         self._tried = [
-            (self._words.bits(*pattern.literals), re.compile((pattern.prefilter or "").encode()), pattern)
+            (self._words.bits(*pattern.literals), holder(re.compile((pattern.prefilter or "").encode())), pattern)
             for pattern in self.patterns
         ]
 
-    def finder(self, words: tuple[bytes, ...]) -> Callable[[bytes], int]:
-        """What tells whether a line holds one of these words; most files have the same ones."""
-        if words not in self._finders:
-            self._finders[words] = finder(words)
-        return self._finders[words]
-
-    def line_finder(self, words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, int] | None]:
-        """What finds the last line that holds one of these words."""
-        if words not in self._line_finders:
-            self._line_finders[words] = line_finder(words)
-        return self._line_finders[words]
 
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
         held = self._words.of(line)
         for words, short, pattern in self._tried:
-            match = pattern.regex.search(line) if held & words and short.search(line) else None
+            match = pattern.regex.search(line) if held & words and short(line) else None
             if match is None:
                 continue
             values = {name.rstrip("23456789"): value for name, value in pattern.values(match).items()}
@@ -208,7 +196,7 @@ class StepLines:
         is_known = patterns is self._patterns
         words = self._wanted if is_known else patterns.literals
         for _ in range(patterns.most_misses):
-            place = _find(block.data, start, min(end, block.size), words, patterns.finder(words))
+            place = patterns.place_finder(words)(block.data, start, min(end, block.size))
             if place < 0:
                 return
             piece = _piece_at(block, place)
@@ -250,33 +238,6 @@ class StepLines:
             "text": clean.decode("utf-8", "replace")[:_TEXT_CHARACTERS],
             **values,
         }
-
-
-def _find(data: bytearray, start: int, end: int, words: tuple[bytes, ...], holds: Callable[[bytes], int]) -> int:
-    """The first place of a word; most stand near, and one that is rare need not be looked for beyond another."""
-    reach = _NEAR_BYTES
-    while start < end:
-        past = min(end, start + reach)
-        if len(words) > _FEW_WORDS or reach > _FAR_BYTES:
-            held = holds(bytes(data[start : min(end, past + _FAR_BYTES if reach > _FAR_BYTES else past + _WORD_BYTES)]))
-            chosen = tuple(word for number, word in enumerate(words) if held >> number & 1) if held else ()
-        else:
-            chosen = words
-        found = _find_in(data, start, past, end, chosen)
-        if found >= 0:
-            return found
-        start, reach = past, 4 * reach
-    return -1
-
-
-def _find_in(data: bytearray, start: int, past: int, end: int, words: tuple[bytes, ...]) -> int:
-    """The first place of a word that begins in front of `past`."""
-    found = -1
-    for word in words:
-        place = data.find(word, start, min(end, past + len(word) - 1))
-        if place >= 0:
-            found = past = place
-    return found
 
 
 def _piece_at(block: Block, place: int) -> _Piece:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from aiscorr.native import count_newlines
+from aiscorr.parse.search.expression_code import holder
 from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
@@ -34,16 +36,29 @@ class TailPatterns:
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
         told = [(pattern, [word.lower() for word in pattern.literals]) for pattern in patterns if pattern.activity]
         self._words = WordBits((word for _, words in told for word in words), folds=True)
-        self._patterns = [(self._words.bits(*words), pattern) for pattern, words in told]
+        self._patterns = [(self._words.bits(*words), _Lazy(pattern)) for pattern, words in told]
 
     def activity_of(self, text: str) -> str | None:
         """By the first pattern that matches; None where the line says nothing."""
         raw = text.encode("utf-8", "replace")
         held = self._words.of(raw)
         for words, pattern in self._patterns if held else ():
-            if held & words and pattern.regex.search(raw):
+            if held & words and pattern.holds(raw):
                 return pattern.activity
         return None
+
+
+class _Lazy:
+    """A pattern whose regex is compiled when a line may hold it."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self.activity = pattern.activity
+
+    @cached_property
+    def holds(self) -> Callable[[bytes], bool]:
+        """Whether a line holds it."""
+        return holder(self._pattern.regex)
 
 
 class TailLine(NamedTuple):
