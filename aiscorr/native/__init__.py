@@ -54,7 +54,7 @@ def columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[Any
 
 
 #: As in words.c.
-_MOST_WORDS = _LONGEST_WORD = 64
+MOST_WORDS = _LONGEST_WORD = 64
 
 
 def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | bytes], int]:
@@ -64,20 +64,20 @@ def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | 
     """
     if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
         return _plain_finder(words, folds)
-    parts = [module.Words(words[at : at + _MOST_WORDS], folds).of for at in range(0, len(words), _MOST_WORDS)]
+    parts = [module.Words(words[at : at + MOST_WORDS], folds).of for at in range(0, len(words), MOST_WORDS)]
     if len(parts) == 1:
         return parts[0]  # type: ignore[no-any-return]
     if len(parts) == 2:
         first, second = parts
-        return lambda text: first(text) | second(text) << _MOST_WORDS
-    return lambda text: sum(part(text) << number * _MOST_WORDS for number, part in enumerate(parts))
+        return lambda text: first(text) | second(text) << MOST_WORDS
+    return lambda text: sum(part(text) << number * MOST_WORDS for number, part in enumerate(parts))
 
 
 def place_finder(words: tuple[bytes, ...]) -> Callable[[bytes | bytearray, int, int], int]:
     """What tells where the first of some words between two places of a text begins; -1 for none."""
     if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
         return lambda text, start, end: _first_place(words, text, start, end)
-    parts = [module.Words(words[at : at + _MOST_WORDS], False).first_place for at in range(0, len(words), _MOST_WORDS)]
+    parts = [module.Words(words[at : at + MOST_WORDS], False).first_place for at in range(0, len(words), MOST_WORDS)]
 
     def find(text: bytes | bytearray, start: int, end: int) -> int:
         found = -1
@@ -101,7 +101,7 @@ def line_finder(words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, i
     """What tells where the last line in front of a place begins and ends that holds one of some words."""
     if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
         return lambda text, end: _last_line(words, text, end)
-    parts = [module.Words(words[at : at + _MOST_WORDS], False).last_line for at in range(0, len(words), _MOST_WORDS)]
+    parts = [module.Words(words[at : at + MOST_WORDS], False).last_line for at in range(0, len(words), MOST_WORDS)]
 
     def find(text: bytes, end: int) -> tuple[int, int] | None:
         found = None

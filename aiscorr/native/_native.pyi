@@ -64,6 +64,7 @@ class Prefixes:
         rank: int | None,
         known: set[tuple[int | None, int | None]],
         takes_nobody: bool,
+        words: Words,
         /,
     ) -> tuple[int, int] | None: ...
     def last_stamp(

@@ -97,8 +97,8 @@ static PyObject *columns(PyObject *module, PyObject *args)
 static int fill(PyObject *module)
 {
     State *state = PyModule_GetState(module);
-    PyType_Spec *specs[] = {&stats_spec, &events_spec, &prefixes_spec, &walk_spec, &words_spec, &sieve_spec, &search_spec};
-    PyTypeObject **kept[] = {&state->stats_type, &state->events_type, &state->prefixes_type};
+    PyType_Spec *specs[] = {&stats_spec, &events_spec, &prefixes_spec, &words_spec, &walk_spec, &sieve_spec, &search_spec};
+    PyTypeObject **kept[] = {&state->stats_type, &state->events_type, &state->prefixes_type, &state->words_type};
     for (size_t n = 0; n < sizeof(specs) / sizeof(specs[0]); n++) {
         PyObject *type = PyType_FromModuleAndSpec(module, specs[n], NULL);
         int is_added = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
@@ -120,6 +120,7 @@ static int visit(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->stats_type);
     Py_VISIT(state->events_type);
     Py_VISIT(state->prefixes_type);
+    Py_VISIT(state->words_type);
     return 0;
 }
 
@@ -129,6 +130,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->stats_type);
     Py_CLEAR(state->events_type);
     Py_CLEAR(state->prefixes_type);
+    Py_CLEAR(state->words_type);
     return 0;
 }
 

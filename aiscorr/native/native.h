@@ -21,7 +21,7 @@ typedef struct Events Events;
 
 /* What the module holds: its types, as others take them for. */
 typedef struct {
-    PyTypeObject *stats_type, *events_type, *prefixes_type;
+    PyTypeObject *stats_type, *events_type, *prefixes_type, *words_type;
 } State;
 
 extern PyType_Spec stats_spec, walk_spec, words_spec, sieve_spec, prefixes_spec, events_spec, search_spec;
@@ -36,6 +36,9 @@ static inline Py_ssize_t start_of_line(Bytes text, Py_ssize_t end)
 
 /* In lines.c: newlines of a stretch of bytes. */
 Py_ssize_t newlines(Bytes text, Py_ssize_t size);
+
+/* In words.c: whether a text holds one of the words of an object of that type. */
+int holds_word(PyObject *words, Bytes text, Py_ssize_t size);
 
 /* In words.c: nanoseconds of `2026-11-20 23:05:55,123`, or None where it is anything but a plain time since 1970. */
 PyObject *iso_ns(PyObject *module, PyObject *raw);

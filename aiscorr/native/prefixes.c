@@ -151,42 +151,53 @@ static PyObject *prefixes_owner(Prefixes *self, PyObject *line)
     return told(self, &r, made(self, NULL, owner, 2));
 }
 
-/* Whether Python is to look at a line, as its owner is not among some, or as it is not plain; -1 on error. */
-static int is_of_other(const Prefixes *self, Bytes line, Py_ssize_t size, Number rank, PyObject *known, int takes_nobody)
+/* Whether an owner is not among those known; -1 on error. */
+static int is_other(const Prefixes *self, Number rank, Number local_rank, PyObject *known, int takes_nobody)
 {
-    Reading r;
-    if (memchr(line, '\r', (size_t)size) || memchr(line, '\x1b', (size_t)size) || !open_reading(&r, line, size))
+    if (!rank.is_there && !takes_nobody)
         return 1;
-    read_owner(self, &r);
-    if (r.rank.is_there)
-        rank = r.rank;
-    if (!is_read(&r) || (!rank.is_there && !takes_nobody))
-        return 1;
-    PyObject *values[] = {number_or_none(rank), number_or_none(rank.is_there ? (Number){0, 0} : r.local_rank)};
+    PyObject *values[] = {number_or_none(rank), number_or_none(rank.is_there ? (Number){0, 0} : local_rank)};
     PyObject *owner = made(self, NULL, values, 2);
     int is_known = owner == NULL ? -1 : PySet_Contains(known, owner);
     Py_XDECREF(owner);
     return is_known < 0 ? -1 : !is_known;
 }
 
+/* `words`: of which one stands in every line that names a rank. */
 static PyObject *last_other(Prefixes *self, PyObject *args)
 {
     Py_buffer view;
     Py_ssize_t end;
-    PyObject *rank, *known, *found = NULL;
-    int takes_nobody, is_other = 0;
-    if (!PyArg_ParseTuple(args, "y*nOO!p", &view, &end, &rank, &PySet_Type, &known, &takes_nobody))
+    PyObject *rank, *known, *words, *found = NULL;
+    int takes_nobody;
+    if (!PyArg_ParseTuple(args, "y*nOO!pO", &view, &end, &rank, &PySet_Type, &known, &takes_nobody, &words))
         return NULL;
-    Number of_file = {rank != Py_None, rank == Py_None ? 0 : PyLong_AsLongLong(rank)};
+    Number of_file = {rank != Py_None, rank == Py_None ? 0 : PyLong_AsLongLong(rank)}, nobody = {0, 0};
+    if (Py_TYPE(words) != ((State *)PyType_GetModuleState(Py_TYPE((PyObject *)self)))->words_type)
+        PyErr_SetString(PyExc_TypeError, "Words are wanted");
+    int is_bare_other = PyErr_Occurred() ? -1 : is_other(self, of_file, nobody, known, takes_nobody);
     Bytes text = view.buf;
-    for (end = end < view.len ? end : view.len; end >= 0 && !is_other && !PyErr_Occurred();) {
-        Py_ssize_t start = start_of_line(text, end);
-        is_other = is_of_other(self, text + start, end - start, of_file, known, takes_nobody);
-        if (is_other > 0)
+    for (end = end < view.len ? end : view.len; end >= 0 && found == NULL && !PyErr_Occurred();) {
+        Py_ssize_t start = start_of_line(text, end), size = end - start;
+        Bytes line = text + start;
+        int is_wanted = is_bare_other;
+        Reading r;
+        if (memchr(line, '\x1b', (size_t)size)) {
+            is_wanted = 1;
+        } else if (holds_word(words, line, size)) {
+            is_wanted = memchr(line, '\r', (size_t)size) || !open_reading(&r, line, size);
+            if (!is_wanted)
+                read_owner(self, &r);
+            if (!is_wanted)
+                is_wanted = !is_read(&r) || is_other(self, r.rank.is_there ? r.rank : of_file, r.local_rank, known, takes_nobody);
+        }
+        if (is_wanted)
             found = Py_BuildValue("nn", start, end);
         end = start - 1;
     }
     PyBuffer_Release(&view);
+    if (PyErr_Occurred())
+        Py_CLEAR(found);
     return found == NULL && !PyErr_Occurred() ? none() : found;
 }
 

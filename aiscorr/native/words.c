@@ -79,6 +79,8 @@ static Py_ssize_t first_word(const Words *self, Bytes text, Py_ssize_t at, Py_ss
     return -1;
 }
 
+int holds_word(PyObject *words, Bytes text, Py_ssize_t size) { return first_word((Words *)words, text, 0, size) >= 0; }
+
 static PyObject *first_place(Words *self, PyObject *args)
 {
     Py_buffer view;
@@ -135,7 +137,7 @@ static PyObject *last_line(Words *self, PyObject *args)
     Bytes text = view.buf;
     for (end = end < view.len ? end : view.len; low >= 0 && end >= low && found == NULL;) {
         Py_ssize_t start = start_of_line(text, end);
-        if (held(self, text + start, end - start))
+        if (first_word(self, text, start, end) >= 0)
             found = Py_BuildValue("nn", start, end);
         end = start - 1;
     }

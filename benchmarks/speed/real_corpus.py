@@ -17,7 +17,7 @@ _END = re.compile(
     rb"|Watchdog caught|ChildFailed|exitcode|Fatal Python|[A-Za-z](?:Error|Exception)\b|\b(?:ERROR|CRITICAL|FATAL)\b"
     rb"|\bERR\b|[Kk]illed|[Aa]borted|terminated|core dumped|Broken pipe|Connection (?:reset|closed|refused)"
 )
-_SLURM_FILES, _JOINED_FILES = 960, 8
+_FILES, _JOINED_FILES = 960, 8
 _FIRST_JOB = 5_000_000
 _SHORTEST_BODY = 1000
 
@@ -40,39 +40,41 @@ def bodies(folder: Path, pattern: str) -> list[bytes]:
 
 def write_slurm_files(data: Path, folder: Path, byte_count: int) -> None:
     """960 files of as many jobs: each repeats one output of a SLURM job."""
-    chosen = bodies(data / "slurm-outputs", "*/logs/*")
-    _write_jobs(chosen, folder, byte_count, _SLURM_FILES)
+    _write_jobs(bodies(data / "slurm-outputs", "*/logs/*"), folder, byte_count)
 
 
 def write_joined_files(data: Path, folder: Path, byte_count: int) -> None:
-    """Eight files of ranks of one job that has not ended, with the same bodies one behind the other."""
+    """Eight files of ranks of one job that has not ended, with the bytes of those 960 one behind the other."""
     chosen = bodies(data / "slurm-outputs", "*/logs/*")
     folder.mkdir(parents=True, exist_ok=True)
     for rank in range(_JOINED_FILES):
-        place = folder / f"job-{_FIRST_JOB}-rank-{rank}.log"
-        _write(place, byte_count // _JOINED_FILES, (chosen[(rank + at) % len(chosen)] for at in count()))
+        with (folder / f"job-{_FIRST_JOB}-rank-{rank}.log").open("wb") as file:
+            for number in range(rank, _FILES, _JOINED_FILES):
+                file.writelines(_repeated(chosen[number % len(chosen)], number, byte_count // _FILES))
 
 
 def write_worker_files(data: Path, folder: Path, byte_count: int) -> None:
-    """Files of as many jobs: each repeats one log of a rank of a recorded incident or torchrun job."""
+    """960 files of as many jobs: each repeats one log of a rank of a recorded incident or torchrun job."""
     chosen = bodies(data / "incidents", "*/workers/**/*.out") + bodies(data / "torch-runs", "*/logs/**/*.[ol][ou][tg]")
-    _write_jobs(chosen, folder, byte_count, _SLURM_FILES)
+    _write_jobs(chosen, folder, byte_count)
 
 
-def _write_jobs(chosen: Sequence[bytes], folder: Path, byte_count: int, file_count: int) -> None:
+def _write_jobs(chosen: Sequence[bytes], folder: Path, byte_count: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for number in range(file_count):
-        body = chosen[number % len(chosen)]
-        _write(folder / f"train-{_FIRST_JOB + number}.out", byte_count // file_count, (body for _ in count()))
+    for number in range(_FILES):
+        with (folder / f"train-{_FIRST_JOB + number}.out").open("wb") as file:
+            file.writelines(_repeated(chosen[number % len(chosen)], number, byte_count // _FILES))
 
 
-def _write(path: Path, byte_count: int, repeated: Iterator[bytes]) -> None:
-    with path.open("wb") as file:
-        for number in count():
-            file.write(b"repetition %d of %s\n" % (number, path.name.encode()))
-            body = next(repeated)
-            left = byte_count - file.tell()
-            if len(body) >= left:
-                file.write(body[: body.rfind(b"\n", 0, max(left, 1)) + 1])
-                break
-            file.write(body)
+def _repeated(body: bytes, number: int, byte_count: int) -> Iterator[bytes]:
+    """A text of about so many bytes, of whole lines."""
+    left = byte_count
+    for repetition in count():
+        head = b"repetition %d in file %d\n" % (repetition, number)
+        left -= len(head)
+        if len(body) >= left:
+            yield head + body[: body.rfind(b"\n", 0, max(left, 1)) + 1]
+            return
+        yield head
+        yield body
+        left -= len(body)

@@ -118,11 +118,11 @@ class LookBack:
 
     def find_last_stamp(self, next_line_no: int) -> None:
         """Finds the last stamped line of the file, at its end."""
-        for line in islice(self.tail_at_end(next_line_no).lines(), _END_LINES):
-            stamp, outer = self._prefixes.stamps(line.text[:STAMP_BYTES], self._years)
-            if stamp is not None:
-                self._state.note_stamp(stamp, outer, line.byte_offset)
-                break
+        tail = self.tail_at_end(next_line_no)
+        low = tail.place_of(_END_LINES)
+        found = self._prefixes.last_stamp(tail.text, low, tail.end, -1, self._years)
+        if found is not None and found[1] is not None:
+            self._state.note_stamp(found[1], found[2], tail.offset + found[0])
 
     def tail_before(self, end: int) -> Tail:
         """The last lines before a place in the block."""

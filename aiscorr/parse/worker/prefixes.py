@@ -6,8 +6,10 @@ Comes in: a line without terminal colours. Goes out: a LinePrefix.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from aiscorr import native
 from aiscorr.parse.search.word_bits import WordBits
 from aiscorr.parse.spec.formats import LineFormat, load_formats
 from aiscorr.parse.stamps import Stamp, YearContext
@@ -23,6 +25,11 @@ from aiscorr.parse.worker.prefix_formats import (
 )
 from aiscorr.parse.worker.wrappers import BARE_LINE, Wrapped, Wrapper, Wrappers
 
+if TYPE_CHECKING:
+    from aiscorr.native._native import Words
+
+#: The groups by which a format tells whose a line is.
+_RANKS = {"rank", "local_rank"}
 #: The bit that every line has, for a format of which no word is known.
 _ALWAYS = 1
 #: So much of a line is looked at where only its stamp is wanted; as in prefixes.h.
@@ -78,6 +85,8 @@ class PrefixReader:
         self._group_bits = self._group.bits | self._bare.bits
         self._fields = tuple(sorted(ranks.values(), key=lambda searched: searched.form.order))
         fields = [searched.form for searched in (self._tag, self._group, self._bare, *self._fields)]
+        #: Of which one stands in every line that names a rank; None where there is no telling.
+        self._rank_words = _words_of(form for form in every if form.role == "rank" or _RANKS & form.facts.groups)
         #: What reads most lines, where the compiled part is there.
         self.plain = self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
@@ -144,8 +153,8 @@ class PrefixReader:
         Lines that name no rank are of `rank`; where there is none they count only if `takes_nobody`.
         """
         while end >= 0:
-            if self._plain is not None:
-                found = self._plain.last_other(text, end, rank, known, takes_nobody)
+            if self._plain is not None and self._rank_words is not None:
+                found = self._plain.last_other(text, end, rank, known, takes_nobody, self._rank_words)
                 if found is None:
                     return None
                 start, end = found
@@ -250,6 +259,17 @@ class PrefixReader:
             return int(group["group_rank"]), name
         bare = self._bare.search(line, SEARCH_LIMIT) if held & self._bare.bits else None
         return (int(bare["group_rank"]), None) if bare else (None, None)
+
+
+def _words_of(forms: Iterable[LineFormat]) -> Words | None:
+    """Words of which each line holds one that these formats match."""
+    words: dict[bytes, None] = {}
+    for form in forms:
+        if form.facts.words is None:
+            return None
+        words.update(dict.fromkeys(form.facts.words))
+    fits = native.module is not None and len(words) <= native.MOST_WORDS
+    return native.module.Words(tuple(words), True) if fits else None  # type: ignore[union-attr]
 
 
 def last_piece(line: bytes) -> bytes:

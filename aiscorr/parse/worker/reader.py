@@ -167,9 +167,7 @@ class WorkerFile:
     def _take_tail(self, tail: Tail) -> None:
         self.state.is_tail_taken = True
         self._steps.last(tail)
-        rows = last_words(
-            tail, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns
-        )
+        rows = last_words(tail, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns)
         for row in rows:
             self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))
             row["local_ns"] = self._rows.stored(row["local_ns"], row["zone_offset_s"])

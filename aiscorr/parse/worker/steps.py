@@ -67,7 +67,6 @@ class StepPatterns:
             for pattern in self.patterns
         ]
 
-
     def read(self, line: bytes) -> StepRow | None:
         """Step and durations of a line without colours, under the columns of step_line; None where it is no step."""
         held = self._words.of(line)

@@ -78,7 +78,8 @@ class Tail:
     def __init__(self, text: bytes, offset: int, next_line_no: int) -> None:
         start = text.rfind(b"\n", 0, max(0, len(text) - _LIMIT_BYTES - 1)) + 1
         self.text = text[start:] if start else text
-        self._offset = offset - len(self.text)
+        #: Where the text begins in the file.
+        self.offset = offset - len(self.text)
         #: The end of the last line, without its newline; -1 where there is none.
         self.end = len(self.text) - self.text.endswith(b"\n") if self.text else -1
         self._next_line_no = next_line_no
@@ -91,7 +92,14 @@ class Tail:
             counted, number = len(self.text), self._next_line_no
         number -= count_newlines(self.text, start, counted)
         self._counted = start, number
-        return TailLine(number, self._offset + start, self.text[start:end])
+        return TailLine(number, self.offset + start, self.text[start:end])
+
+    def place_of(self, count: int) -> int:
+        """Where so many of the last lines begin."""
+        start = self.end + 1
+        while count > 0 and start > 0:
+            start, count = self.start_of(start - 1), count - 1
+        return start
 
     def start_of(self, end: int) -> int:
         """Where the line begins that ends at a place."""
