@@ -11,6 +11,8 @@ from benchmarks.speed.ais_corpus import write_ais_corpus, write_archive
 from benchmarks.speed.cases import CASES, HEAD, Corpora, show
 from benchmarks.speed.commands import command_rows
 from benchmarks.speed.scale import scale_rows
+from benchmarks.speed.whole import HEAD as WHOLE_HEAD
+from benchmarks.speed.whole import whole_rows, write_corpora
 from benchmarks.speed.worker_corpus import write_worker_corpus
 
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -31,11 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True)
     corpus = verbs.add_parser("corpus", help="make the corpora")
     corpus.add_argument("--out", type=Path, required=True)
+    corpus.add_argument("--data", type=Path, help="a folder with recorded logs; makes the corpora of others' logs only")
     corpus.add_argument("--size", type=byte_count, default=byte_count("128MiB"), help="of each corpus; 1GiB is meant")
     run = verbs.add_parser("run", help="measure and print the table")
     run.add_argument("--corpus", type=Path, required=True)
     run.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     run.add_argument("--only", choices=sorted(CASES), nargs="*", help="some cases instead of all")
+    whole = verbs.add_parser("whole", help="measure whole ingests of others' logs beside ripgrep")
+    whole.add_argument("--corpus", type=Path, required=True)
+    whole.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     scale = verbs.add_parser("scale", help="measure incidents of many ranks and counters, which are made for it")
     scale.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     commands = verbs.add_parser("commands", help="measure whole commands, as multiples of the start of Python")
@@ -43,7 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands.add_argument("--incident", type=Path, help="a folder with ais/ and workers/, else the bundled incident")
     given = parser.parse_args(arguments)
     if given.verb == "corpus":
-        _make(given.out, given.size)
+        if given.data is None:
+            _make(given.out, given.size)
+        else:
+            write_corpora(given.data, given.out, given.size)
+        return
+    if given.verb == "whole":
+        print(WHOLE_HEAD)
+        for line in whole_rows(given.corpus, given.rounds):
+            print(line, flush=True)
         return
     if given.verb == "commands":
         print("| command | seconds | × the start of Python with duckdb and pyarrow |\n|---|---|---|")
