@@ -57,7 +57,8 @@ class BrokenLines:
             lines = [_plain(line) for line in lines]
         if b"\r" in head:
             lines = [line.rstrip(b"\r") for line in lines]
-        rests = self._told_rests(lines)
+        # what is longer than any post is no text that was pasted from several places
+        rests = self._told_rests(lines) if len(head) < HEAD_BYTES else set()
         width = self._width(lines, rests)
         return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
 

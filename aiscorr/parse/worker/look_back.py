@@ -11,7 +11,7 @@ from itertools import islice
 from aiscorr.native import count_newlines
 from aiscorr.parse.search.chunks import Block
 from aiscorr.parse.stamps import YearContext
-from aiscorr.parse.worker.prefixes import STAMP_BYTES, PrefixReader
+from aiscorr.parse.worker.prefixes import STAMP_BYTES, TIME, PrefixReader
 from aiscorr.parse.worker.state import MONTH_NS, WorkerState
 from aiscorr.parse.worker.tail import Tail
 
@@ -143,7 +143,8 @@ class LookBack:
         offset, anchor_ns = 0, self._years.anchor_ns
         pieces = bytes(block.data[: min(block.size, _EDGE_BYTES)]).split(b"\n")[:_EDGE_LINES]
         for number, piece in enumerate(pieces, 1):
-            stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
+            may_be = TIME.search(piece) is not None
+            stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years) if may_be else (None, None)
             if stamp is not None and not stamp.is_year_known and self._find_full_date(block):
                 stamp, outer = self._prefixes.stamps(piece[:STAMP_BYTES], self._years)
             if stamp is not None:

@@ -39,7 +39,7 @@ Read = TypeVar("Read")
 Owner = tuple[int | None, int | None]
 _LINE_BYTES = 4096
 #: Of which one stands in every line with a stamp; as in prefix_line.c.
-_TIME = re.compile(rb"\d:\d\d:\d|time=")
+TIME = re.compile(rb"\d:\d\d:\d|time=")
 _new = tuple.__new__  # what the __new__ of a NamedTuple calls in the end
 
 
@@ -190,7 +190,7 @@ class PrefixReader:
                 return start, None, None
             past = text.find(b"\n", start, end)
             past = end if past < 0 else past
-            if _TIME.search(text, start, past):
+            if TIME.search(text, start, past):
                 stamp, outer = self.stamps(bytes(text[start : min(past, start + STAMP_BYTES)]), years)
                 if stamp is not None:
                     return start, stamp, outer
