@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 #: As in module.c: what was built from other sources is not used.
 VERSION = 7
@@ -43,14 +42,6 @@ def record_head(line: bytes) -> tuple[str, int, str | None, int] | None:
     None where Python is to look at the line.
     """
     return None if module is None else module.record_head(line)
-
-
-def columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> list[list[Any] | None]:
-    """The values of rows by column; None for a column that no row has."""
-    if module is not None:
-        return module.columns(rows, names)  # type: ignore[no-any-return]
-    found = [[row.get(name) for row in rows] for name in names]
-    return [values if values.count(None) < len(values) else None for values in found]
 
 
 #: As in words.c.

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aiscorr import native
 from aiscorr.parse.redact import redacted
 from aiscorr.parse.values import Value
 from aiscorr.schema.arrow import arrow_type
@@ -63,7 +62,9 @@ class RowBatch:
     def _pack_rows(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
-            self._pack(native.columns(rows, self.table.column_names), len(rows))
+            used = set().union(*rows)
+            columns = [[row.get(name) for row in rows] if name in used else None for name in self.table.column_names]
+            self._pack(columns, len(rows))
 
     def _pack(self, columns: Sequence[list[Value] | None], count: int) -> None:
         import pyarrow as pa

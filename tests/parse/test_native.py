@@ -261,20 +261,8 @@ def test_hits_outside_of_the_block_are_refused(
         compiled.Walk(Segment._make, b"abc\n", size, hits, 1, 0)
 
 
-def test_rows_become_columns(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows become the same columns with and without it; what is no row is refused."""
-    rows: list[dict[str, object]] = [{"a": 1, "b": None}, {"a": None, "c": "x", "d": 0}, {}]
-    names = ("a", "b", "c", "d", "e")
-    expected = [[1, None, None], None, [None, "x", None], [None, 0, None], None]
-    assert native.columns(rows, names) == expected
-    monkeypatch.setattr(native, "module", None)
-    assert native.columns(rows, names) == expected
-    with pytest.raises(TypeError, match="dictionaries"):
-        compiled.columns([{}, 3], names)
-
-
 def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
-    """What is no place for columns is not written to, and pairs that are none are not taken."""
+    """What takes no lines is given none, and pairs that are none are not taken."""
     walk = compiled.Walk(Segment._make, b"abc\n", 4, [(2, 0)], 1, 0)
     with pytest.raises(TypeError):
         walk.next(False, object())
@@ -282,6 +270,10 @@ def test_wrong_arguments_are_refused(compiled: ModuleType) -> None:
         compiled.Words((b"",), False)
     with pytest.raises(ValueError, match="64"):
         compiled.Words((b"x",) * 65, False)
+    with pytest.raises(TypeError, match="Prefixes"):
+        compiled.Events(object(), ())
+    with pytest.raises(ValueError, match="damaged"):
+        compiled.Search(b"", b"", b"")
     stats = compiled.Stats()
     with pytest.raises(ValueError, match="name:integer"):
         stats.add(b"a:1,b", 1, 1, 0, 0, 0, True)

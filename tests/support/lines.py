@@ -18,6 +18,7 @@ from aiscorr.parse.file_reader import FileReader
 from aiscorr.parse.search import sieve
 from aiscorr.parse.search.chunks import BlockReader
 from aiscorr.parse.stamps import iso_ns
+from aiscorr.parse.worker import settled
 from aiscorr.parse.worker.reader import WorkerLogReader
 from aiscorr.parse.worker.state import WorkerState
 from aiscorr.schema.tables import FILE_TABLES
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = dict[str, Any]
+#: Small texts go through what is meant for large logs, too.
+settled.WORTH_BYTES = 0
 TABLES_BY_NAME = {table.name: table for table in FILE_TABLES}
 NOW_NS = iso_ns("2026-12-24 12:00:00")
 AIS_HEADER = "Started up at 2026/11/20 23:02:57, host ais-target-0, go1.26.6 for linux/amd64\n"
