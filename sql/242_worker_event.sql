@@ -18,8 +18,8 @@ with placed as not materialized (
         ) as is_off,
         if(is_off, null, w.stamp_source) as told_source,
         w.stamp_source in ('own', 'wrapper') and not is_off as is_stamped,
-        case when w.zone_offset_s is null then k.shift_ns else 0 end as shift_ns,
-        if(is_off, null, w.local_ns) - shift_ns as stamp_ns
+        case when w.zone_offset_s is null then k.shift_ns else 0 end as ahead_ns,
+        if(is_off, null, w.local_ns) - ahead_ns as stamp_ns
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id
     join clock as k on k.file_id = w.file_id
@@ -30,7 +30,7 @@ span as (
     from placed group by job_id, attempt
 ),
 later as (
-    select p.row_no, s.local_ns - p.shift_ns as next_ns
+    select p.row_no, s.local_ns - p.ahead_ns as next_ns
     from placed as p
     asof join (select file_id, line_no, local_ns from placed where is_stamped) as s
         on s.file_id = p.file_id and s.line_no >= p.line_no

@@ -18,6 +18,14 @@ part as (select job_id, attempt, pattern from member group by all having bool_or
 thread
     as (select distinct file_id, line_no from worker_event
         where pattern = 'python_thread_exception'),
+weighed as (
+    select * from worker_event
+    where role in ('cause', 'symptom', 'consequence', 'retry') or rank_effect is not null
+        or (block_line_no is not null and role <> 'noise') or marks = 'attempt_end'
+        or (role = 'context' and severity = 'error' and exception is not null)
+        or pattern = 'torchrun_failure_entry' or starts_with(pattern, 'torchrun_worker_')
+        or contains(text, 'failed to listen on any')
+),
 told as (
     select n.line_no is not null as is_followed,
         coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived,
@@ -28,7 +36,7 @@ told as (
                 case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank
                     when m.rank_count = 1 then m.rank end
                     as peer_rank)
-    from worker_event as w
+    from weighed as w
     join threshold as o on o.name = 'outlived_s'
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
     left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
