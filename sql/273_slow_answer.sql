@@ -8,49 +8,72 @@
 -- note: waited for a remote backend do not count. One line is chance: two within fault_gap_s, or
 -- note: two kinds of latency in one line, are needed.
 create or replace view slow_answer as
-with reading as (
-    select r.cluster, r.node_id, r.counter, r.value, r.utc_ns, r.file_id, r.line_no
-    from counter_reading as r
-    where r.node_role = 'target' and r.value > 0
-        and r.counter in ('get.ns', 'put.ns', 'get.redir.ns', 'put.redir.ns')
-        and not (r.counter = 'get.ns' and exists (
-            from counter_delta as d join cold_counter as k on k.counter = d.counter
-            where d.file_id = r.file_id and d.line_no = r.line_no and d.delta > 0))
+with answer as (
+    select cluster, node_id, counter, value, utc_ns, file_id, line_no
+    from counter_reading
+    where node_role = 'target' and value > 0
+        and counter in ('get.ns', 'put.ns', 'get.redir.ns', 'put.redir.ns')
 ),
-least as (
-    select cluster, counter, utc_ns // 60000000000 as minute, min(value) as least_ns
-    from reading
+late as (
+    select a.cluster, a.counter
+    from answer as a
+    join threshold as l on l.name = 'slow_answer_s' and a.value >= l.value * 1e9
     group by all
 ),
-candidate as (
-    select distinct r.*
+cold as (
+    select d.file_id, d.line_no, 'get.ns' as counter
+    from counter_delta as d
+    join cold_counter as k on k.counter = d.counter
+    where d.delta > 0 and (ends_with(d.counter, '.get.n') or ends_with(d.counter, '.get.ns.total'))
+        and exists (select 1 from late where counter = 'get.ns')
+),
+reading as (
+    select a.*, a.utc_ns // 60000000000 as minute
+    from answer as a
+    semi join late as l on l.cluster = a.cluster and l.counter = a.counter
+    anti join cold as c
+        on c.file_id = a.file_id and c.line_no = a.line_no and c.counter = a.counter
+),
+least as (
+    select cluster, counter, minute,
+        min(min(value)) over (partition by cluster, counter order by minute
+            range between 1 preceding and 1 following) as least_ns
+    from reading
+    group by cluster, counter, minute
+),
+high as (
+    select r.*, t.value as factor
     from reading as r
     join threshold as l on l.name = 'slow_answer_s' and r.value >= l.value * 1e9
     join threshold as t on t.name = 'slow_answer_factor'
-    join least as m on m.cluster = r.cluster and m.counter = r.counter
-        and m.minute between r.utc_ns // 60000000000 - 1 and r.utc_ns // 60000000000 + 1
+    join least as m on m.cluster = r.cluster and m.counter = r.counter and m.minute = r.minute
         and r.value >= t.value * m.least_ns
 ),
 aged as (
-    select c.file_id, c.line_no, c.counter, median(b.value) as usual_ns
-    from candidate as c
-    join reading as b on b.cluster = c.cluster and b.node_id = c.node_id and b.counter = c.counter
-        and b.utc_ns < c.utc_ns and b.utc_ns >= c.utc_ns - 3600000000000
-    group by all
-    having count(*) >= 3
+    select file_id, line_no, counter, median(value) over hour_before as usual_ns,
+        count(*) over hour_before as usual_count
+    from reading as r
+    semi join high as h
+        on h.cluster = r.cluster and h.node_id = r.node_id and h.counter = r.counter
+    window hour_before as (
+        partition by cluster, node_id, counter order by utc_ns
+        range between 3600000000000 preceding and 1 preceding)
+),
+unusual as (
+    select h.*, unnest([h.minute - 1, h.minute, h.minute + 1]) as near_minute
+    from high as h
+    join aged as u on u.file_id = h.file_id and u.line_no = h.line_no and u.counter = h.counter
+    where u.usual_count < 3 or h.value >= h.factor * u.usual_ns
 ),
 slow as (
     select a.cluster, a.node_id, a.counter, a.value, a.utc_ns, a.file_id, a.line_no,
-        median(p.value) as peer_ns, any_value(u.usual_ns) as usual_ns
-    from candidate as a
-    join threshold as t on t.name = 'slow_answer_factor'
-    join reading as p on p.cluster = a.cluster and p.node_id <> a.node_id and p.counter = a.counter
+        median(p.value) as peer_ns
+    from unusual as a
+    join reading as p on p.cluster = a.cluster and p.counter = a.counter
+        and p.minute = a.near_minute and p.node_id <> a.node_id
         and abs(p.utc_ns - a.utc_ns) <= 60000000000
-    left join aged as u
-        on u.file_id = a.file_id and u.line_no = a.line_no and u.counter = a.counter
     group by all
-    having a.value >= any_value(t.value) * peer_ns
-        and coalesce(a.value >= any_value(t.value) * any_value(u.usual_ns), true)
+    having a.value >= any_value(a.factor) * peer_ns
 ),
 numbered as (
     select s.*, sum(case when s.is_new then 1 else 0 end) over (

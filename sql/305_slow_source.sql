@@ -15,6 +15,7 @@ with growth as (
     left join cold_counter as k on k.counter = d.counter
     where d.delta > 0 and d.node_role = 'target'
         and (d.counter = 'get.ns.total' or k.counter is not null)
+        and (ends_with(d.counter, 'get.n') or ends_with(d.counter, 'get.ns.total'))
 ),
 grown as (
     select
