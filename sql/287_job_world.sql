@@ -7,29 +7,36 @@
 -- note: rank seen plus one, the members of any communicator, and what an all-gather or
 -- note: reduce-scatter multiplies or divides a tensor by.
 create or replace view job_world as
-with told as (
+with alike as (
+    select
+        job_id, attempt, file_id, world_size, max(rank) as rank, min(line_no) as line_no,
+        case when regexp_matches(capture,
+            '"(comm_size|node_count|min_nodes|nodes|ranks_per_node|local_world_size|local_count)"')
+            then capture end as told,
+        case when contains(op_type, 'GATHER') and numel_out % nullif(numel_in, 0) = 0
+            then numel_out // numel_in
+            when contains(op_type, 'REDUCE_SCATTER') and numel_in % nullif(numel_out, 0) = 0
+                then numel_in // numel_out end
+            as tensor_ratio
+    from worker_event
+    group by all
+),
+told as (
     select
         job_id, attempt, rank, world_size, file_id, line_no,
-        coalesce(
-            try_cast(json_extract_string(capture, '$.comm_size') as integer),
-            case
-                when contains(op_type, 'GATHER') and numel_out % nullif(numel_in, 0) = 0
-                    then numel_out // numel_in
-                when contains(op_type, 'REDUCE_SCATTER') and numel_in % nullif(numel_out, 0) = 0
-                    then numel_in // numel_out
-            end
-        ) as group_size,
+        coalesce(try_cast(json_extract_string(told, '$.comm_size') as integer), tensor_ratio)
+            as group_size,
         try_cast(coalesce(
-            json_extract_string(capture, '$.node_count'),
-            json_extract_string(capture, '$.min_nodes'),
-            json_extract_string(capture, '$.nodes')
+            json_extract_string(told, '$.node_count'),
+            json_extract_string(told, '$.min_nodes'),
+            json_extract_string(told, '$.nodes')
         ) as integer) as node_count,
         try_cast(coalesce(
-            json_extract_string(capture, '$.ranks_per_node'),
-            json_extract_string(capture, '$.local_world_size'),
-            json_extract_string(capture, '$.local_count')
+            json_extract_string(told, '$.ranks_per_node'),
+            json_extract_string(told, '$.local_world_size'),
+            json_extract_string(told, '$.local_count')
         ) as integer) as ranks_per_node
-    from worker_event
+    from alike
 ),
 line as (
     select
