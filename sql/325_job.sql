@@ -9,7 +9,7 @@
 -- note: torchrun does; where they are the log of one node (by its number) and lack ranks,
 -- note: ranks_per_node is null.
 create or replace view job as
-with told as (
+with seen as (
     select
         job_id, attempt,
         max(case
@@ -23,23 +23,48 @@ with told as (
                 when regexp_matches(pattern, '^(nccl|gloo|c10d|ddp|torchrun|process_group)')
                     then '1 PyTorch'
         end)[3:] as framework,
+        list_sort(list(distinct host) filter (where host <> 'localhost')) as hosts,
+        count(distinct rank) as rank_count,
+        list_sort(list(distinct bucket) filter (where bucket is not null)) as buckets,
+        bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null
+            or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%')
+            as is_get_batch_seen
+    from worker_event
+    group by job_id, attempt
+),
+telling as (
+    select
+        job_id, attempt, pattern, file_id, endpoint, bucket, capture, min(line_no) as line_no,
+        max(utc_ns) as utc_ns, case when pattern = 'checkpoint_resumed' then step end as step,
+        case when pattern = 'checkpoint_resumed' or contains(text, ', in <module>') then text end
+            as words
+    from worker_event
+    where pattern in ('checkpoint_resumed', 'rank_ready', 'data_source_ais', 'data_source_path',
+            'data_source_manifest')
+        or regexp_matches(capture, '"(experiment_dir|task_name)"')
+        or contains(text, ', in <module>')
+    group by all
+),
+told as (
+    select
+        job_id, attempt,
         arg_min(
             regexp_replace(
                 regexp_replace(json_extract_string(capture, '$.experiment_dir'),
                     '/' || job_id || '/?$', ''),
                 '^.*/', ''),
-            line_no)
+            (line_no, file_id))
             filter (where json_extract_string(capture, '$.experiment_dir') is not null)
                 as experiment,
-        arg_min(json_extract_string(capture, '$.task_name'), line_no)
+        arg_min(json_extract_string(capture, '$.task_name'), (line_no, file_id))
             filter (where json_extract_string(capture, '$.task_name') is not null) as task_name,
         arg_max(
-            coalesce(json_extract_string(capture, '$.checkpoint'),
-                nullif(regexp_extract(text, '(/[^\s,'']+)', 1), ''), 'step ' || step::varchar),
-            utc_ns)
-            filter (where pattern = 'checkpoint_resumed') as resumed_from,
-        list_sort(list(distinct host) filter (where host <> 'localhost')) as hosts,
-        count(distinct rank) as rank_count,
+            case when pattern = 'checkpoint_resumed'
+                then coalesce(json_extract_string(capture, '$.checkpoint'),
+                    nullif(regexp_extract(words, '(/[^\s,'']+)', 1), ''), 'step ' || step::varchar)
+            end,
+            (utc_ns, -file_id, -line_no))
+            filter (where pattern = 'checkpoint_resumed' and utc_ns is not null) as resumed_from,
         list_sort(list(distinct endpoint)
             filter (where pattern in ('rank_ready', 'data_source_ais')))
             as endpoints,
@@ -49,17 +74,16 @@ with told as (
                     json_extract_string(capture, '$.data_path'), bucket))
             filter (where pattern in ('rank_ready', 'data_source_path', 'data_source_manifest')))
                 as sources,
-        list_sort(list(distinct bucket) filter (where bucket is not null)) as buckets,
         max(lower(json_extract_string(capture, '$.get_batch')))
             filter (where pattern = 'data_source_ais') as get_batch,
-        bool_or(contains(coalesce(url, ''), '/ml/moss') or wid is not null
-            or pattern like 'sdk_batch%' or pattern like 'lhotse_batch%')
-            as is_get_batch_seen,
         arg_min(
-            regexp_extract(text, 'File "([^"]*/)?([^"/]+\.py)", line \d+, in (?:<module>|main)', 2),
-            line_no)
-            filter (where contains(text, ', in <module>')) as script
-    from worker_event
+            case when contains(words, ', in <module>')
+                then regexp_extract(
+                    words, 'File "([^"]*/)?([^"/]+\.py)", line \d+, in (?:<module>|main)', 2)
+            end,
+            (line_no, file_id))
+            filter (where contains(words, ', in <module>')) as script
+    from telling
     group by job_id, attempt
 ),
 node as (
@@ -88,36 +112,36 @@ dump as (
 select
     s.job_id,
     s.attempt,
-    coalesce(t.framework, 'PyTorch') as framework,
+    coalesce(e.framework, 'PyTorch') as framework,
     coalesce(nullif(t.experiment, ''), t.task_name, nullif(t.script, '')) as task,
     nullif(t.resumed_from, '') as resumed_from,
     s.world_size::integer as world_size,
     s.is_world_stated,
-    greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
-    greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1)::integer as node_count,
+    greatest(coalesce(e.rank_count, 0), coalesce(d.rank_count, 0))::integer as rank_count,
+    greatest(coalesce(n.node_count, 0), coalesce(len(e.hosts), 0), 1)::integer as node_count,
     case
-        when (n.node_count = 1 and coalesce(len(t.hosts), 0) < 2
-            and greatest(coalesce(t.rank_count, 0), coalesce(d.rank_count, 0))
+        when (n.node_count = 1 and coalesce(len(e.hosts), 0) < 2
+            and greatest(coalesce(e.rank_count, 0), coalesce(d.rank_count, 0))
                 between 2 and s.world_size
                 - 1)
             then null
-        when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) = 0
+        when s.world_size % greatest(coalesce(n.node_count, 0), coalesce(len(e.hosts), 0), 1) = 0
             then s.world_size
-                // greatest(coalesce(n.node_count, 0), coalesce(len(t.hosts), 0), 1) end::integer
+                // greatest(coalesce(n.node_count, 0), coalesce(len(e.hosts), 0), 1) end::integer
         as ranks_per_node,
-    t.hosts,
+    e.hosts,
     nullif(concat_ws(', ',
         nullif(
             array_to_string(
                 list_distinct(
                     list_concat(coalesce(t.sources, []),
                         list_transform(
-                            case when len(t.sources) > 0 then [] else coalesce(t.buckets, []) end,
+                            case when len(t.sources) > 0 then [] else coalesce(e.buckets, []) end,
                             lambda b: b))),
                 ' '),
             ''),
         'via ' || nullif(array_to_string(t.endpoints, ' '), ''),
-        case when t.get_batch in ('true', '1') or t.is_get_batch_seen then 'GetBatch on'
+        case when t.get_batch in ('true', '1') or e.is_get_batch_seen then 'GetBatch on'
             when t.get_batch in ('false', '0') then 'GetBatch off' end
     ), '') as data_source,
     make_timestamp_ns(s.started_ns) as started_at,
@@ -128,6 +152,7 @@ select
             when s.success_ns is not null then 'completed'
             when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
 from job_span as s
+left join seen as e on e.job_id = s.job_id and e.attempt = s.attempt
 left join told as t on t.job_id = s.job_id and t.attempt = s.attempt
 left join node as n on n.job_id = s.job_id
 left join dump as d on d.job_id = s.job_id and d.attempt = s.attempt
