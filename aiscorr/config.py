@@ -15,6 +15,7 @@ from typing import Any
 
 from aiscorr.errors import UsageError
 from aiscorr.model import IngestOptions
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
 CONFIG_NAME = "aiscorr.toml"
 DB_NAME = "aiscorr.duckdb"
@@ -95,7 +96,7 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         timezone_globs=tuple((glob, zone) for glob, zone in zones.items()),
         job_count=int(values.get("jobs", 0)),
         thread_count=values.get("threads"),
-        memory_limit=environment.get("AISCORR_MEMORY_LIMIT") or values.get("memory_limit", "1GB"),
+        memory_limit=environment.get("AISCORR_MEMORY_LIMIT") or values.get("memory_limit", DEFAULT_MEMORY_LIMIT),
         pattern_folders=_folders(values, "patterns", base, path),
         format_folders=_folders(values, "formats", base, path),
         query_folders=_folders(values, "queries", base, path),

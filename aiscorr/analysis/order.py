@@ -40,8 +40,11 @@ def in_order(connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], s
 
     urgency = _urgency(specs)
     with contextlib.ExitStack() as held, ThreadPoolExecutor(threads) as pool:
+        (name,) = connection.execute("select current_database()").fetchall()[0]
         for _ in range(threads):
-            cursors.put(held.enter_context(contextlib.closing(connection.cursor())))
+            cursor = held.enter_context(contextlib.closing(connection.cursor()))
+            cursor.execute(f'use "{name}"')
+            cursors.put(cursor)
         waiting = {spec: own.intersection(spec.reads) for spec in specs}
         running: set[Future[str]] = set()
         while waiting or running:

@@ -72,14 +72,14 @@ def refresh_alone(
 
     Where DuckDB fails inside, the copy is opened again and all is done once more with plainer plans: stages of its
     optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup and dict-surviving
-    joins of 2.0; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well afterwards). Raises
-    PlanError where a view fails again.
+    joins of 2.0; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well afterwards). A copy
+    that is opened again may take all memory that it was opened with. Raises PlanError where a view fails again.
     """
     import duckdb
 
     try:
         refresh_views(copy.connection, judging, then, threads)
-    except (PlanError, duckdb.InternalException, duckdb.FatalException):
+    except (PlanError, duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException):
         connection = copy.reopen()
         plan_plainly(connection)
         refresh_views(connection, judging, then)

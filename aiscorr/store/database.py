@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
 SCHEMA_VERSION = "5"
+DEFAULT_MEMORY_LIMIT = "1GB"
 #: So often is a file opened anew that changes while it is opened.
 _MANY_VERSIONS = 100
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
@@ -34,6 +35,9 @@ _RETRY_S = 0.1
 #: Of a new file. A table takes a block at least, and some 120 have few rows: with DuckDB's 256 KiB a database of some
 #: logs is three times as large, and as much is copied and written at each ingest.
 _BLOCK_BYTES = "65536"
+#: So many rows of a new table are in memory, all columns of them, before they are written: by default 122,880, which of
+#: lines with sixty columns are 100 MiB. Only a file that is attached can be given another number.
+_GROUP_ROWS = 32_768
 
 
 def base_config(memory_limit: str, threads: int | None) -> dict[str, Any]:
@@ -70,13 +74,6 @@ def _busy_error(path: str, error: Exception) -> DatabaseBusyError:
         where=path,
         try_this="close the program that has it open for writing (a DuckDB shell?), then run this again",
     )
-
-
-def _connect(
-    path: str, *, read_only: bool, config: dict[str, Any], wait_s: float, named: str = ""
-) -> duckdb.DuckDBPyConnection:
-    """A connection; `named`: what errors call the file, where it is not its path."""
-    return _opened(named or path, lambda: _quiet(path, config, read_only=read_only), wait_s)
 
 
 def _quiet(path: str, config: dict[str, Any], *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
@@ -150,19 +147,19 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: str) -> None:
 
 @contextlib.contextmanager
 def reading(
-    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+    path: str, *, memory_limit: str = DEFAULT_MEMORY_LIMIT, threads: int | None = None, wait_s: float = 5.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A read-only connection for one statement or one report; closed when the block ends."""
     check_there(path)
     config = base_config(memory_limit, threads)
-    opener = functools.partial(_connect, path, read_only=True, config=config, wait_s=wait_s)
+    opener = functools.partial(_opened, path, lambda: _quiet(path, config, read_only=True), wait_s)
     with _checked(_whole(path, opener), path) as connection:
         yield connection
 
 
 @contextlib.contextmanager
 def reading_newest(
-    path: str, *, memory_limit: str = "1GB", threads: int | None = None, wait_s: float = 5.0
+    path: str, *, memory_limit: str = DEFAULT_MEMORY_LIMIT, threads: int | None = None, wait_s: float = 5.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """As `reading`, for a process that reads in several threads while one of them, or another process, publishes.
 
@@ -170,7 +167,8 @@ def reading_newest(
     would not see what was published since. Here each has a DuckDB of its own, to which the file is attached.
     """
     check_there(path)
-    opener = functools.partial(_opened, path, lambda: _attached(path, memory_limit, threads), wait_s)
+    config = base_config(memory_limit, threads)
+    opener = functools.partial(_opened, path, lambda: _attached(path, config, "read_only"), wait_s)
     with _checked(_whole(path, opener), path) as connection:
         yield connection
 
@@ -183,12 +181,12 @@ def check_there(path: str) -> None:
         )
 
 
-def _attached(path: str, memory_limit: str, threads: int | None) -> duckdb.DuckDBPyConnection:
-    config = base_config(memory_limit, threads) | {"storage_compatibility_version": "latest"}
-    connection = _quiet(":memory:", config)
+def _attached(path: str, config: dict[str, Any], options: str) -> duckdb.DuckDBPyConnection:
+    """A connection to a DuckDB of its own; the file is attached with these options."""
+    connection = _quiet(":memory:", config | {"storage_compatibility_version": "latest"})
     try:
         quoted = path.replace("'", "''")
-        connection.execute(f"attach '{quoted}' as aiscorr_file (read_only)")
+        connection.execute(f"attach '{quoted}' as aiscorr_file ({options})")
         connection.execute("use aiscorr_file")
     except BaseException:
         connection.close()
@@ -276,9 +274,13 @@ def _locked(path: str, wait_s: float) -> Iterator[None]:
 def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> Iterator[WorkingCopy]:
     """A copy of `path` to write to, closed when the block ends, and packed where that is worth it."""
     # a commit writes the file itself, not the log and then the file
-    settings = config | {"checkpoint_threshold": "1KB"}
-    opener = functools.partial(_connect, copy, read_only=False, config=settings, wait_s=0, named=path)
-    working = WorkingCopy(opener)
+    settings = config | {"checkpoint_threshold": "1KB", "temp_directory": f"{copy}.tmp"}
+
+    def opened() -> duckdb.DuckDBPyConnection:
+        kind = "" if os.path.exists(copy) else ", storage_version 'v1.5.0'"
+        return _opened(path, lambda: _attached(copy, settings, f"row_group_size {_GROUP_ROWS}{kind}"), wait_s=0)
+
+    working = WorkingCopy(opened)
     try:
         with _interruptible():
             check_schema(working.connection, path)
@@ -296,7 +298,7 @@ def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> 
 def writing(
     path: str,
     *,
-    memory_limit: str = "1GB",
+    memory_limit: str = DEFAULT_MEMORY_LIMIT,
     threads: int | None = None,
     wait_s: float = 5.0,
     is_packed: bool = False,

@@ -32,6 +32,9 @@ class WorkingCopy:
 
     def is_roomy(self) -> bool:
         """More than a third of the file is free, and enough to be worth writing it again."""
-        sql = "select block_size, total_blocks, free_blocks from pragma_database_size()"
+        sql = (
+            "select block_size, total_blocks, free_blocks from pragma_database_size()"
+            " where database_name = current_database()"
+        )
         block_bytes, count, free = self.connection.execute(sql).fetchall()[0]
         return bool(free * 3 > count and free * block_bytes > _WORTH_PACKING)
