@@ -1,7 +1,7 @@
 -- A span in which a target took far longer to answer than it had before, and than its peers did
 -- then.
 -- grain: one row a target and span
--- reads: counter_reading, counter_delta, cold_counter, threshold
+-- reads: counter_reading, read_growth, cold_counter, threshold
 -- stored: yes
 -- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds),
 -- note: with the median of the target's own before and of its peers within a minute. Reads that
@@ -22,10 +22,9 @@ late as (
 ),
 cold as (
     select d.file_id, d.line_no, 'get.ns' as counter
-    from counter_delta as d
+    from read_growth as d
     join cold_counter as k on k.counter = d.counter
-    where d.delta > 0 and (ends_with(d.counter, '.get.n') or ends_with(d.counter, '.get.ns.total'))
-        and exists (select 1 from late where counter = 'get.ns')
+    where d.delta > 0
 ),
 reading as (
     select a.*, a.utc_ns // 60000000000 as minute

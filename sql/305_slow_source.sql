@@ -1,7 +1,7 @@
 -- A span in which clients of an AIStore node waited longer for what it had to read from its remote
 -- backend than they wait by default.
 -- grain: one row a node and span
--- reads: counter_delta, cold_counter, threshold
+-- reads: read_growth, cold_counter, threshold
 -- stored: yes
 -- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is
 -- note: here, and is counted when it ends: the reads of an interval began by their mean duration
@@ -11,11 +11,10 @@ create or replace view slow_source as
 with growth as (
     select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id,
         d.line_no
-    from counter_delta as d
+    from read_growth as d
     left join cold_counter as k on k.counter = d.counter
     where d.delta > 0 and d.node_role = 'target'
         and (d.counter = 'get.ns.total' or k.counter is not null)
-        and (ends_with(d.counter, 'get.n') or ends_with(d.counter, 'get.ns.total'))
 ),
 grown as (
     select

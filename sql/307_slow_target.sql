@@ -1,7 +1,7 @@
 -- A span in which a target served reads far slower than before, and than any other target did at
 -- that time.
 -- grain: one row a target and span
--- reads: long_read, counter_delta, cold_counter, threshold
+-- reads: long_read, read_growth, cold_counter, threshold
 -- stored: yes
 -- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had
 -- note: read next to nothing before ten times as much is asked. One reader that pauses draws one
@@ -17,7 +17,7 @@ with rate as (
         coalesce(sum(d.delta) filter (where k.measure = 'ns'), 0) as cold_ns,
         sum(d.delta) filter (where k.measure = 'n') as cold_count,
         took_ns / read_count as mean_ns, took_ns / byte_count as pace
-    from counter_delta as d
+    from read_growth as d
     join (select distinct cluster from long_read) as c on c.cluster = d.cluster
     left join cold_counter as k on k.counter = d.counter
     where d.node_role = 'target' and d.delta > 0
