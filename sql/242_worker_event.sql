@@ -30,11 +30,17 @@ span as (
     from placed group by job_id, attempt
 ),
 later as (
-    select p.row_no, s.local_ns - p.ahead_ns as next_ns
-    from placed as p
-    asof join (select file_id, line_no, local_ns from placed where is_stamped) as s
-        on s.file_id = p.file_id and s.line_no >= p.line_no
-    where p.is_stamped is not true
+    select row_no, stamped_ns - ahead_ns as next_ns
+    from (
+        select
+            row_no, is_stamped, ahead_ns,
+            first_value(case when is_stamped then local_ns end ignore nulls)
+                over (partition by file_id order by line_no
+                    range between current row and unbounded following)
+                as stamped_ns
+        from placed
+    )
+    where is_stamped is not true
 ),
 tagged as (select distinct job_id from placed where rank_source = 'tag'),
 ranked as not materialized (

@@ -28,9 +28,9 @@ from aiscorr.store.working_copy import WorkingCopy
 if TYPE_CHECKING:
     import duckdb
 
-#: Of DuckDB, as long as nobody says what it may take and it finds no view that needs more: what it has of blocks of the
-#: file fills whatever it may take, and gains little time.
-_ENOUGH = "128MB"
+#: What DuckDB needs, and what for each recognised line: blocks of the file fill whatever it may take, and gain little.
+_ENOUGH_BYTES = 120_000_000
+_LINE_BYTES = 48
 
 Progress = Callable[[str, int, int, int], None]
 
@@ -106,8 +106,9 @@ def _store(
     copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str
 ) -> int:
     connection = copy.connection
-    if memory_limit == DEFAULT_MEMORY_LIMIT:
-        connection.execute(f"set memory_limit = '{_ENOUGH}'")
+    is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
+    if is_limited:
+        _limit_memory(connection)
     run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
     load.delete_rows(connection, merged.replaced)
@@ -128,6 +129,8 @@ def _store(
     )
     with load.few_checkpoints(connection):
         connection.execute("commit")
+    if is_limited:
+        _limit_memory(connection)
 
     def conclude(connection: duckdb.DuckDBPyConnection) -> None:
         name_failures(connection)
@@ -135,6 +138,14 @@ def _store(
 
     refresh_alone(copy, conclude, judging(options.job_count, memory_limit), options.job_count)
     return run_id
+
+
+def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Has DuckDB take no more than its rows need; a view for which that is too little has it open the copy again."""
+    sql = "select max(estimated_size) from duckdb_tables() where table_name in ('ais_line', 'worker_line')"
+    (count,) = connection.execute(sql).fetchall()[0]
+    limit = min(max(_ENOUGH_BYTES, count * _LINE_BYTES), 1_000_000_000)
+    connection.execute(f"set memory_limit = '{limit}B'")
 
 
 def _outcome(plan: Plan, merged: Merged) -> str:
