@@ -28,7 +28,7 @@ from aiscorr.store.working_copy import WorkingCopy
 if TYPE_CHECKING:
     import duckdb
 
-#: What DuckDB needs, and what for each recognised line: blocks of the file fill whatever it may take, and gain little.
+#: What DuckDB needs for a thread, and for a recognised line. More would fill with blocks of the file, and gain little.
 _ENOUGH_BYTES = 120_000_000
 _LINE_BYTES = 48
 
@@ -52,10 +52,13 @@ def ingest(
 ) -> IngestSummary:
     """Reads what is new below the paths and publishes a database that holds it, analysed.
 
+    `threads`: of DuckDB; without a number as many as processes that read.
+
     Nothing is published where nothing is new and the views are those of this program. Raises DatabaseBusyError and
     DatabaseError; a source that cannot be read is listed in the summary and the others go in.
     """
     started = time.monotonic()
+    threads = threads or options.job_count
     known, archives, is_current = _known(db_path, memory_limit, threads)
     plan = what_to_read(discover(paths), known, archives, options, own_files(os.path.realpath(db_path)))
     if plan.unreadable and not plan.seen_count and not os.path.exists(db_path):
@@ -142,9 +145,12 @@ def _store(
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
     """Has DuckDB take no more than its rows need; a view for which that is too little has it open the copy again."""
-    sql = "select max(estimated_size) from duckdb_tables() where table_name in ('ais_line', 'worker_line')"
-    (count,) = connection.execute(sql).fetchall()[0]
-    limit = min(max(_ENOUGH_BYTES, count * _LINE_BYTES), 1_000_000_000)
+    sql = (
+        "select max(estimated_size), current_setting('threads') from duckdb_tables()"
+        " where table_name in ('ais_line', 'worker_line')"
+    )
+    count, threads = connection.execute(sql).fetchall()[0]
+    limit = min(max(_ENOUGH_BYTES * threads, count * _LINE_BYTES), 1_000_000_000)
     connection.execute(f"set memory_limit = '{limit}B'")
 
 
