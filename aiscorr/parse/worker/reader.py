@@ -79,7 +79,7 @@ class WorkerFile:
         self._steps = StepLines(reader.steps, reader.repeated, sink, summary, state, self._years, self._rows.stored)
         self._is_told = False
         is_plain = sink is reader.sink  # another one moves rows to where their lines really are
-        lines = SettledLines(reader.settled, summary, state, self._years, lambda: self._blocks.is_empty)
+        lines = SettledLines(reader.settled, summary, state, self._years, self._blocks)
         self._settled = lines if is_plain else None
 
     @property

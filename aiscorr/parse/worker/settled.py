@@ -7,7 +7,7 @@ is not plain, or that changes how the lines behind it are read. Here stands what
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from aiscorr import native
@@ -20,6 +20,7 @@ from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import Value, add_values
 from aiscorr.parse.worker.line import COLUMNS, Row
+from aiscorr.parse.worker.open_blocks import OpenBlocks
 from aiscorr.parse.worker.state import WorkerState
 from aiscorr.parse.zone import ZoneClock
 
@@ -127,18 +128,18 @@ class SettledLines:
         summary: FileSummary,
         state: WorkerState,
         years: YearContext,
-        is_between_blocks: Callable[[], bool],
+        blocks: OpenBlocks,
     ) -> None:
         self._rows = rows
         self._summary = summary
         self._state = state
         self._years = years
-        self._is_between_blocks = is_between_blocks
+        self._blocks = blocks
 
     def open(self) -> Events | None:
         """As Taker: nothing is taken while lines belong to blocks."""
         events, state, summary = self._rows.events, self._state, self._summary
-        if events is None or not self._is_between_blocks():
+        if events is None or not self._blocks.is_empty:
             return None
         events.aim(
             summary.file_id, state.attempt_no, summary.path_rank, summary.path_local_rank, state.stamp_ns,
