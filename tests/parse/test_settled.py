@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
 
@@ -9,10 +10,11 @@ import pytest
 from budgets import drawn
 from hypothesis import given
 from hypothesis import strategies as st
-from lines import events, read_worker
+from lines import NOW_NS, RowSink, events, read_worker
 
 from aiscorr import native
-from aiscorr.model import IngestOptions
+from aiscorr.model import IngestOptions, SourceRef
+from aiscorr.parse.file_reader import FileReader
 from aiscorr.parse.search.expression_code import code_of, holder
 from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.parse.stamps import YearContext
@@ -123,6 +125,21 @@ def test_what_follows_a_repeat(text: str) -> None:
         assert holds(line.encode()) == (regex.search(line.encode()) is not None)
 
     check()
+
+
+def test_each_file_has_its_own_clock() -> None:
+    """Rows of a file without a zone, gathered before those of one with a zone, keep their times."""
+    line = "2026-11-20 10:00:{:02d},000 INFO [rank 0] train:79 - process group ready world_size=4 pid=7 host=vm\n"
+    text = "".join(line.format(n) for n in range(20))
+    sink = RowSink()
+    reader = FileReader(sink, IngestOptions(timezone_globs=(("*tokyo*", "Asia/Tokyo"),)), now_ns=NOW_NS)
+    for number, name in enumerate(("plain.log", "tokyo.log", "last.log"), 1):
+        path = f"/logs/job{number}/{name}"
+        reader.read(SourceRef(path, path, modified_ns=NOW_NS), io.BytesIO(text.encode()), number)  # type: ignore[arg-type]
+    reader.flush()
+    times = [{row["local_ns"] for row in sink.tables["worker_line"] if row["file_id"] == n} for n in (1, 2, 3)]
+    assert len(times[0]) == 20
+    assert times[0] == times[2] == {moment + 9 * 3600 * 10**9 for moment in times[1]}
 
 
 def test_most_messages_never_become_python_lines(monkeypatch: pytest.MonkeyPatch) -> None:

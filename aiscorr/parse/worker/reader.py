@@ -78,6 +78,8 @@ class WorkerFile:
         self._blocks = OpenBlocks(reader.patterns, self._rows, ThreadBlocks(sink, summary, state))
         self._steps = StepLines(reader.steps, reader.repeated, sink, summary, state, self._years, self._rows.stored)
         self._is_told = False
+        if zone is not None:
+            reader.settled.flush(reader.sink)  # rows of files with another clock
         is_plain = sink is reader.sink  # another one moves rows to where their lines really are
         lines = SettledLines(reader.settled, summary, state, self._years, self._blocks)
         self._settled = lines if is_plain else None
