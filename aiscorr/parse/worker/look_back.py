@@ -103,6 +103,8 @@ class LookBack:
 
     def close_block(self, block: Block, next_line_no: int) -> None:
         """The block is read."""
+        if block.data.find(b"\n", max(0, block.size - KEEP_BYTES), block.size - 1) < 0 < block.size - KEEP_BYTES:
+            self.find_stamp(block.size)  # behind a line as long as that nothing in front of it is found any more
         self._recent.add(block.data, block.size, next_line_no)
 
     def find_stamp(self, end: int) -> None:
