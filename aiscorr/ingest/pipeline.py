@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -70,7 +69,6 @@ def ingest(
         if is_current and not any(result.summaries or result.archives for result in results):
             return _summary(0, plan, merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
-        gc.collect()  # what readers held in circles, 40 MiB, which DuckDB is about to need
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
         with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
             # another ingest may have published since the plan was made

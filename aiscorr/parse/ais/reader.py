@@ -96,6 +96,7 @@ class AisFile:
     def finish(self, *, ends_with_newline: bool = True) -> None:
         """The end of the file: writes what is open and fills the summary."""
         self._close_pending()
+        self._whole_lines = None  # which knows this file, whose blocks would stay until circles are looked for
         self._summary.line_count = self._walker.line_no - 1 + (0 if ends_with_newline else 1)
         self._summary.is_utc = self._zone is not None
         self.state.describe(self._summary)
