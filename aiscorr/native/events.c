@@ -304,9 +304,8 @@ static PyObject *events_new(PyTypeObject *type, PyObject *args, PyObject *unused
     int done = (self->started = PyDict_New()) == NULL ? -1 : empty(self);
     if (done == 0 && (self->kinds = calloc((size_t)count + 1, sizeof(Kind))) == NULL)
         PyErr_NoMemory();
-    for (; done == 0 && self->kinds != NULL && self->kind_count < count; self->kind_count++)
-        if (take_kind(&self->kinds[self->kind_count], PyTuple_GetItem(kinds, self->kind_count)) < 0)
-            done = -1;
+    for (; done == 0 && self->kinds != NULL && self->kind_count < count; self->kind_count++) /* a part may be taken */
+        done = take_kind(&self->kinds[self->kind_count], PyTuple_GetItem(kinds, self->kind_count));
     if (PyErr_Occurred())
         Py_CLEAR(self);
     return (PyObject *)self;
