@@ -12,7 +12,7 @@ from benchmarks.speed.cases import CASES, HEAD, Corpora, show
 from benchmarks.speed.commands import command_rows
 from benchmarks.speed.scale import scale_rows
 from benchmarks.speed.whole import HEAD as WHOLE_HEAD
-from benchmarks.speed.whole import whole_rows, write_corpora
+from benchmarks.speed.whole import process_line, whole_rows, write_corpora
 from benchmarks.speed.worker_corpus import write_worker_corpus
 
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     whole = verbs.add_parser("whole", help="measure whole ingests of others' logs beside ripgrep")
     whole.add_argument("--corpus", type=Path, required=True)
     whole.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
+    whole.add_argument("--processes", action="store_true", help="measure two processes beside one instead")
     scale = verbs.add_parser("scale", help="measure incidents of many ranks and counters, which are made for it")
     scale.add_argument("--rounds", type=int, default=3, help="the median of so many rounds counts")
     commands = verbs.add_parser("commands", help="measure whole commands, as multiples of the start of Python")
@@ -56,7 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if given.verb == "whole":
         print(WHOLE_HEAD)
-        for line in whole_rows(given.corpus, given.rounds):
+        lines = (
+            [process_line(given.corpus, given.rounds)] if given.processes else whole_rows(given.corpus, given.rounds)
+        )
+        for line in lines:
             print(line, flush=True)
         return
     if given.verb == "commands":

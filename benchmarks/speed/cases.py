@@ -196,25 +196,6 @@ def pull_rows(corpora: Corpora, rounds: int) -> list[Row]:
     return rows
 
 
-def process_rows(corpora: Corpora, rounds: int) -> list[Row]:
-    """Two processes on two cores beside one on one, both as `ingest` starts them, up to the last row scanned."""
-    if len(os.sched_getaffinity(0)) < 2:
-        return []
-    with tempfile.TemporaryDirectory() as folder:
-        database = _new_database(folder)
-
-        def ingest(jobs: int) -> Run:
-            _remove(database)
-            done = task("ingest", str(corpora.worker), database, str(jobs), cores=range(jobs))
-            return Run(
-                done.seconds, done.cpu_seconds, done.peak_mib, "", {**done.result, "seconds": done.result["scanned"]}
-            )
-
-        last, own_s, other_s, _ = _in_turns(rounds, lambda: ingest(2), lambda: ingest(1))
-    size = _size_mib(corpora.worker)
-    return [Row("worker logs, two processes", "one process", size, own_s, other_s, last.peak_mib, "scan phase")]
-
-
 def again_rows(corpora: Corpora, rounds: int) -> list[Row]:
     """Ingest again: nothing new in 10,000 small files, then one more line in a large one."""
     with tempfile.TemporaryDirectory() as folder:
@@ -330,7 +311,6 @@ CASES: dict[str, Callable[[Corpora, int], list[Row]]] = {
     "ais": ais_rows,
     "archive": archive_rows,
     "pull": pull_rows,
-    "processes": process_rows,
     "again": again_rows,
     "flight": flight_rows,
     "help": help_rows,

@@ -12,7 +12,7 @@ from statistics import median
 
 from aiscorr.parse.spec.pattern_files import pattern_set
 from benchmarks.speed import ripgrep
-from benchmarks.speed.process import Run, run
+from benchmarks.speed.process import Run, run, task
 from benchmarks.speed.real_corpus import write_joined_files, write_slurm_files, write_worker_files
 
 _MIB = 1 << 20
@@ -59,6 +59,10 @@ CORPORA = (
 )
 
 
+#: Those that take one process longest to scan.
+_LONG = (CORPORA[0], CORPORA[2])
+
+
 def folder_of(corpora: Path, corpus: Corpus) -> Path:
     """Where a corpus is."""
     return corpora / corpus.name.replace(", ", "-").replace(" ", "-").replace("'", "")
@@ -86,6 +90,27 @@ def whole_rows(corpora: Path, rounds: int) -> Iterator[str]:
     each_ms = 1000 * (seconds[CORPORA[0].name] - seconds[CORPORA[1].name]) / more
     yield f"| a file besides its bytes | | | {each_ms / 1000:.4f} | | | | | |"
     yield f"| `python -c '{_BASE[1]}'` | | | {base:.2f} | | | | | |"
+
+
+def process_line(corpora: Path, rounds: int) -> str:
+    """A line of the table: the scan of a long corpus by two processes on two cores, beside one on one."""
+    with tempfile.TemporaryDirectory() as place:
+        logs = Path(place) / "logs"
+        logs.mkdir()
+        for corpus in _LONG:
+            (logs / str(_LONG.index(corpus))).symlink_to(folder_of(corpora, corpus))
+        pairs = [(_scan_seconds(logs, place, 2), _scan_seconds(logs, place, 1)) for _ in range(rounds)]
+        size = sum(path.stat().st_size for corpus in _LONG for path in _files(folder_of(corpora, corpus))) / _MIB
+    two, one = (median(pair[side] for pair in pairs) for side in (0, 1))
+    name = "two processes beside one, scan of " + " and ".join(f"“{corpus.name}”" for corpus in _LONG)
+    return f"| {name} | | {size:.0f} | {two:.1f} | {one:.1f} | {one / two:.2f} | | | |"
+
+
+def _scan_seconds(logs: Path, place: str, jobs: int) -> float:
+    database = Path(place) / "two.duckdb"
+    for old in Path(place).glob("two.duckdb*"):
+        old.unlink()
+    return task("ingest", str(logs), str(database), str(jobs), cores=range(jobs)).result["scanned"]
 
 
 def _both(folder: Path, is_ais: bool, place: Path) -> tuple[Run, Run]:
