@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from aiscorr import cache
 from aiscorr.analysis.judge import Result, case_inputs, judge
 from aiscorr.analysis.spec import ViewSpec, create_view, view_specs, views_key
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
 if TYPE_CHECKING:
     import duckdb
@@ -93,7 +94,11 @@ def _rows_of(columns: Collection[str], table: str) -> str | None:
 
 
 def judge_in_turn(
-    cases: Iterable[tuple[str, dict[str, pa.Table]]], count: int, *, threads: int = 1, memory_limit: str = "1GB"
+    cases: Iterable[tuple[str, dict[str, pa.Table]]],
+    count: int,
+    *,
+    threads: int = 1,
+    memory_limit: str = DEFAULT_MEMORY_LIMIT,
 ) -> Iterator[tuple[str, dict[str, Result]]]:
     """One case after the other, in this process."""
     for job, inputs in cases:

@@ -16,7 +16,7 @@ from aiscorr.analysis.needs import Presence, definition
 from aiscorr.analysis.order import in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
-from aiscorr.store.database import in_memory
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,7 +47,9 @@ def case_inputs() -> tuple[str, ...]:
     return tuple(sorted({name for spec in case_views() for name in spec.reads} - own))
 
 
-def judge(inputs: Mapping[str, pa.Table], *, threads: int = 1, memory_limit: str = "1GB") -> dict[str, Result]:
+def judge(
+    inputs: Mapping[str, pa.Table], *, threads: int = 1, memory_limit: str = DEFAULT_MEMORY_LIMIT
+) -> dict[str, Result]:
     """The rows of each kept view for a case.
 
     `inputs`: for each of `case_inputs` the rows that concern the case. Raises PlanError where DuckDB fails inside
@@ -67,7 +69,11 @@ def _judged(inputs: Mapping[str, pa.Table], threads: int, memory_limit: str, *, 
 
 @contextlib.contextmanager
 def opened(
-    inputs: Mapping[str, pa.Table], threads: int = 1, memory_limit: str = "1GB", *, is_plain: bool = False
+    inputs: Mapping[str, pa.Table],
+    threads: int = 1,
+    memory_limit: str = DEFAULT_MEMORY_LIMIT,
+    *,
+    is_plain: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory with a case's rows and every view that is computed from them, as tables."""
     is_large = any(rows.num_rows > _MANY_ROWS for rows in inputs.values())

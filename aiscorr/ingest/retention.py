@@ -20,7 +20,7 @@ from aiscorr.model import Retention
 from aiscorr.report.build import build_report
 from aiscorr.report.render import render_json
 from aiscorr.store import removal
-from aiscorr.store.database import reading, writing
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, reading, writing
 from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:
@@ -104,7 +104,12 @@ class _Failure:
 
 
 def remove_old(
-    db_path: str, keep: Retention, *, now: datetime, memory_limit: str = "1GB", threads: int | None = None
+    db_path: str,
+    keep: Retention,
+    *,
+    now: datetime,
+    memory_limit: str = DEFAULT_MEMORY_LIMIT,
+    threads: int | None = None,
 ) -> Removed:
     """Removes what is older than it is kept for, by whole days; every report of a kept failure stays as it is."""
     before = _limits(keep, now)

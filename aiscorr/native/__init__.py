@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aiscorr.native._native import Words
 
 #: As in module.c: what was built from other sources is not used.
 VERSION = 7
@@ -48,16 +52,24 @@ def record_head(line: bytes) -> tuple[str, int, str | None, int] | None:
 MOST_WORDS = _LONGEST_WORD = 64
 
 
+def _compiled(words: tuple[bytes, ...], *, folds: bool = False) -> list[Words] | None:
+    """The words in parts as the compiled part takes them; None where it is not there or does not take one of them."""
+    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+        return None
+    return [module.Words(words[at : at + MOST_WORDS], folds) for at in range(0, len(words), MOST_WORDS)]
+
+
 def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | bytes], int]:
     """What tells which of some words a text holds: bit n of its answer is the n-th word.
 
     `folds`: the words are in lower case, and the case of the text does not count. Words asked of a `str` are ASCII.
     """
-    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+    compiled = _compiled(words, folds=folds)
+    if compiled is None:
         return _plain_finder(words, folds)
-    parts = [module.Words(words[at : at + MOST_WORDS], folds).of for at in range(0, len(words), MOST_WORDS)]
+    parts = [part.of for part in compiled]
     if len(parts) == 1:
-        return parts[0]  # type: ignore[no-any-return]
+        return parts[0]
     if len(parts) == 2:
         first, second = parts
         return lambda text: first(text) | second(text) << MOST_WORDS
@@ -66,14 +78,14 @@ def finder(words: tuple[bytes, ...], *, folds: bool = False) -> Callable[[str | 
 
 def place_finder(words: tuple[bytes, ...]) -> Callable[[bytes | bytearray, int, int], int]:
     """What tells where the first of some words between two places of a text begins; -1 for none."""
-    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+    parts = _compiled(words)
+    if parts is None:
         return lambda text, start, end: _first_place(words, text, start, end)
-    parts = [module.Words(words[at : at + MOST_WORDS], False).first_place for at in range(0, len(words), MOST_WORDS)]
 
     def find(text: bytes | bytearray, start: int, end: int) -> int:
         found = -1
         for part, most in zip(parts, (0, *(_LONGEST_WORD for _ in parts)), strict=False):
-            place = part(text, start, end if found < 0 else min(end, found + most))
+            place = part.first_place(text, start, end if found < 0 else min(end, found + most))
             found = place if place >= 0 and (found < 0 or place < found) else found
         return found
 
@@ -90,14 +102,14 @@ def _first_place(words: tuple[bytes, ...], text: bytes | bytearray, start: int, 
 
 def line_finder(words: tuple[bytes, ...]) -> Callable[[bytes, int], tuple[int, int] | None]:
     """What tells where the last line in front of a place begins and ends that holds one of some words."""
-    if module is None or any(not 0 < len(word) <= _LONGEST_WORD for word in words):
+    parts = _compiled(words)
+    if parts is None:
         return lambda text, end: _last_line(words, text, end)
-    parts = [module.Words(words[at : at + MOST_WORDS], False).last_line for at in range(0, len(words), MOST_WORDS)]
 
     def find(text: bytes, end: int) -> tuple[int, int] | None:
         found = None
         for part in parts:
-            found = part(text, found[1] + 1 if found else 0, end) or found
+            found = part.last_line(text, found[1] + 1 if found else 0, end) or found
         return found
 
     return find

@@ -57,8 +57,6 @@ CORPORA = (
     Corpus("another's generator, workers", _foreign_worker, share=0.5),
     Corpus("another's generator, AIStore", _foreign_ais, is_ais=True),
 )
-
-
 #: Those that take one process longest to scan.
 _LONG = (CORPORA[0], CORPORA[2])
 
@@ -80,15 +78,16 @@ def whole_rows(corpora: Path, rounds: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place:
         for corpus in CORPORA:
             folder = folder_of(corpora, corpus)
-            runs = [_both(folder, corpus.is_ais, Path(place)) for _ in range(rounds)]
+            count = ripgrep.count_command(_patterns(corpus.is_ais, Path(place)), folder)
+            runs = [(_ingest(folder, Path(place)), run(count, (0,))) for _ in range(rounds)]
             own, other = (median(pair[side].seconds for pair in runs) for side in (0, 1))
             seconds[corpus.name] = own
             yield _line(corpus.name, folder, own, other, runs[-1][0].peak_mib, Path(place) / "bench.duckdb")
         base = median(run([sys.executable, *_BASE], (0,)).seconds for _ in range(rounds))
     many, joined = (folder_of(corpora, corpus) for corpus in CORPORA[:2])
     more = len(_files(many)) - len(_files(joined))
-    each_ms = 1000 * (seconds[CORPORA[0].name] - seconds[CORPORA[1].name]) / more
-    yield f"| a file besides its bytes | | | {each_ms / 1000:.4f} | | | | | |"
+    each = (seconds[CORPORA[0].name] - seconds[CORPORA[1].name]) / more
+    yield f"| a file besides its bytes | | | {each:.4f} | | | | | |"
     yield f"| `python -c '{_BASE[1]}'` | | | {base:.2f} | | | | | |"
 
 
@@ -97,8 +96,8 @@ def process_line(corpora: Path, rounds: int) -> str:
     with tempfile.TemporaryDirectory() as place:
         logs = Path(place) / "logs"
         logs.mkdir()
-        for corpus in _LONG:
-            (logs / str(_LONG.index(corpus))).symlink_to(folder_of(corpora, corpus))
+        for number, corpus in enumerate(_LONG):
+            (logs / str(number)).symlink_to(folder_of(corpora, corpus))
         pairs = [(_scan_seconds(logs, place, 2), _scan_seconds(logs, place, 1)) for _ in range(rounds)]
         size = sum(path.stat().st_size for corpus in _LONG for path in _files(folder_of(corpora, corpus))) / _MIB
     two, one = (median(pair[side] for pair in pairs) for side in (0, 1))
@@ -107,24 +106,30 @@ def process_line(corpora: Path, rounds: int) -> str:
 
 
 def _scan_seconds(logs: Path, place: str, jobs: int) -> float:
-    database = Path(place) / "two.duckdb"
-    for old in Path(place).glob("two.duckdb*"):
-        old.unlink()
-    return task("ingest", str(logs), str(database), str(jobs), cores=range(jobs)).result["scanned"]
+    database = _new_database(Path(place))
+    return task("ingest", str(logs), database, str(jobs), cores=range(jobs)).result["scanned"]
 
 
-def _both(folder: Path, is_ais: bool, place: Path) -> tuple[Run, Run]:
-    """An ingest into a new database, and ripgrep's count, one after the other on one core."""
+def _new_database(place: Path) -> str:
     for old in place.glob("bench.duckdb*"):
         old.unlink()
+    return str(place / "bench.duckdb")
+
+
+def _ingest(folder: Path, place: Path) -> Run:
+    """An ingest into a new database, on one core."""
+    options = ["-q", "--db", _new_database(place), "ingest", "--jobs", "1"]
+    return run([sys.executable, "-m", "aiscorr", *options, str(folder)], (0,))
+
+
+def _patterns(is_ais: bool, place: Path) -> Path:
+    """The file of what ripgrep counts."""
     patterns = place / f"patterns-{is_ais}"
     if is_ais:
         patterns.write_text("\n".join(ripgrep.AIS_PATTERNS) + "\n")
     else:
         ripgrep.write_patterns([p for p in pattern_set("worker") if p.name in ripgrep.SUBSET], patterns)
-    database = str(place / "bench.duckdb")
-    command = [sys.executable, "-m", "aiscorr", "-q", "--db", database, "ingest", "--jobs", "1", str(folder)]
-    return run(command, (0,)), run(ripgrep.count_command(patterns, folder), (0,))
+    return patterns
 
 
 def _files(folder: Path) -> list[Path]:

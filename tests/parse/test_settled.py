@@ -16,6 +16,7 @@ from aiscorr import native
 from aiscorr.model import IngestOptions, SourceRef
 from aiscorr.parse.file_reader import FileReader
 from aiscorr.parse.search.expression_code import code_of, holder
+from aiscorr.parse.search.scan import Segment
 from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.worker import reader as worker_reader
@@ -147,9 +148,9 @@ def test_most_messages_never_become_python_lines(monkeypatch: pytest.MonkeyPatch
     seen: Counter[str] = Counter()
     take = worker_reader.WorkerFile._take
 
-    def counted(self: worker_reader.WorkerFile, segment: object) -> None:
+    def counted(self: worker_reader.WorkerFile, segment: Segment) -> None:
         seen["taken"] += 1
-        take(self, segment)  # type: ignore[arg-type]
+        take(self, segment)
 
     monkeypatch.setattr(worker_reader.WorkerFile, "_take", counted)
     line = "2026-11-20 10:00:{:02d},000 INFO [rank {}] train:79 - process group ready world_size=4 pid={} host=vm\n"

@@ -22,22 +22,22 @@ class WorkerPatterns:
 
     def __init__(self, folders: tuple[str, ...] = ()) -> None:
         #: All of them, by number.
-        self.all = self._patterns = pattern_set("worker", folders)
-        self._generic = {pattern.name for pattern in self._patterns if pattern.priority >= _GENERIC}
+        self.all = pattern_set("worker", folders)
+        self._generic = {pattern.name for pattern in self.all if pattern.priority >= _GENERIC}
         self._exact = {
             number
-            for number, pattern in enumerate(self._patterns)
+            for number, pattern in enumerate(self.all)
             if pattern.inside is None and not self.is_generic(pattern.name)
         }
-        expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self._patterns]
+        expressions = [Expression(p.regex_text, p.literals, p.prefilter) for p in self.all]
         self.prefilter: Prefilter = sieved(build_prefilter(expressions), expressions)
         #: What an exception is that no other pattern knows.
-        self.fallback = next((p for p in self._patterns if p.name == "python_exception"), None)
+        self.fallback = next((p for p in self.all if p.name == "python_exception"), None)
 
     def find(self, line: Line, insides: tuple[str | None, ...] = (None,)) -> Found | None:
         """The first pattern that fits a line; `insides` is what the traceback tells whose exception the line is."""
         for number in line.segment.candidates:
-            pattern = self._patterns[number]
+            pattern = self.all[number]
             if pattern.inside not in insides:
                 continue
             match = pattern.regex.search(line.text)
@@ -47,7 +47,7 @@ class WorkerPatterns:
 
     def exact(self, numbers: Iterable[int]) -> list[Pattern]:
         """Those of these patterns that know what a message means, and need no traceback around it."""
-        return [self._patterns[number] for number in sorted(self._exact.intersection(numbers))]
+        return [self.all[number] for number in sorted(self._exact.intersection(numbers))]
 
     def is_generic(self, name: Value) -> bool:
         """Whether a pattern knows the form of an exception only."""

@@ -88,7 +88,7 @@ class PrefixReader:
         #: Of which one stands in every line that names a rank; None where there is no telling.
         self._rank_words = _words_of(form for form in every if form.role == "rank" or _RANKS & form.facts.groups)
         #: What reads most lines, where the compiled part is there.
-        self.plain = self._plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
+        self.plain = plain_prefixes(forms["wrapper"], forms["stamp"], fields, (LinePrefix, Stamp))
 
     def _bits(self, form: LineFormat) -> int:
         """The bits of the words of which a match holds one, or that of every line where none is known."""
@@ -101,7 +101,7 @@ class PrefixReader:
 
     def read(self, line: bytes, years: YearContext) -> LinePrefix:
         """The prefix of a line; `years` is told every full date met."""
-        plain = self._plain.read(line) if self._plain is not None else None
+        plain = self.plain.read(line) if self.plain is not None else None
         return _told(plain, years) if plain is not None else self._read(line, years)
 
     def _read(self, line: bytes, years: YearContext) -> LinePrefix:
@@ -129,7 +129,7 @@ class PrefixReader:
 
     def has_prefix(self, line: bytes) -> bool:
         """Whether anything stands in front of the message of a line."""
-        found = self._plain.has_prefix(line) if self._plain is not None else None
+        found = self.plain.has_prefix(line) if self.plain is not None else None
         if found is not None:
             return found
         prefix = self._read(line, YearContext(0))
@@ -137,7 +137,7 @@ class PrefixReader:
 
     def stamps(self, line: bytes, years: YearContext) -> tuple[Stamp | None, Stamp | None]:
         """The stamp and the collector's stamp of `read`, for less work."""
-        plain = self._plain.stamps(line) if self._plain is not None else None
+        plain = self.plain.stamps(line) if self.plain is not None else None
         if plain is not None:
             prefix: LinePrefix = _told(plain, years)
             return prefix.stamp, prefix.wrapper_stamp
@@ -153,8 +153,8 @@ class PrefixReader:
         Lines that name no rank are of `rank`; where there is none they count only if `takes_nobody`.
         """
         while end >= 0:
-            if self._plain is not None and self._rank_words is not None:
-                found = self._plain.last_other(text, end, rank, known, takes_nobody, self._rank_words)
+            if self.plain is not None and self._rank_words is not None:
+                found = self.plain.last_other(text, end, rank, known, takes_nobody, self._rank_words)
                 if found is None:
                     return None
                 start, end = found
@@ -176,8 +176,8 @@ class PrefixReader:
         The stamp is None of a line that begins at `known`; there is none in front of `low`.
         """
         while end >= low:
-            if self._plain is not None:
-                found = self._plain.last_stamp(text, low, end, known)
+            if self.plain is not None:
+                found = self.plain.last_stamp(text, low, end, known)
                 if found is None:
                     return None
                 start, plain = found
@@ -199,7 +199,7 @@ class PrefixReader:
 
     def owner(self, line: bytes, years: YearContext) -> tuple[int | None, int | None]:
         """The rank and the local rank of `read`, for less work."""
-        plain = self._plain.owner(line) if self._plain is not None else None
+        plain = self.plain.owner(line) if self.plain is not None else None
         if plain is not None:
             return _told(plain, years)
         held = self._held(line)
