@@ -1,6 +1,6 @@
 -- Growth of a counter of reads: how many, how long, how large they were, from a target's own disks
 -- or from a remote backend.
--- grain: one row a counter of reads of a statistics line
+-- grain: one row a counter of reads that grew, and statistics line
 -- reads: counter_sample, counter_interval
 -- stored: yes
 -- note: As in counter_delta, of few counters: to find the value before of every counter takes long
@@ -22,3 +22,4 @@ join sample as s on s.file_id = i.file_id and s.line_no = i.line_no
     and s.name = coalesce(i.counter, s.name)
 join sample as p on p.file_id = i.before_file_id and p.line_no = i.before_line_no
     and p.name = s.name
+where delta > 0

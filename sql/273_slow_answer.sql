@@ -24,7 +24,6 @@ cold as (
     select d.file_id, d.line_no, 'get.ns' as counter
     from read_growth as d
     join cold_counter as k on k.counter = d.counter
-    where d.delta > 0
 ),
 reading as (
     select a.*, a.utc_ns // 60000000000 as minute

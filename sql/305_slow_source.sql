@@ -13,7 +13,7 @@ with growth as (
         d.line_no
     from read_growth as d
     left join cold_counter as k on k.counter = d.counter
-    where d.delta > 0 and d.node_role = 'target'
+    where d.node_role = 'target'
         and (d.counter = 'get.ns.total' or k.counter is not null)
 ),
 grown as (

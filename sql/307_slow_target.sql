@@ -20,7 +20,7 @@ with rate as (
     from read_growth as d
     join (select distinct cluster from long_read) as c on c.cluster = d.cluster
     left join cold_counter as k on k.counter = d.counter
-    where d.node_role = 'target' and d.delta > 0
+    where d.node_role = 'target'
         and (d.counter in ('get.n', 'get.ns.total', 'get.size') or k.counter is not null)
     group by d.cluster, d.node_id, d.utc_ns, d.file_id, d.line_no
     having read_count > 0 and took_ns > 0 and byte_count > 0
