@@ -381,6 +381,19 @@ def test_lines_tied_to_a_request(run: Command, library: Library) -> None:
     assert found
 
 
+def test_moment_of_a_line_without_a_stamp(run: Command, library: Library) -> None:
+    """The error of a rank, whose line has no time, has the moment that the report gives it: after its cause."""
+    db = library.database("target_killed_short_batch")
+    told = rows(db, "select wid, path || ':' || line_no from broken_request where told_by = 'count'")
+    for wid, place in told:
+        found = objects(run, db, "@request", "-p", f"wid={wid}")
+        error = next(item for item in found if item["line"] == place)
+        reported = rows(db, "select distinct event_at::varchar from timeline where path || ':' || line_no = ?", [place])
+        assert not error["is_exact"] and [(error["event_at"],)] == reported
+        assert any(item["source"] == "ais" and item["event_at"] <= error["event_at"] for item in found)
+    assert told
+
+
 def test_what_a_failure_is_judged_from(run: Command, db: str) -> None:
     """--case opens the views that are computed for one failure; asked of the database, they say where they are."""
     (failure_id,) = json.loads(
