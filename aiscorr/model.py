@@ -160,7 +160,7 @@ class FileSummary:
 class IngestSummary:
     """The outcome of one ingest run, for the screen and for `--format json`.
 
-    `failures` are those that it found or concluded anew; where there are any `latest_failure_id` is the one that
+    `failures` are those that it found or concluded again; where there are any `latest_failure_id` is the one that
     `report` shows without a name.
     """
 

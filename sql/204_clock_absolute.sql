@@ -1,4 +1,4 @@
--- A line that ties a file's clock to UTC by itself.
+-- A line that ties a file's clock to UTC on its own.
 -- grain: one row a file and kind of evidence
 -- reads: clock_mark, worker_line, ais_line, threshold
 -- stored: yes

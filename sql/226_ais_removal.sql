@@ -3,7 +3,7 @@
 -- reads: row_removal, ais_file, clock
 -- stored: yes
 -- note: What aged_out says of AIStore's logs, without the names of files, so that views of counters
--- note: are not computed anew with every file that comes.
+-- note: are not computed again with every file that comes.
 create or replace view ais_removal as
 select
     r.file_id,

@@ -5,7 +5,7 @@
 -- stored: yes
 -- note: previous_ns is the last complete line before it in the run, prior_* the last one, cut or
 -- note: not; reading_no counts the lines of a run, copies left out. is_counted: the counters of the
--- note: line and of the line before are at hand, neither was removed because it was old.
+-- note: line and of the line before are available, neither was removed because it was old.
 create or replace view stats_reading as
 with placed as (
     select

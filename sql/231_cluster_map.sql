@@ -2,7 +2,7 @@
 -- grain: one row a line with a cluster map
 -- reads: clock_mark, ais_file, clock
 -- stored: yes
--- note: Nodes that no line at hand names are known by these counts alone.
+-- note: Nodes that no line names are known by these counts alone.
 create or replace view cluster_map as
 select
     f.cluster,

@@ -3,7 +3,7 @@
 -- reads: pull_miss
 -- public: yes
 -- note: part is all, node_status, info log or error log. A gap is closed by a later pull as far as
--- note: the node still keeps its logs; node_coverage says what is at hand.
+-- note: the node still keeps its logs; node_coverage says what is available.
 create or replace view pull_gap as
 select
     coalesce(cluster, 'unknown') as cluster,

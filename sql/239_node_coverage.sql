@@ -1,4 +1,4 @@
--- A span of time for which the logs of a node are at hand.
+-- A span of time for which the logs of a node are available.
 -- grain: one row a span of a node
 -- reads: ais_file, ais_event, stats_line, clock, ais_removal
 -- public: yes

@@ -5,7 +5,7 @@
 -- stored: yes
 -- note: A line of an unknown program (patterns repeated_*) counts where those alike in the same
 -- note: file, attempt and rank show its number growing, repeated_lines times at least and four
--- note: times as often as it falls (a count may begin anew with each epoch): numbers of workers,
+-- note: times as often as it falls (a count may begin again with each epoch): numbers of workers,
 -- note: ports and retries do not grow, a line that waits for one step names the same step again.
 create or replace view progress_line as
 with worded as (

@@ -1,4 +1,4 @@
--- The PyTorch release of a job, stated or told from the source lines its log prints.
+-- The PyTorch release of a job, stated or inferred from the source lines its log prints.
 -- grain: one row a job
 -- reads: worker_event, torch_source_line
 -- stored: yes

@@ -5,7 +5,7 @@
 -- stored: yes
 -- note: What such logs say of each other holds, order and spans; their moments may all be off by
 -- note: the same hours. A log tells UTC where it prints it, where the user gave its zone, or where
--- note: a line ties it by itself (clock_absolute); it tells it for the whole cluster and for the
+-- note: a line ties it on its own (clock_absolute); it tells it for the whole cluster and for the
 -- note: jobs beside it.
 create or replace view untold_clock as
 with told as (

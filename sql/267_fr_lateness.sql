@@ -1,6 +1,6 @@
 -- How late a member entered the collectives of its group before the hang, by the Flight Recorder
 -- dumps.
--- grain: one row a job, group and member, where enough collectives of all members are at hand
+-- grain: one row a job, group and member, where enough collectives of all members are available
 -- reads: fr_collective, fr_position, threshold
 -- stored: yes
 -- note: late_s is the median over the last collectives of how long after the middle member it

@@ -1,4 +1,4 @@
--- A line that says something about the state of an AIStore node, by itself or by a peer.
+-- A line that says something about the state of an AIStore node, on its own or by a peer.
 -- grain: one row a line and the node it is about
 -- reads: ais_event, node_endpoint, node_process, node, threshold
 -- stored: yes

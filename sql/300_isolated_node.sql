@@ -6,7 +6,7 @@
 -- note: A complaint is believed where another node complains of that peer within outage_gap_s, or
 -- note: the peer itself ended or was removed then; by the complaining node itself that tells only
 -- note: where the peer was silent too for so long. Else it counts against its writer, as far as the
--- note: log of the peer is at hand and goes on.
+-- note: log of the peer is available and goes on.
 create or replace view isolated_node as
 with complaint as (
     select cluster, witness_id, node_id as peer_id, utc_ns, file_id, line_no, text

@@ -55,7 +55,7 @@ worded as (
                 then strftime(make_timestamp_ns(known_ns)::timestamp, '%Y-%m-%d ')
             else '' end
             || strftime(make_timestamp_ns(known_ns)::timestamp, '%H:%M:%S') as known_words,
-        strftime(make_timestamp_ns(silent_from_ns)::timestamp, '%H:%M:%S') || ' to '
+        strftime(make_timestamp_ns(silent_from_ns)::timestamp, '%H:%M:%S') || '–'
             || strftime(make_timestamp_ns(silent_to_ns)::timestamp, '%H:%M:%S') as silence_words
     from every
 )
@@ -82,8 +82,8 @@ select
         when e.known_ns - e.started_ns < 1000000000 then null
         when e.fault_kind = 'killed' then 'between ' || e.started_words || ' and ' || e.known_words
             || ' UTC'
-        else 'by ' || e.known_words || ' UTC at the latest'
-            || coalesce(' (it wrote nothing itself from ' || e.silence_words || ')', '')
+        else 'no later than ' || e.known_words || ' UTC'
+            || coalesce(' (its log is silent ' || e.silence_words || ')', '')
     end as moment_words,
     e.silence_words,
     e.silence_file_id,

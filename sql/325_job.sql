@@ -5,7 +5,7 @@
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
--- note: seen. node_count is that of the logs at hand, or of the tasks of srun -l that print as
+-- note: seen. node_count is that of these logs, or of the tasks of srun -l that print as
 -- note: torchrun does; where they are the log of one node (by its number) and lack ranks,
 -- note: ranks_per_node is null.
 create or replace view job as

@@ -1,4 +1,4 @@
--- A rank that should take part in a failed attempt, whether its logs are at hand or not.
+-- A rank that should take part in a failed attempt, whether its logs are available or not.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position,
 -- reads: stack_rank

@@ -1,4 +1,4 @@
--- The first thing that went wrong on a rank by itself: an exception, a fatal line, a kill.
+-- The first thing that went wrong on a rank on its own: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
 -- reads: failure_signal, worker_event, worker_file, failed_attempt, failed_rank
 -- case: kept

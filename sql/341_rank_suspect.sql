@@ -13,8 +13,8 @@
 -- note: of those that waited, where others have none; no such rank where the watchdogs found an
 -- note: error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no
 -- note: error stands in the logs, and it did not lose its connection to another rank), stack (its
--- note: stack stands elsewhere), absent (no line at all; a rank whose log is at hand, as all others
--- note: of it speak there, is silent).
+-- note: stack stands elsewhere), absent (no line at all; a rank whose log is available, as all
+-- note: others of it speak there, is silent).
 create or replace view rank_suspect as
 with named as (
     select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count,

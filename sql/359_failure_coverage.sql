@@ -1,5 +1,5 @@
--- How much of AIStore's side of a failure is at hand, and whether anything was wrong there when it
--- began.
+-- How much of AIStore's side of a failure is available, and whether anything was wrong there when
+-- it began.
 -- grain: one row a failure
 -- reads: failure_case, job_cluster, node, node_coverage, cluster_extent, node_fault, stray_outage,
 -- reads: threshold

@@ -4,7 +4,7 @@
 -- public: yes
 -- case: kept
 -- note: Slow is more than step_slow_factor times the usual, without a fast line until the end, in
--- note: step_slow_lines lines or more. is_first: of several ranks whose steps are at hand all
+-- note: step_slow_lines lines or more. is_first: of several ranks whose steps are available all
 -- note: others were still fast when this one was slow already; where ranks wait for each other they
 -- note: all slow, so who waits for data (data_s) tells more.
 create or replace view step_slowdown as

@@ -5,7 +5,7 @@
 -- stored: yes
 -- note: With TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from
 -- note: its own: the odd rank is named by all others, and names one of them. Nobody is odd where
--- note: two are named as often, nor where only one rank's comparison is at hand: of a pair either
+-- note: two are named as often, nor where only one rank's comparison is available: of a pair either
 -- note: may be the odd one (pair_words).
 create or replace view compared_call as
 with named as (

@@ -59,7 +59,7 @@ select
     f.culprit_rank as rank,
     f.chain_id,
     round(0.35 + 0.62 * f.link_score, 3) as score,
-    f.culprit_words || ' failed with '
+    f.culprits_words || ' failed with '
         || coalesce(f.exception,
             case
                 when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"'
@@ -74,13 +74,13 @@ select
             || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
         || coalesce(' ' || n.moment_words,
             ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
-        || case when f.is_unexplained then ' is not in the logs at hand' else '' end as statement,
+        || case when f.is_unexplained then ' is not in these logs' else '' end as statement,
     list_concat(
         [
             {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
             'why': 'the error of ' || f.culprit_words},
             {'file_id': f.link_file_id, 'line_no': f.link_line_no,
-            'why': 'the tie: ' || f.link_words},
+            'why': 'the link: ' || f.link_words},
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || n.node_id},
             {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
@@ -90,7 +90,7 @@ select
         case
             when n.silence_file_id is not null
                 then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no,
-                    'why': n.node_id || ' itself wrote nothing from ' || n.silence_words
+                    'why': n.node_id || ' wrote nothing itself in ' || n.silence_words
                         || ', until this line'}]
             else [] end
             || case
@@ -102,11 +102,11 @@ select
     case
         when f.link_kind = 'fault_time'
             then [{'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
-                'why': 'the tie is by time only: '
+                'why': 'the link is by time only: '
                     || case
                         when f.is_crash_named
                             then 'what the error names (a request, node or address) ties it to no '
-                                'trouble in the AIStore logs at hand'
+                                'trouble in the AIStore logs'
                         else 'the error names no node and no request' end}]
         else [] end
         as contradicts

@@ -1,4 +1,4 @@
--- A rank hung without a word while an AIStore node was away or could not serve.
+-- A rank hung without an error while an AIStore node was away or could not serve.
 -- grain: one row a failure
 -- reads: failure_lead, suspect_basis, node_fault, fault_kind, threshold, host_without_path
 -- case: yes
@@ -30,14 +30,14 @@ select
     f.culprit_rank as rank,
     f.chain_id,
     round(0.2 + 0.78 * f.link_score, 3) as score,
-    'rank ' || f.culprit_rank::varchar
+    f.culprits_words
         || case when f.activity = 'storage_wait' then ' waited for storage'
-            when f.activity in ('unknown', 'initialisation') then ' hung without a word'
-            else ' hung, last seen in ' || replace(f.activity, '_', ' ') || ',' end
+            when f.activity in ('unknown', 'initialisation') then ' hung without an error'
+            else ' hung, last seen ' || f.activity_words || ',' end
         || ' while AIStore node ' || f.link_node_id
-            || coalesce(' ' || k.stalled_words, ' had trouble: ' || f.fault_kind, ' broke batches')
-        || coalesce(case when n.fault_kind = 'killed' then ' since some moment ' else ' ' end
-            || n.moment_words,
+            || coalesce(' ' || if(n.moment_words is null, k.stalled_words, k.broke_words),
+                ' had trouble: ' || f.fault_kind, ' broke batches')
+        || coalesce(' ' || n.moment_words,
             ' since ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
             as statement,
     list_concat(
@@ -47,7 +47,7 @@ select
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || f.link_node_id},
             {'file_id': f.link_file_id, 'line_no': f.link_line_no,
-            'why': 'the tie: ' || f.link_words},
+            'why': 'the link: ' || f.link_words},
             {'file_id': f.request_file_id, 'line_no': f.request_line_no,
             'why': case
                 when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text
@@ -58,7 +58,7 @@ select
         case
             when n.silence_file_id is not null
                 then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no,
-                    'why': f.link_node_id || ' itself wrote nothing from ' || n.silence_words
+                    'why': f.link_node_id || ' wrote nothing itself in ' || n.silence_words
                         || ', until this line'}]
             else [] end
     ) as supports,

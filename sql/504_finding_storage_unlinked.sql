@@ -35,7 +35,7 @@ select
         when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6
         else 0.72 end
         as score,
-    f.culprit_words || ' failed with '
+    f.culprits_words || ' failed with '
         || coalesce(f.exception,
             case
                 when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"'
@@ -54,36 +54,36 @@ select
             then ': one target of AIStore, which is not known by its address, answered none of its '
                 'requests'
         when 'storage_logs_end_early'
-            then ' while reading from storage; the AIStore logs at hand end before a fault would '
+            then ' while reading from storage; the AIStore logs end before a fault would '
                 'have been noticed'
         when 'storage_logs_quiet'
-            then ' while reading from storage; the AIStore logs at hand show no fault at that '
+            then ' while reading from storage; the AIStore logs show no fault at that '
                 'moment'
         when 'no_answer'
             then ' while reading from storage; its request was taken and not answered in time, of '
-                'which the AIStore logs at hand say nothing'
+                'which the AIStore logs say nothing'
         when 'server_said' then ' while reading from storage; AIStore''s own answer '
             || coalesce('puts the fault on its node '
                 || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end,
                 'shows that the fault is its')
         when 'storage_logs_unwatched'
-            then ' while reading from storage; the AIStore logs at hand show no fault at that '
+            then ' while reading from storage; the AIStore logs show no fault at that '
                 'moment, but no proxy''s is among them'
         when 'storage_logs_show_nothing' then ' while reading from storage; '
             || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about '
                 || u.remark_name,
                 'AIStore node ' || f.link_node_id || ' ' || u.broke_words
                     || ' then, but nothing ties the error to it',
-                'the AIStore logs at hand show no fault at that moment')
+                'the AIStore logs show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; '
             || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ',
                 'no fault of AIStore is seen at that moment, but ')
             || case
                 when f.is_cluster_sure then 'only ' || f.covered_count::varchar || ' of '
                     || f.node_total::varchar || ' logs of AIStore cover it'
-                else 'nothing proves that the job used the cluster whose logs are at hand' end
+                else 'nothing proves that the job used the cluster whose logs are available' end
                 || ', so it stays open whose fault that was'
-        else ' while reading from storage; no AIStore log at hand covers that moment, so it stays '
+        else ' while reading from storage; no AIStore log covers that moment, so it stays '
             'open whose fault that was'
     end, ' while reading from ',
     if(

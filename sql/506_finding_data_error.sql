@@ -118,8 +118,8 @@ select failure_id, 'data_error' as finding,
             then 0.9
         when is_storage_seen then 0.6 else 0.8 end
         as score,
-    culprit_words || ' got data '
-        || case when culprit_rank is null and alike_count > 1 then 'they' else 'it' end
+    culprits_words || ' got data '
+        || case when is_plural then 'they' else 'it' end
         || ' could not use: ' || coalesce(exception || ': ', '')
         || substr(
             coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''),

@@ -17,7 +17,7 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     0.78 as score,
-    f.culprit_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
+    f.culprits_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
         || ' because a bucket of AIStore was changed while the job read from it ('
         || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
             || ' UTC): no request for ' || c.bucket || ' had failed before, and '

@@ -135,7 +135,7 @@ select
         when is_beyond_end then 0.7
         else 0.85
     end as score,
-    culprit_words || case when culprit_rank is null and alike_count > 1 then ' alike' else '' end
+    culprits_words || case when culprit_rank is null and is_plural then ' alike' else '' end
         || case when is_odd_one then ' has another model than the others, who failed by '
             else ' failed by ' end
             || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: '

@@ -4,8 +4,8 @@
 -- reads: failure_lead, failure_signal, worker_event, fr_failure, fr_lateness, call_split, threshold
 -- case: yes
 -- note: Needs a line that states how many ranks there are and a time-out of each, or the Flight
--- note: Recorder dumps of every member of the group: a rank of which nothing is at hand may be the
--- note: one that never entered.
+-- note: Recorder dumps of every member of the group: a rank of which nothing is available may be
+-- note: the one that never entered.
 create or replace view finding_fabric as
 select
     f.failure_id,

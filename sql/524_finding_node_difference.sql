@@ -3,7 +3,7 @@
 -- grain: one row a failure
 -- reads: failure_lead, nccl_host
 -- case: yes
--- note: A difference is a hint, never a verdict by itself: a job runs for days with it. It stands
+-- note: A difference is a hint, never a verdict on its own: a job runs for days with it. It stands
 -- note: among the hypotheses so that nobody has to look for it.
 create or replace view finding_node_difference as
 with told as (

@@ -48,6 +48,8 @@ known as (
                 'log_upload', 'file_write', 'hub_wait', 'another_service', 'backward', 'skipping',
                 'finish', 'collective')
             as is_elsewhere,
+        if(culprit_count > 1, 'rank ' || culprit_rank::varchar || '''s ', 'its ') as own,
+        if(culprit_count > 1, 'they were', 'it was') as it,
         coalesce(activity = 'unknown' and activity_witness = 'stack' and activity_text <> '', false)
             as is_own_code
     from failure_lead as l
@@ -93,25 +95,24 @@ select
         when has_no_store then 0.6
         else 0.45
     end as score,
-    'rank ' || culprit_rank::varchar
-        || case when culprit_count > 1 then ' and ' || (culprit_count - 1)::varchar || ' more'
-            else '' end
+    culprits_words
         || ' did not enter '
         || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective')
         || ' and kept the others waiting'
         || case
             when is_elsewhere then '; '
                 || case activity_witness
-                    when 'stack' then 'its stack shows ' || replace(activity, '_', ' ')
+                    when 'stack' then own || 'stack shows it ' || activity_words
                     when 'straggler_detection'
-                        then 'straggler detection had named its device as slow'
-                    else 'its last words were of ' || replace(activity, '_', ' ') end
-            when is_own_code then '; its stack stands in the program''s own code: '
+                        then 'straggler detection had named ' || own || 'device as slow'
+                    else if(culprit_count > 1, culprit_words, 'it') || ' was last seen '
+                        || activity_words end
+            when is_own_code then '; ' || own || 'stack is in the program''s own code: '
                 || substr(activity_text, 1, 100)
-            when is_storage_seen then '; nothing tells what it was doing, '
+            when is_storage_seen then '; no line shows what ' || it || ' doing, '
                 || case
                     when not is_storage_cleared
-                        then 'and the AIStore logs at hand end too early, or lack the proxies'', '
+                        then 'and the AIStore logs end too early, or lack the proxies'', '
                             'to show a node that went silent'
                     when fault_count = 0 and soon_count = 0
                     and stray_count > 0
@@ -122,7 +123,7 @@ select
                         then 'and an AIStore node went away within seconds after it'
                     else 'the trouble of AIStore does not fit the moment' end
             when has_no_store
-                then '; nothing tells what it was doing, and no line of the job names a store'
+                then '; no line shows what ' || it || ' doing, and no line of the job names a store'
             else '' end
             as statement,
     [
@@ -155,7 +156,7 @@ select
             when basis = 'silent' and activity = 'unknown' and last_file_id is not null
                 and unheard_s > 0 then [{
                 'file_id': last_file_id, 'line_no': last_line_no,
-                'why': 'the last line of rank ' || culprit_rank::varchar || ' at hand, '
+                'why': 'the last line of rank ' || culprit_rank::varchar || ', '
                     || unheard_s::varchar
                     || ' s before the hang: its output may be cut off there'
             }]

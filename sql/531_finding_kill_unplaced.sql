@@ -2,8 +2,8 @@
 -- grain: one row a failure
 -- reads: failure_lead, failure_signal
 -- case: yes
--- note: Only where nothing hung and no rank failed by itself before: launchers kill what is left of
--- note: a job that failed.
+-- note: Only where nothing hung and no rank failed on its own before: launchers kill what is left
+-- note: of a job that failed.
 create or replace view finding_kill_unplaced as
 with kill as (
     select job_id, attempt, arg_min(failure_class, (utc_ns, line_no)) as failure_class,

@@ -33,31 +33,30 @@ select
     case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72
         else 0.68 end
         as score,
-    culprit_words || case
-        when culprit_rank is null and alike_count < 2
+    culprits_words || case
+        when culprit_rank is null and not is_plural
             then ' failed with ' || coalesce(exception, crash_pattern)
                 || ' while it waited for data'
         when culprit_rank is null then ' alike failed with ' || coalesce(exception, crash_pattern)
             || ' while they waited for data'
-            else ' stood in ' || replace(coalesce(activity, 'data loading'), '_', ' ')
+            else case when is_plural then ' were ' else ' was ' end || activity_words
                 || ' while the others waited' end
         || case
             when activity = 'file_read'
-                then ', of a mounted file system and not of AIStore, as far as its path tells'
+                then '; by its path that is not AIStore'
             when is_storage_seen
             and fault_count = 0 then '; AIStore shows no fault at that moment'
                 || case when w.told_count < w.target_count
                     and q.failure_id is null
-                        then ', but how reads went then is not told by the statistics of '
+                        then ', but the statistics of '
                         || (w.target_count - w.told_count)::varchar || ' of its '
-                        || w.target_count::varchar || ' targets'
+                        || w.target_count::varchar || ' targets do not cover those reads'
                     else '' end
             when is_storage_seen then '; AIStore had trouble at that moment too'
             when covered_count > 0
-                then '; the AIStore logs at hand are too few, or not surely of its cluster, to '
-                    'tell what was in the way'
-            else '; no AIStore log at hand covers that moment, so it stays open what was in the '
-                'way' end
+                then '; the AIStore logs are too few, or not certainly of its cluster, to '
+                    'say what held it'
+            else '; no AIStore log covers that moment, so what held it is open' end
         || case when q.failure_id is not null
             and is_storage_seen then ', and one of its nodes answered none of the rank''s requests'
             else '' end

@@ -3,7 +3,7 @@
 -- grain: one row a failure
 -- reads: failure_case, step_slowdown, step_pace
 -- case: yes
--- note: Blind where no progress line of the attempt is at hand.
+-- note: Blind where no progress line of the attempt is available.
 create or replace view finding_slowdown as
 with paced as (
     select distinct failure_id from step_pace

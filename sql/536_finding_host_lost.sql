@@ -14,9 +14,7 @@ select
     f.culprit_rank as rank,
     null::varchar as chain_id,
     0.88 as score,
-    'the host of ' || f.culprit_words
-        || case when f.culprit_count > 1 then ' and ' || (f.culprit_count - 1)::varchar || ' more'
-            else '' end
+    'the host of ' || f.culprits_words
         || ' was lost, and with it all ranks that ran there: '
         || trim(regexp_extract(
             f.basis_text, '(srun: error: .*|sel: .*|Power .*|Kernel panic.*|BUG: unable .*)$', 1

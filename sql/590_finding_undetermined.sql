@@ -1,4 +1,4 @@
--- The logs at hand cannot tell: what is missing is named among the blind spots.
+-- These logs cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
 -- reads: failure_lead, fr_failure, fr_lateness
 -- case: yes
@@ -30,16 +30,16 @@ select
     0.4 as score,
     case
         when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
-            || ' ended first, and its own error is not in the logs at hand: torchrun names only '
+            || ' ended first, and its own error is not in these logs: torchrun names only '
                 'its exit code'
         when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar
-            || ' kept the others waiting, but nothing at hand tells why'
+            || ' kept the others waiting, but these logs do not say why'
             || case
                 when l.rank = f.culprit_rank then '; it had been late before, by '
                     || l.late_s::varchar || ' s in the middle of the last '
                     || l.collective_count::varchar || ' collectives'
                 else '' end
-        when d.outcome = 'dump_missing' then 'every rank whose dump is at hand waits alike in '
+        when d.outcome = 'dump_missing' then 'every rank whose dump is available waits alike in '
             || coalesce(d.op_type, 'a collective') || ' number '
             || coalesce(d.seq_num::varchar, '?') || ' of ' || coalesce(d.process_group, '?')
             || ', so the rank that kept them waiting is among those without a dump: '
@@ -47,12 +47,12 @@ select
             || case when len(d.missing_ranks) > 8 then ' and more' else '' end
         when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ')
             || case when f.absent_count > 8 then ' and more' else '' end
-            || ' left no line, so the one that was missing cannot be told from the one whose log '
+            || ' left no line, so the one that was missing looks the same as the one whose log '
                 'is missing'
         when f.stood_ns is not null
             then 'the job had not ended when its stacks were taken: most ranks wait in a '
                 'collective, and no stack shows why'
-        else 'the job failed and no line at hand names a first cause'
+        else 'the job failed and no line names a first cause'
     end as statement,
     list_filter([
         {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end,

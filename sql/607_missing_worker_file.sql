@@ -1,5 +1,5 @@
--- A worker log that a failed job should have left and that is not at hand: a gap in numbers such as
--- error-JOB-0 … N−1.
+-- A worker log that a failed job should have left and that is not available: a gap in numbers such
+-- as error-JOB-0 … N−1.
 -- grain: one row a failure and missing number
 -- reads: failure_case, worker_file, worker_event
 -- case: kept

@@ -5,7 +5,7 @@
 -- reads: get_batch_chain_step
 -- case: yes
 -- note: back_ns is the start of its next process, else the end of the outage where a line says so.
--- note: Null is what no log at hand says.
+-- note: Null is what no log available says.
 create or replace view failure_comeback as
 with away as (
     select l.failure_id, l.culprit_rank, l.chain_id, n.cluster, n.node_id, n.started_ns, n.ended_ns

@@ -4,7 +4,7 @@
 -- reads: failure, job_cluster, stats_reading
 -- case: yes
 -- note: covered_ratio is the share of the span that lies between two statistics lines of one run
--- note: whose counters are at hand; what a node counted between its last line and a kill is lost.
+-- note: whose counters are available; what a node counted between its last line and a kill is lost.
 create or replace view failure_span as
 with edge as (
     select

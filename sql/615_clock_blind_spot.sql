@@ -38,7 +38,7 @@ select
     'moved by ' || case when against_s > 0 then '-' else '+' end
         || (abs(against_s) // 3600)::varchar || ' h'
         || coalesce(' ' || nullif(abs(against_s) % 3600 // 60, 0)::varchar || ' min', '')
-        || ' they would fit the AIStore logs at hand' || coalesce(' (' || min(evidence) || ')', '')
+        || ' they would fit the AIStore logs' || coalesce(' (' || min(evidence) || ')', '')
             || '; the zone given is probably not theirs' as why,
     'aiscorr ingest '
         || case when count(*) > 1 and count(distinct folder) = 1 then min(folder) else min(path) end

@@ -49,7 +49,7 @@ select
             else '' end
             as what,
     'stacks of ' || rank_count::varchar
-        || ' other ranks are at hand; a rank whose process is gone or cannot be looked into has '
+        || ' other ranks are available; a rank whose process is gone or cannot be looked into has '
             'none'
             as why,
     'aiscorr collect stacks   # it names the ranks it cannot reach, while it hangs' as command
@@ -80,7 +80,7 @@ union all
 select
     c.failure_id,
     'what the DataLoader workers of rank ' || w.rank::varchar || ' were doing' as what,
-    'its stack waits for them, and theirs are not at hand' as why,
+    'its stack waits for them, and theirs are not available' as why,
     'aiscorr collect stacks   # it takes the workers too, while it hangs' as command
 from (select failure_id, job_id, unnest(culprits) as rank from case_of) as c
 join worker as w on w.job_id = c.job_id and w.rank = c.rank and w.is_waiting and w.worker_count = 0

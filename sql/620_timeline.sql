@@ -111,8 +111,8 @@ hang as (
         null::varchar as node_id, null::integer as rank, 1 as weight,
         f.waiting_count::varchar || ' ranks begin to wait in '
             || coalesce(f.op_type, 'a collective') || coalesce(' number ' || f.seq_num::varchar, '')
-            || case when q.file_id is null then ' (told from the time-out line)'
-                else ' (told from the Flight Recorder dumps)' end
+            || case when q.file_id is null then ' (inferred from the time-out line)'
+                else ' (inferred from the Flight Recorder dumps)' end
                 as text,
         f.file_id, case when q.file_id is null then f.line_no end as line_no
     from failure_case as f

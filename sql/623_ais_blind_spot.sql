@@ -95,8 +95,8 @@ every as (
             || case when b.node_count = 0 then n.clusters else b.cluster end,
         case
             when n.is_errors_only
-                then 'only the ERROR files of its nodes are at hand, which clear nobody: they name '
-                    'too little to tie the job to them, as the INFO files would'
+                then 'only the ERROR files of its nodes are available, which clear nobody: they '
+                    'name too little to tie the job to them, as the INFO files would'
             else 'its logs cover ' || b.span_words
                 || ', but no request, address or node of the job''s lines stands in them, so they '
                     'clear nobody' end,
@@ -126,7 +126,7 @@ every as (
     union all
     select failure_id, 2,
         unnamed_count::varchar || ' of ' || node_total::varchar || ' AIStore nodes',
-        'the cluster map counts them and no line at hand names them; a fault of theirs would not '
+        'the cluster map counts them and no line names them; a fault of theirs would not '
             'be seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'
     from base

@@ -51,7 +51,7 @@ every as (
         'ranks ' || array_to_string(absent_ranks[1:12], ', ')
             || case when absent_count > 12 then ' and ' || (absent_count - 12)::varchar || ' more'
                 else '' end,
-        'no line of them is at hand: a rank that hung and a rank whose log is missing look alike',
+        'no line of them is available: a rank that hung and a rank whose log is missing look alike',
         'aiscorr ingest <the logs of the other nodes>'
     from base
     where absent_count > 0 and not starts_with(coalesce(failure_kind, ''), 'cancelled')
@@ -68,8 +68,8 @@ every as (
         and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
     union all
     select b.failure_id, 6, 'what each rank had enqueued',
-        'no Flight Recorder dump is at hand, and the logs do not print it of every rank; settings '
-            'for the next run'
+        'no Flight Recorder dump is available, and the logs do not print it of every rank; '
+            'settings for the next run'
             || coalesce(' (PyTorch ' || (c.release_no // 100)::varchar || '.'
                 || (c.release_no % 100)::varchar || ')',
                 ''),

@@ -71,8 +71,8 @@ select failure_id, 2 as position, 'storage' as recipient,
     end as text,
     case when words is null
         and retry_count = 0
-            then case when object is not null then 'who wrote it so is not told; ' else '' end
-            || 'the AIStore logs at hand cover the failure and nothing in them fits it'
+            then case when object is not null then 'the logs do not say who wrote it; ' else '' end
+            || 'the AIStore logs cover the failure and nothing in them fits it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all

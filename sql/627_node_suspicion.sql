@@ -66,11 +66,11 @@ select
         when is_other_work then 'the rank was doing something else: ' || replace(activity, '_', ' ')
         when is_open
             and culprit_rank is null
-                then 'it was on when the ranks stopped, and the logs at hand do not tell which '
+                then 'it was on when the ranks stopped, and these logs do not tell which '
                     'rank it was that held up the others'
         when is_open
             and is_absent then 'it was on when rank ' || culprit_rank::varchar
-                || ' stopped, and no line of that rank is at hand'
+                || ' stopped, and no line of that rank is available'
         when is_open
             and crash_pattern is not null then 'it was on when rank ' || culprit_rank::varchar
                 || ' failed with ' || error_words || ', and no line ties the two or parts them'
@@ -78,8 +78,8 @@ select
             || ' stopped, and no line ties the two or parts them'
         when storage_verdict = 'guilty'
             and tied_node_id is not null then 'the failure is tied to ' || tied_node_id
-                || ', and no line ties it to this node'
-        else 'no line ties it to the rank that held up the others'
+                || ', and no line links it to this node'
+        else 'no line links it to the rank that held up the others'
     end as because,
     node_id,
     file_id,

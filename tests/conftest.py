@@ -21,8 +21,8 @@ _LEAKING = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "CLICOLOR", "PAGER", "TERM", "
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--update-golden` writes the expected reports anew instead of comparing with them."""
-    parser.addoption("--update-golden", action="store_true", help="write fixtures/*/expected anew; read the diff")
+    """`--update-golden` writes the expected reports again instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="write fixtures/*/expected again; read the diff")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,7 +83,7 @@ def shared_data() -> Path:
     from scenes import SHARED
 
     if not SHARED.is_dir():
-        pytest.skip(f"recorded incidents are not at hand: {SHARED} is missing")
+        pytest.skip(f"recorded incidents are not available: {SHARED} is missing")
     return SHARED
 
 

@@ -39,7 +39,7 @@ def newest_first(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]
 
 
 def changed_failures(connection: duckdb.DuckDBPyConnection, run_id: int) -> tuple[tuple[str, str, str, str], ...]:
-    """(failure_id, failure_class, storage_verdict, statement) of failures that a run found or concluded anew."""
+    """(failure_id, failure_class, storage_verdict, statement) of failures that a run found or concluded again."""
     rows = connection.execute(
         "select failure_id, failure_class, storage_verdict, statement from failure"
         " where failure_id in (select failure_id from conclusion where run_id = ?)"

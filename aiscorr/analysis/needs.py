@@ -1,7 +1,7 @@
 """Which views cannot have a row, because a table that they select from has none, and what columns they have.
 
 Nearly all that a view costs is reading its SQL, with many rows or none, and most logs have no dumps, no stacks, no slow
-steps. What a view needs is told from its SQL as DuckDB parses it: of joined tables that must have a row each, of a
+steps. What a view needs is inferred from its SQL as DuckDB parses it: of joined tables that must have a row each, of a
 union one side. Its columns are known from the last time that it was computed without rows.
 """
 
@@ -80,7 +80,7 @@ def _file() -> str:
 
 
 def _known_needs() -> Mapping[str, Needs] | None:
-    """What each view needs, where that was told from its SQL before."""
+    """What each view needs, where that was inferred from its SQL before."""
     return cache.kept(_needs_file(), _read_needs)
 
 

@@ -2,7 +2,7 @@
 
 A stored view is computed where one of the tables and views that it reads has other rows; where it then holds what it
 held before, what reads it is left alone. `changed_table` names the tables whose rows changed; `view_state` says what
-each view held and which SQL made it. Views of other SQL, or of another DuckDB, are all made anew.
+each view held and which SQL made it. Views of other SQL, or of another DuckDB, are all made again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _OTHER_VIEWS = "the views of this database were made by another version of aiscorr or DuckDB"
-_OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes them anew and reads nothing twice"
+_OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes them again and reads nothing twice"
 
 
 #: DuckDB shares a table out to threads by groups of so many rows.
@@ -149,7 +149,7 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
 def _make(
     connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
 ) -> tuple[dict[str, _Content], Presence]:
-    """Makes views anew; gives what the stored ones hold, and which have rows."""
+    """Makes views again; gives what the stored ones hold, and which have rows."""
     contents: dict[str, _Content] = {}
     presence = Presence(_tables_with_rows(connection), is_patient=True)
 

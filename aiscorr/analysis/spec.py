@@ -230,7 +230,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, select: s
 
 
 def compute(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
-    """Puts the rows of a view into a table, which is made anew; gives their number."""
+    """Puts the rows of a view into a table, which is made again; gives their number."""
     with _naming_file(spec):
         return int(connection.execute(f"create or replace table {table} as {spec.select}").fetchall()[0][0])
 

@@ -35,7 +35,7 @@ def merge(results: list[ScanResult], known: dict[str, KnownFile], known_before: 
     for summary in sorted(summaries, key=lambda s: (bool(s.ref.members), s.ref.path)):
         old = known.get(summary.ref.path)
         if summary.is_tail_only and old != known_before.get(summary.ref.path):
-            continue  # its beginning was published anew by another ingest, whose end is not where this tail begins
+            continue  # its beginning was published again by another ingest, whose end is not where this tail begins
         provisional = summary.file_id
         summary.file_id = old.file_id if old is not None else next_id
         next_id += old is None

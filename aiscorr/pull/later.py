@@ -59,5 +59,5 @@ def until_stopped(call: Callable[[], T], should_stop: Callable[[], bool]) -> T:
         later.wait(_POLL_S)
         asked_s = (asked_s or time.monotonic()) if should_stop() else None
         if asked_s is not None and time.monotonic() - asked_s > GRACE_S and not later.is_ended:
-            raise AiscorrError("the pull was stopped", where="the cluster map", try_this="the next pull begins anew")
+            raise AiscorrError("the pull was stopped", where="the cluster map", try_this="the next pull begins again")
     return later.result()

@@ -1,5 +1,5 @@
 -- The collectives of one process group, one column a rank, oldest first (-p job=ID -p group=NAME -p from_rank=0 -p to_rank=7).
--- without rows: it shows Flight Recorder dumps, and none that the analysis can stand on is at hand (aiscorr query @nccl_state shows the counters of worker logs)
+-- without rows: it shows Flight Recorder dumps, and none that the analysis can stand on is available (aiscorr query @nccl_state shows the counters of worker logs)
 pivot (
     select
         c.process_group, c.seq_num, c.rank,

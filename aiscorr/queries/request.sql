@@ -1,5 +1,5 @@
 -- Every line about one batch request (-p wid=ID), or one xaction (-p xid=ID), of all nodes and workers in order of time; tied_by tells lines that name it from those linked to it by their place in its chain or by their count of entries. A line without a time of its own (is_exact is false) has the latest moment that fits, as in the report.
--- without rows: name a request with -p wid=ID or an xaction with -p xid=ID (@chains has ids); where one was named, no line at hand is about it
+-- without rows: name a request with -p wid=ID or an xaction with -p xid=ID (@chains has ids); where one was named, no line is about it
 with line as (
     select event_at, true as is_exact, 'ais' as source, node_id, null as rank, pattern, 'name' as tied_by, file_id, line_no, text
     from ais_event

@@ -1,5 +1,5 @@
 -- Statistics intervals of a target in which GetBatch failed, was throttled, or waited more than twice as long a batch as it usually does there (-p all=1 for every interval).
--- without rows: no interval was slow (-p all=1 shows every one), or no statistics line of a target is at hand
+-- without rows: no interval was slow (-p all=1 shows every one), or no statistics line of a target is available
 with work as (
     select cluster, node_id, previous_at, sampled_at,
         sum(delta) filter (where counter = 'getbatch.n') as batches,

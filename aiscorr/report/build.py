@@ -130,7 +130,7 @@ select j.framework, j.task, j.resumed_from, j.world_size,
     j.rank_count, j.node_count, j.ranks_per_node, j.data_source, j.started_at,
     j.ended_at, j.end_reason, coalesce(j.hosts, []) as hosts, j.attempt,
     coalesce(t.version, (t.release_no // 100)::varchar || '.' || (t.release_no % 100)::varchar
-        || ' (told from line numbers)') as torch_release
+        || ' (inferred from line numbers)') as torch_release
 from failure as f
 join job as j on j.job_id = f.job_id and j.attempt = f.attempt
 left join torch_release as t on t.job_id = f.job_id

@@ -12,7 +12,7 @@ from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, date
 from aiscorr.report.sections import sections, verdict
 
 _T = TypeVar("_T")
-NO_FAILURE = "No failure was found in the logs at hand."
+NO_FAILURE = "No failure was found in these logs."
 _NO_LOGS = "No failure was found, as this database holds no logs: aiscorr ingest FOLDER reads them."
 _MANY = 8
 _STRONGEST = 3
@@ -82,15 +82,15 @@ def no_failure(report: doc.Report) -> list[Block]:
     if len(covered.jobs) > _MANY:
         items.append(f"{len(covered.jobs) - _MANY} more jobs: aiscorr query 'select * from job'")
     if not covered.jobs:
-        items.append("no worker log is at hand: a failure is that of a job, and its logs would show it")
-    names = listed(covered.node_ids, _MANY) or "no log of any is at hand"
+        items.append("no worker log is available: a failure is that of a job, and its logs would show it")
+    names = listed(covered.node_ids, _MANY) or "no log of any is available"
     items.append(f"AIStore nodes: {names}")
     blocks: list[Block] = [Paragraph(NO_FAILURE), Bullets(tuple((item, "") for item in items))]
     return [*blocks, *_own_faults(covered)]
 
 
 def _own_faults(covered: doc.Covered) -> list[Block]:
-    """What was wrong with AIStore by itself, where no job is known to have felt it."""
+    """What was wrong with AIStore on its own, where no job is known to have felt it."""
     blocks: list[Block] = []
     if covered.faults:
         count = len(covered.faults)

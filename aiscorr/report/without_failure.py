@@ -1,4 +1,4 @@
-"""What a report reads and says of jobs without a known failure: who stands apart in one that hangs, what is at hand."""
+"""What a report reads and says of jobs without a known failure: who stands apart in one that hangs, what is available."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StandingApart:
 
 @dataclass(frozen=True)
 class CoveredJob:
-    """A job without a failure whose logs are at hand."""
+    """A job without a failure whose logs are available."""
 
     job_id: str
     attempt: int
@@ -49,7 +49,7 @@ class CoveredFault:
 
 @dataclass(frozen=True)
 class Covered:
-    """What logs are at hand where no failure was found; faults are AIStore's own that a client may have felt.
+    """What logs are available where no failure was found; faults are AIStore's own that a client may have felt.
 
     `faults`: the heaviest of them, in order of time. `broken_request_count`: x-get-batch requests that broke, in
     `broken_chain_count` chains.
@@ -70,7 +70,7 @@ def standing_apart(connection: duckdb.DuckDBPyConnection) -> tuple[StandingApart
 
 
 def what_is_covered(connection: duckdb.DuckDBPyConnection) -> Covered:
-    """What logs are at hand."""
+    """What logs are available."""
     jobs = all_of(connection, CoveredJob, _COVERED_JOB)
     faults = all_of(connection, CoveredFault, _COVERED_FAULT)
     (seen,) = plain_records(connection, _COVERED_NODE)

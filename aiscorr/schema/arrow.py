@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def use_plain_memory() -> None:
     """Makes Arrow take memory as Python does, in this process.
 
-    Its own way gives memory back to the system while parts are written and takes it anew: slower, and 20 MiB more.
+    Its own way gives memory back to the system while parts are written and takes it again: slower, and 20 MiB more.
     """
     import pyarrow as pa
 

@@ -58,7 +58,7 @@ INGESTED_FILE = Table(
         ("date_line_no", "BIGINT", "line that gave the date"),
         ("zone", "VARCHAR", "IANA zone given by the user, else null"),
         ("cluster", "VARCHAR", "cluster given by the user or the Smap's id, else null"),
-        ("is_cluster_given", "BOOLEAN", "the cluster was given, not told from the Smap"),
+        ("is_cluster_given", "BOOLEAN", "the cluster was given, not inferred from the Smap"),
         ("node_id", "VARCHAR", "AIStore daemon id of the writer"),
         ("node_role", "VARCHAR", "target or proxy"),
         ("node_id_source", "VARCHAR", "title, start_line, self_mention, file_name or folder"),

@@ -1,6 +1,6 @@
 """What the service tells those who ask it: failures, reports, queries and meanings, over HTTP or as tools.
 
-Every answer opens the database anew, so that it is of the last ingest; statements run in the sandbox.
+Every answer opens the database again, so that it is of the last ingest; statements run in the sandbox.
 """
 
 from __future__ import annotations

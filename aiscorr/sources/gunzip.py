@@ -63,7 +63,7 @@ _EXTRA, _NAME, _COMMENT, _CHECK = 4, 8, 16, 2
 _LONGEST_HEAD = 1 << 20
 _CUT = "compressed data ended before its end mark"
 _READ_BYTES = 1 << 18
-#: So much is lost in front of damaged data at most. Blocks of a MiB take longer: each is asked of the system anew.
+#: So much is lost in front of damaged data at most. Blocks of a MiB take longer: each is asked of the system again.
 _BLOCK_BYTES = 1 << 16
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "5"
 DEFAULT_MEMORY_LIMIT = "1GB"
-#: So often is a file opened anew that changes while it is opened.
+#: So often is a file opened again that changes while it is opened.
 _MANY_VERSIONS = 100
 _BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
 _PID = re.compile(r"PID (\d+)")
@@ -195,7 +195,7 @@ def _attached(path: str, config: dict[str, Any], options: str) -> duckdb.DuckDBP
 
 
 def _whole(path: str, opener: Callable[[], duckdb.DuckDBPyConnection]) -> duckdb.DuckDBPyConnection:
-    """What `opener` gives of one version of the file, opened anew where another was published meanwhile.
+    """What `opener` gives of one version of the file, opened again where another was published meanwhile.
 
     DuckDB (1.5 and 2.0) opens a file once for its headers and once more for its blocks. Where a publication falls
     between, the headers of one version are read with the blocks of another: an error, or a wrong answer without one.
@@ -334,7 +334,7 @@ def writing(
 
 
 def _pack(path: str, config: dict[str, Any]) -> None:
-    """Writes a closed database anew, without what is free in it."""
+    """Writes a closed database again, without what is free in it."""
     small = f"{path}.small"
     connection = _quiet(":memory:", config)
     try:

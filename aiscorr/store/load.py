@@ -28,7 +28,7 @@ def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
 
 
 def _changed(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-    """Notes that views on the table are to be computed anew."""
+    """Notes that views on the table are to be computed again."""
     connection.execute("insert into changed_table values (?)", [table.name])
 
 
@@ -67,7 +67,7 @@ def delete_rows_read_again(connection: duckdb.DuckDBPyConnection, summary: FileS
     for table in FILE_TABLES:
         if "line_no" in table.column_names:
             _delete(connection, table, "file_id = ? and line_no >= ?", [summary.file_id, summary.resume_line_no])
-    # the last words and steps of attempts that were open there are found anew at the new end
+    # the last words and steps of attempts that were open there are found again at the new end
     for table, which in ((WORKER_TAIL, "true"), (STEP_LINE, "kept = 'last'")):
         place = [summary.file_id, summary.resume_attempt_no]
         _delete(connection, table, f"file_id = ? and attempt_no >= ? and {which}", place)
@@ -178,7 +178,7 @@ def patterns_key(connection: duckdb.DuckDBPyConnection) -> str | None:
 
 
 def replace_patterns(connection: duckdb.DuckDBPyConnection, rows: list[dict[str, object]], key: str) -> None:
-    """Writes the pattern table anew, so that SQL knows what each pattern means; `key` names what it was made from."""
+    """Writes the pattern table again, so that SQL knows what each pattern means; `key` names what it was made from."""
     import pyarrow as pa
 
     from aiscorr.schema.arrow import arrow_schema

@@ -215,7 +215,7 @@ def test_ingests_at_once_keep_each_others_files(
 def test_a_publication_while_a_reader_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opener: Callable[[str], Any], fails: bool
 ) -> None:
-    """A database published between DuckDB's first and last look at the file: the reader opens it anew, whole."""
+    """A database published between DuckDB's first and last look at the file: the reader opens it again, whole."""
     path = str(tmp_path / "a.duckdb")
     with writing(path) as copy:
         copy.connection.execute("create table mark as select 'old' as version")

@@ -109,7 +109,7 @@ def test_duckdb_gives_up_amid_a_removal(
 
 
 def test_what_went_is_told(made: Path, aged: tuple[Path, Removed]) -> None:
-    """Of every file the rows at hand and those that were removed are those that were read; each removal is a row."""
+    """Of every file the rows available and those that were removed are those that were read; each removal is a row."""
     db, removed = aged
     before, after = row_counts(made), row_counts(db)
     for path, count in rows(db, "select path, removed from source_file"):
@@ -149,7 +149,7 @@ def test_a_failure_found_too_late_is_told_what_is_gone(old: Path, tmp_path: Path
 
 
 def test_a_changed_file_is_read_whole(old: Path, made: Path, tmp_path: Path) -> None:
-    """A file whose bytes changed is read anew with all its rows, and is no longer said to miss any."""
+    """A file whose bytes changed is read again with all its rows, and is no longer said to miss any."""
     august = Path(shutil.copytree(made.parent / "august", tmp_path / "august"))
     file = tmp_path / "y.duckdb"
     read_in(file, august)
@@ -243,7 +243,7 @@ def test_the_service_removes_at_night(tmp_path: Path, run: Command, monkeypatch:
 
 
 def test_space_is_given_back(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where much of the file has become free it is written anew: smaller, with the same rows, views and comments."""
+    """Where much of the file has become free it is written again: smaller, with the same rows, views and comments."""
     db = Path(shutil.copy(made, tmp_path / "x.duckdb"))
     with writing(str(db)) as copy:
         copy.connection.execute(

@@ -316,7 +316,7 @@ def test_recorded_and_live_clusters(live: bool, run: Command, server: HTTPServer
     if live and not LIVE:
         pytest.skip("AISCORR_TEST_ENDPOINT names no live cluster")
     if not live and not (shared_data / RECORDED).is_dir():
-        pytest.skip(f"the recorded answers are not at hand: {RECORDED} is missing")
+        pytest.skip(f"the recorded answers are not available: {RECORDED} is missing")
     endpoint = LIVE if live and LIVE else recorded_cluster(server, shared_data / RECORDED)
     outcome = run("pull", "--endpoint", endpoint)
     assert (outcome.code, outcome.err) == (0, "")

@@ -46,7 +46,7 @@ def made_by_openssl(folder: Path, *arguments: str) -> None:
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A CA, the certificate of a server at 127.0.0.1 and that of a client, both signed by it."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes the certificates, is not at hand")
+        pytest.skip("openssl, which makes the certificates, is not available")
     folder = tmp_path_factory.mktemp("certificates")
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     made_by_openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",

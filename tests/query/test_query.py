@@ -372,26 +372,17 @@ def test_lines_of_a_request(run: Command, library: Library) -> None:
 
 
 def test_lines_tied_to_a_request(run: Command, library: Library) -> None:
-    """A line of the rank that gives only the count of entries is found by the request that it fits."""
+    """A rank's error that gives only the count of entries is found by its request, at the moment of the report."""
     db = library.database("target_killed_short_batch")
     found = rows(db, "select wid, path || ':' || line_no from broken_request where told_by = 'count'")
     for wid, place in found:
-        tied = {item["line"]: item["tied_by"] for item in objects(run, db, "@request", "-p", f"wid={wid}")}
-        assert tied[place] == "count" and "name" in tied.values()
-    assert found
-
-
-def test_moment_of_a_line_without_a_stamp(run: Command, library: Library) -> None:
-    """The error of a rank, whose line has no time, has the moment that the report gives it: after its cause."""
-    db = library.database("target_killed_short_batch")
-    told = rows(db, "select wid, path || ':' || line_no from broken_request where told_by = 'count'")
-    for wid, place in told:
-        found = objects(run, db, "@request", "-p", f"wid={wid}")
-        error = next(item for item in found if item["line"] == place)
+        tied = {item["line"]: item for item in objects(run, db, "@request", "-p", f"wid={wid}")}
+        error = tied[place]
+        assert error["tied_by"] == "count" and "name" in {item["tied_by"] for item in tied.values()}
+        assert not error["is_exact"] and next(iter(tied)) != place, "its cause comes first"
         reported = rows(db, "select distinct event_at::varchar from timeline where path || ':' || line_no = ?", [place])
-        assert not error["is_exact"] and [(error["event_at"],)] == reported
-        assert any(item["source"] == "ais" and item["event_at"] <= error["event_at"] for item in found)
-    assert told
+        assert [(error["event_at"],)] == reported
+    assert found
 
 
 def test_what_a_failure_is_judged_from(run: Command, db: str) -> None:

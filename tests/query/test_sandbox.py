@@ -252,7 +252,7 @@ def test_so_many_at_a_time(db: str) -> None:
 
 
 def test_the_kernel_ends_what_nobody_waits_for(db: str, tmp_path: Path) -> None:
-    """Where the service is killed the process of its statement ends by itself."""
+    """Where the service is killed the process of its statement ends on its own."""
     program = (
         "import sys\nfrom aiscorr.sandbox.ask import Sandbox\nfrom aiscorr.sandbox.question import Limits, Question\n"
         f"Sandbox({db!r}, Limits(seconds=3)).ask(Question({LONG!r}))\n"

@@ -248,7 +248,7 @@ def test_reports_are_no_evidence(tmp_path: Path, library: Library) -> None:
 
 
 def test_generating_anew_keeps_golden_reports(tmp_path: Path) -> None:
-    """Writing a scenario anew replaces its logs and leaves its expected report alone."""
+    """Writing a scenario again replaces its logs and leaves its expected report alone."""
     arguments = ["--out", str(tmp_path), "--scenario", "worker_logs_only"]
     assert generate(arguments) == 0
     folder = tmp_path / "worker_logs_only"

@@ -140,7 +140,7 @@ def test_killed_node_shown_by_its_next_start(failure: doc.FailureReport) -> None
     began = replace(failure.chains[0].steps[0], step="node_loss", text="Started up at 2026/11/21 08:58:34, host h")
     told = with_chain(failure, [began])
     (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
-    assert steps.items[0][0].endswith("node loss: it ended without a word, as its next start tells")
+    assert steps.items[0][0].endswith("node loss: its process vanished without shutdown lines; known from its next start")
 
 
 def test_each_request_has_its_designated_target(failure: doc.FailureReport) -> None:
@@ -255,9 +255,9 @@ def test_nodes_of_another_zone_are_named(failure: doc.FailureReport) -> None:
 
 
 def test_no_failure_says_what_was_looked_at(library: Library, run: Command) -> None:
-    """Without a failure the report names the jobs and nodes whose logs are at hand."""
+    """Without a failure the report names the jobs and nodes whose logs are available."""
     text = run("--db", library.database("healthy_run"), "report").out
-    assert "No failure was found in the logs at hand.\n" in text
+    assert "No failure was found in these logs.\n" in text
     assert " of 8 ranks, " in text and "ended: completed" in text and "AIStore nodes: " in text
 
 
@@ -270,7 +270,7 @@ def test_no_worker_log(run: Command) -> None:
             .out.replace("\\", "")
             .replace("`aiscorr query @chains`", "aiscorr query @chains")
         )
-        assert "no worker log is at hand" in text and "target AZq6Oo53 was killed at 2026-09-14 10:21:38 UTC" in text
+        assert "no worker log is available" in text and "target AZq6Oo53 was killed at 2026-09-14 10:21:38 UTC" in text
         assert "aiscorr query @faults" in text and "aistarget.ais-target-" in text
         assert "1 x-get-batch request broke, in 1 chain (aiscorr query @chains)" in text
 

@@ -92,7 +92,7 @@ def test_metrics(served: Site) -> None:
 
 
 def test_runs_are_counted_once(tmp_path: Path) -> None:
-    """A scrape counts the runs that came since the last one, and all anew where the ledger is another."""
+    """A scrape counts the runs that came since the last one, and all again where the ledger is another."""
     path = str(tmp_path / "x.runs.jsonl")
     run = ServiceRun("nightly", "2026-09-15T02:30:00+00:00", "2026-09-15T02:31:00+00:00", "ok")
     counts = RunCounts(path)
@@ -106,7 +106,7 @@ def test_runs_are_counted_once(tmp_path: Path) -> None:
     kept = ServiceRun("once", run.started_at, run.ended_at, "failed", problems=("x" * 2000,))
     add_run(f"{path}.new", kept)
     Path(f"{path}.new").replace(path)
-    assert counts.read() == ({("once", "failed"): 1}, kept), "a ledger that was put in its place is read anew"
+    assert counts.read() == ({("once", "failed"): 1}, kept), "a ledger that was put in its place is read again"
     Path(path).unlink()
     assert counts.read() == ({}, None)
 

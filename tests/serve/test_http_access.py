@@ -201,7 +201,7 @@ def test_headers(local: Site) -> None:
 def test_encrypted(library: Library, tmp_path: Path) -> None:
     """With a certificate it speaks TLS only."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes the certificate, is not at hand")
+        pytest.skip("openssl, which makes the certificate, is not available")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem",
          "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],

@@ -30,7 +30,7 @@ def scenario_names() -> list[str]:
 
 
 def recorded_names() -> list[str]:
-    """The recorded incidents and runs that are at hand, as family/name."""
+    """The recorded incidents and runs that are available, as family/name."""
     return sorted(
         f"{path.parent.parent.name}/{path.parent.name}" for f in _FAMILIES for path in SHARED.glob(f"{f}/*/truth.toml")
     )
@@ -109,7 +109,7 @@ class Library:
         return Path(shutil.copy(self.database(name), db))
 
     def everything(self) -> str:
-        """A database with the logs of all scenarios of the repository and all recorded incidents at hand."""
+        """A database with the logs of all scenarios of the repository and all recorded incidents available."""
         names = [*scenario_names(), *recorded_names()]
         return self.made("everything", lambda: [part for name in names for part in parts_of(self.folder(name))])
 

@@ -23,7 +23,7 @@ def test_a_wrong_zone_is_said(tmp_path: Path) -> None:
         ("given", 7 * 3600, True)
     ]
     doubt = column(db, "select why from blind_spot where what like '%given as America/Los_Angeles%'")
-    assert len(doubt) == 1 and doubt[0].startswith("moved by -7 h they would fit the AIStore logs at hand")
+    assert len(doubt) == 1 and doubt[0].startswith("moved by -7 h they would fit the AIStore logs")
 
 
 def test_utc_that_is_assumed_is_said(tmp_path: Path, run: Command) -> None:

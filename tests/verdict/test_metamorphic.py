@@ -43,7 +43,7 @@ SCENES = {
     "object missing": Scene("incidents/k13_missing_object_after_rebalance", "undetermined", first=2, size=2),
 }
 AT_HAND = {name: scene for name, scene in SCENES.items() if "/" not in scene.source or SHARED.is_dir()}
-MISSING = f"the recorded incident is not at hand: {SHARED} is missing"
+MISSING = f"the recorded incident is not available: {SHARED} is missing"
 
 
 def _rename(scene: Scene, folder: Path) -> None:

@@ -18,7 +18,7 @@ WHOLE = ["two_jobs", *OTHERS[8:9], *INCIDENTS[1:2]]
 ARCHIVED = [name for name in ALL if (SHARED / name / "ais-archives").is_dir()][1:2]
 #: What is concluded wrongly today: an incident, and what is said of it alone or together with all others.
 WRONG = tomllib.loads((Path(__file__).parent / "known_wrong.toml").read_text("utf-8"))
-RECORDED = "recorded incidents are not at hand"
+RECORDED = "recorded incidents are not available"
 needs_recorded = pytest.mark.skipif(not SHARED.is_dir(), reason=f"{RECORDED}: {SHARED} is missing")
 
 

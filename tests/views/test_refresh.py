@@ -1,4 +1,4 @@
-"""Views after an ingest hold what they would hold if all of them were computed anew, however little was computed."""
+"""Views after an ingest hold what they would hold if all of them were computed again, however little was computed."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def contents(connection: duckdb.DuckDBPyConnection) -> Contents:
 
 
 def assert_as_if_made_anew(db: Path) -> None:
-    """Every view holds the rows it holds in a copy in which all views are made anew."""
-    copy = db.with_name("anew.duckdb")
+    """Every view holds the rows it holds in a copy in which all views are made again."""
+    copy = db.with_name("again.duckdb")
     shutil.copy(db, copy)
     with writing(str(copy)) as working:
         working.connection.execute("delete from view_state")
@@ -105,7 +105,7 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
 
 
 def test_lines_at_the_ends_of_files(library: Library, tmp_path: Path) -> None:
-    """Whatever lines come to whatever files, the views hold what they would hold if all were computed anew."""
+    """Whatever lines come to whatever files, the views hold what they would hold if all were computed again."""
     draw, db, logs = random.Random(7), tmp_path / "x.duckdb", tmp_path / "logs"
     shutil.copytree(library.folder(SCENARIOS[1]), logs)
     read_in(db, logs)
@@ -157,7 +157,7 @@ def _no_state(connection: duckdb.DuckDBPyConnection) -> None:
 def test_views_of_another_version(
     change: Callable[[duckdb.DuckDBPyConnection], None], library: Library, tmp_path: Path, run: Command
 ) -> None:
-    """Views of other SQL are told of by those who read them, and made anew by an ingest that has nothing to read."""
+    """Views of other SQL are told of by those who read them, and made again by an ingest that has nothing to read."""
     library.own("worker_logs_only", Path("aiscorr.duckdb"))
     wanted = said(run("report", "--no-verify").out)
     with duckdb.connect("aiscorr.duckdb") as connection:
@@ -165,7 +165,7 @@ def test_views_of_another_version(
     warned = run("query", "select job_id from job")
     assert warned.code == 0
     assert warned.err.startswith("warning: the views of this database were made by another version of aiscorr")
-    assert "aiscorr ingest, on the same logs or an empty folder, makes them anew" in warned.err
+    assert "aiscorr ingest, on the same logs or an empty folder, makes them again" in warned.err
     report = run("report", "--no-verify")
     if change is _other_sql:
         assert report.code == 1 and "error: the views of this database were made by another version" in report.err

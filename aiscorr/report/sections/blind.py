@@ -7,7 +7,7 @@ from aiscorr.report.document import FailureReport
 
 TITLE = "Blind spots"
 ORDER = 100
-EMPTY = "None: every log that the analysis asks for is at hand."
+EMPTY = "None: every log that the analysis needs is available."
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:

@@ -36,7 +36,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             )
     seen = [rule.statement for rule in failure.rules if rule.state == "fired" and rule.failure_class is None]
     if seen:
-        result += [Paragraph("Also seen, and no cause by itself:"), Bullets(tuple((text, "") for text in seen))]
+        result += [Paragraph("Also seen, and not a cause on their own:"), Bullets(tuple((text, "") for text in seen))]
     blind = [rule.finding.replace("_", " ") for rule in failure.rules if rule.state == "blind"]
     if blind:
         result.append(

@@ -30,7 +30,7 @@ _LIMIT = 4
 _TEXT = 100
 _LONG = 220
 #: Why a killed node is shown by a later line, in the time of its own clock.
-_RESTART = ": it ended without a word, as its next start tells"
+_RESTART = ": its process vanished without shutdown lines; known from its next start"
 _KIND = {"reconnect": "stream_break", "abort_notice": "abort_broadcast"}
 _LATE, _SOON = timedelta(seconds=30), timedelta(seconds=1)
 _COUNTED = "The rank's too, as their moments and counts of entries say"

@@ -15,7 +15,7 @@ EMPTY = "No log has a clock."
 #: What stands before the words of a record of AIStore.
 _RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ \S+ ")
 _UNTOLD = (
-    "None of these logs tells UTC: they are matched with each other and taken as UTC. Their order and spans hold; all "
+    "No log prints its time zone: the logs are matched with each other and taken as UTC. Order and durations hold; all "
     "moments may be off by the same hours. If they are: aiscorr ingest --timezone <Area/City> <AIStore's logs>"
 )
 _HOW = "how it is known, and the line"

@@ -1,4 +1,4 @@
-"""What may be the cause and could not be judged, because what would tie it to a rank is not at hand."""
+"""What may be the cause and could not be judged, because what would tie it to a rank is not available."""
 
 from __future__ import annotations
 

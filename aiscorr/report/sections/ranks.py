@@ -11,8 +11,8 @@ EMPTY = "No rank can be told apart."
 
 _MEANS = {
     "culprit": "kept the others waiting, or failed first",
-    "crashed": "failed by itself, later",
-    "absent": "no line of it at hand",
+    "crashed": "failed on its own, later",
+    "absent": "no line of it",
     "behind": "had not entered the collective",
     "ahead": "was past it (its part was done)",
     "initiator": "waited; its own watchdog fired",

@@ -15,7 +15,7 @@ _TONE = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
 _WORDS = {
     "guilty": ("Storage failed this job", "Storage probably failed this job"),
     "innocent": ("Storage is not the cause", "Storage is probably not the cause"),
-    "undetermined": ("Whether storage is the cause cannot be told from the logs at hand",) * 2,
+    "undetermined": ("Whether storage is the cause cannot be decided from these logs",) * 2,
 }
 _SURE, _HIGH = 0.8, 0.9
 #: A clock that is no surer contradicts what other logs say of it.
@@ -33,10 +33,10 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     ]
     against = failure.root_causes[0].contradicts if failure.root_causes else ()
     if against:
-        result.append(Paragraph("What speaks against it:"))
+        result.append(Paragraph("What contradicts it:"))
         result.append(Bullets(tuple((line.why, places.line(line.path, line.line_no)) for line in against)))
     elif failure.storage_verdict != "undetermined":
-        result.append(Paragraph("Nothing at hand speaks against it.", "dim"))
+        result.append(Paragraph("Nothing in these logs contradicts it.", "dim"))
     if any(line.method == "given" and line.confidence < _DOUBTED for line in failure.clocks):
         words = "The zone given for some logs does not fit the others: moments may be hours off (blind spots)."
         result.append(Paragraph(words, "open"))

@@ -44,7 +44,7 @@ async def readyz(site: Site, request: Request) -> Response:
         try:
             with site.reader.connection() as connection:
                 connection.execute("select 1 from failure limit 1").fetchall()
-                notices = [] if are_views_current(connection) else ["the views are of another version: ingest anew"]
+                notices = [] if are_views_current(connection) else ["the views are of another version: ingest again"]
         except AiscorrError as error:
             said = error.what.replace(os.path.realpath(path), os.path.basename(path)).replace(
                 path, os.path.basename(path)

@@ -1,11 +1,12 @@
 -- A failure with what its rules need: the leading culprit, the strongest tie to storage, how much
--- of AIStore's side is at hand.
+-- of AIStore's side is available.
 -- grain: one row a failure
--- reads: failure_case, culprit_cause, storage_link, failure_coverage, failed_rank, rank_position,
--- reads: held_rank, rank_crash, failure_signal, suspect_basis, link_kind, threshold
+-- reads: failure_case, culprit_cause, culprit_name, storage_link, failure_coverage, failed_rank,
+-- reads: rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, activity,
+-- reads: threshold
 -- case: yes
 -- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs
--- note: of AIStore are at hand. A cluster that is only likely the job's is not seen, so that it
+-- note: of AIStore are available. A cluster that is only likely the job's is not seen, so that it
 -- note: acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up
 -- note: to PyTorch 2.2), the error that was printed most.
 create or replace view failure_lead as
@@ -77,12 +78,15 @@ select
         'rank ' || u.rank::varchar, nullif(a.crash_count, 1)::varchar || ' ranks',
         'a rank that its line does not name'
     ) as culprit_words,
+    coalesce(p.culprits_words, culprit_words) as culprits_words,
+    coalesce(p.is_plural, a.crash_count > 1, false) as is_plural,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind,
     u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,
     u.wid is not null or u.endpoint is not null or u.crash_node_id is not null as is_crash_named,
     u.crash_node_id, u.crash_file_id, u.crash_line_no, u.crash_message, u.crash_text,
-    u.activity, u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
+    u.activity, regexp_extract(y.meaning, '^[^:,]*') as activity_words,
+    u.activity_witness, u.activity_file_id, u.activity_line_no, u.activity_text,
     u.request_outcome, u.request_node_id, u.request_pattern, u.request_file_id, u.request_line_no,
     u.request_text, u.top_retry, u.retry_limit,
     l.node_id as link_node_id, l.link_kind, k.words as link_words,
@@ -108,7 +112,9 @@ select
 from failure_case as f
 join threshold as t on t.name = 'cluster_sure'
 left join lead_culprit as u on u.failure_id = f.failure_id
+left join culprit_name as p on p.failure_id = f.failure_id
 left join top_link as l on l.failure_id = f.failure_id
+left join activity as y on y.activity = u.activity
 left join suspect_basis as b on b.basis = u.basis
 left join link_kind as k on k.link_kind = l.link_kind
 left join failure_coverage as v on v.failure_id = f.failure_id
