@@ -1,4 +1,4 @@
-"""What a report reads and says of jobs without a known failure: who stands apart in one that hangs, what is available."""
+"""What a report says of jobs without a known failure: who stands apart in one that hangs, which logs there are."""
 
 from __future__ import annotations
 

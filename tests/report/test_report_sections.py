@@ -140,7 +140,8 @@ def test_killed_node_shown_by_its_next_start(failure: doc.FailureReport) -> None
     began = replace(failure.chains[0].steps[0], step="node_loss", text="Started up at 2026/11/21 08:58:34, host h")
     told = with_chain(failure, [began])
     (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
-    assert steps.items[0][0].endswith("node loss: its process vanished without shutdown lines; known from its next start")
+    said = "node loss: its process vanished without shutdown lines; known from its next start"
+    assert steps.items[0][0].endswith(said)
 
 
 def test_each_request_has_its_designated_target(failure: doc.FailureReport) -> None:

@@ -2,7 +2,7 @@
 
 Comes in: answers. Goes out: a confidence for each group of answers and step of scores, never falling within a group.
 Who accuses storage is right far more often than who leaves it open, and who acquits it is surer where the cause shows
-on its own (a card, a host, a scheduler, a mismatch) than where only an error of the job's own does, and least where that
+alone (a card, a host, a scheduler, a mismatch) than where only an error of the job's own does, and least where that
 error is about data: what is missing or unreadable may have been so in storage, without a word. Rules fare better on
 incidents that they were made on, so these count for a tenth.
 
