@@ -115,7 +115,7 @@ met as (
     where f.is_own_word
     union all
     select f.failure_id, e.node_id,
-        'a rebalance, and what one leaves elsewhere stands in no list of its bucket', e.utc_ns,
+        'a rebalance, and what one leaves elsewhere is in no list of its bucket', e.utc_ns,
         e.file_id, e.line_no, f.stall_ns
     from failed as f
     join ais_event as e on e.cluster = f.cluster

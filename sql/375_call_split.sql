@@ -85,7 +85,7 @@ messaged as (
             who || case rank_count when 1 then ' waits' else ' wait' end || ' in ' || op_type
             || coalesce(' number ' || seq_num::varchar, ''), '; ' order by shape
         ) filter (where is_message)
-        || ' for a peer that does not answer, while all others stand in '
+        || ' for a peer that does not answer, while all others are in '
         || any_value(op_type) filter (where not is_message) as words,
         min(file_id) filter (where is_message) as file_id,
         arg_min(line_no, file_id) filter (where is_message) as line_no,

@@ -73,9 +73,9 @@ select
         'why': case w.pattern
             when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason'
             when 'program_signalled'
-                then 'the program was told to stop (the end of its container, scancel, a '
+                then 'the program was asked to stop (the end of its container, scancel, a '
                     'preemption)'
-            else 'the launcher was told to stop (Ctrl-C, the end of its container, scancel)' end},
+            else 'the launcher was asked to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': case when f.absent_count > 0
             and e.living_count = f.rank_count then e.file_id end,
         'line_no': e.line_no,

@@ -84,7 +84,7 @@ select
         when 'ahead' then ' is ahead of all others: it entered a collective that nobody else did'
         when 'order' then ' entered two process groups in another order than its peers'
         when 'other_collective'
-            then coalesce(' ' || w.words, ' stands in another collective than the others')
+            then coalesce(' ' || w.words, ' is in another collective than the others')
         when 'mismatch' then ' '
             || coalesce(w.words,
                 'called another operation or size than the others at sequence number '

@@ -17,7 +17,7 @@ select
     0.0 as score,
     coalesce(s.statement, 'the collective is not known') as statement,
     [{'file_id': s.file_id, 'line_no': s.line_no,
-        'why': 'the last step before the job stood still, or the time-out'}]
+        'why': 'the last step before the job stopped making progress, or the time-out'}]
         as supports,
     [] as contradicts
 from failure_case as f

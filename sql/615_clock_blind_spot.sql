@@ -22,7 +22,7 @@ select
     'aiscorr ingest --timezone <Area/City> '
         || case when count(*) <= 4 then string_agg(path, ' ' order by path)
             else string_agg(distinct folder, ' ' order by folder) end
-        || case when count(*) > 1 then '   # all together: one alone would stand hours apart'
+        || case when count(*) > 1 then '   # all together: one alone would be hours apart'
             else '' end
             as command,
     true as is_assumed

@@ -24,7 +24,7 @@ missed as (
         case
             when a.table_name = 'counter_sample'
                 then 'how they grew around the failure is not known'
-            else 'a fault that they told of is not seen' end
+            else 'a fault that they reported is not seen' end
             as hides
     from around as w
     join aged_out as a on a.cluster = w.cluster

@@ -34,8 +34,8 @@ worker as (
 select
     failure_id,
     'who was late, by the stacks' as what,
-    'all ' || rank_count::varchar || ' stacks stand in the same call (' || innermost
-        || '): they cannot tell, and equal stacks prove no equal positions, since a rank may stand '
+    'all ' || rank_count::varchar || ' stacks are in the same call (' || innermost
+        || '): they cannot tell, and equal stacks prove no equal positions, since a rank may be '
             'there one step further'
             as why,
     'aiscorr collect dumps   # what each rank had enqueued, while it hangs' as command
@@ -62,14 +62,14 @@ select
     'its stack changed between two dumps: it went on meanwhile, so that it is slow rather than '
         'stuck'
         as why,
-    'aiscorr collect stacks   # again, 30 s later: what stands in both is what it waits for'
+    'aiscorr collect stacks   # again, 30 s later: what is in both is what it waits for'
         as command
 from (select failure_id, unnest(list_intersect(culprits, moved_ranks)) as rank from case_of) as m
 union all
 select
     failure_id,
     'what kept rank ' || array_to_string(moved_ranks[1:12], ', ') || ' before' as what,
-    'in the dump before it stood elsewhere than the others, with whom it stands now: it may have '
+    'in the dump before it was elsewhere than the others, with whom it is now: it may have '
         'come late'
         as why,
     'aiscorr query @stacks   # and the dumps before, in their files' as command

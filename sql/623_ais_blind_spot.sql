@@ -96,9 +96,9 @@ every as (
         case
             when n.is_errors_only
                 then 'only the ERROR files of its nodes are available, which clear nobody: they '
-                    'name too little to tie the job to them, as the INFO files would'
+                    'name too little to link the job to them, as the INFO files would'
             else 'its logs cover ' || b.span_words
-                || ', but no request, address or node of the job''s lines stands in them, so they '
+                || ', but no request, address or node of the job''s lines appears in them, so they '
                     'clear nobody' end,
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs   # '
             || case when n.is_errors_only then 'without --severity error'

@@ -79,7 +79,7 @@ accused as (
     select f.failure_id, 6 as position,
         'rank ' || s.peer_rank::varchar || ', which rank ' || s.rank::varchar || ' names' as what,
         'by the dumps it waited itself, for rank ' || l.culprit_rank::varchar
-            || ' in the end: a rank names whom it talks to, its own records say what it stood in'
+            || ' in the end: a rank names whom it talks to, its own records say what it waited in'
                 as because,
         s.file_id, s.line_no
     from case_span as f

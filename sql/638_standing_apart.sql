@@ -29,9 +29,9 @@ select
     len(c.still_ranks) = c.rank_count as is_still,
     w.waiting_count::integer as waiting_count,
     w.waiting_in,
-    case when c.rank_count = 1 then 'Rank ' || c.ranks[1]::varchar || ' stands'
+    case when c.rank_count = 1 then 'Rank ' || c.ranks[1]::varchar || ' is'
         else c.rank_count::varchar || ' ranks (' || array_to_string(c.ranks[1:8], ', ')
-            || case when c.rank_count > 8 then ', …' else '' end || ') stand' end
+            || case when c.rank_count > 8 then ', …' else '' end || ') are' end
         || ' in ' || c.innermost || ' while ' || w.waiting_count::varchar
             || case when w.waiting_count = 1 then ' rank waits' else ' ranks wait' end || ' in '
             || w.waiting_in

@@ -20,7 +20,7 @@ _STRONGEST = 3
 Extent = Literal["brief", "usual", "full"]
 _ONE_LOOK = (
     "One set of stacks proves no hang. Take them again after a minute (aiscorr collect stacks) and read them in too:"
-    " who stands there still keeps the others waiting. Where all stand: aiscorr query @stacks"
+    " a rank that is still there keeps the others waiting. Where all are: aiscorr query @stacks"
 )
 
 

@@ -288,7 +288,7 @@ def test_verdict_tells_of_lines_that_are_gone(failure: doc.FailureReport) -> Non
         said.append([text for text in texts if "cited as evidence" in text])
     assert said[0] == []
     assert [text.partition(":")[0] for text in said[1]] == [
-        f"3 of {len(cited)} lines cited as evidence no longer stand where they did (2 gone, 1 moved)"
+        f"3 of {len(cited)} lines cited as evidence are no longer where they were (2 gone, 1 moved)"
     ]
 
 
@@ -304,7 +304,7 @@ def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
         ("all targets", "not after"),
     ]
     text = render_text(doc.Report(doc.SCHEMA, NOW, "1", (told,)), width=110, color=False)
-    assert "`not after`: only those of the time after" in " ".join(text.split())
+    assert "`not after`: only those after the window" in " ".join(text.split())
     plain = doc.to_json(told)
     assert isinstance(plain, dict)
     (delta, _) = plain["counter_deltas"]

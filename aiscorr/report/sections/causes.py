@@ -29,9 +29,9 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         if rows:
             result.append(
                 Table(
-                    ("", "checked", "why, the line, and where it stands"),
+                    ("", "checked", "why, the line, and its place"),
                     tuple(rows),
-                    wide=("why, the line, and where it stands",),
+                    wide=("why, the line, and its place",),
                 )
             )
     seen = [rule.statement for rule in failure.rules if rule.state == "fired" and rule.failure_class is None]

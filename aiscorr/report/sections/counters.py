@@ -51,11 +51,11 @@ def _note(failure: FailureReport) -> str:
     )
     length = f" of {span.total_seconds():.0f} s" if span is not None else ""
     return (
-        f"Growth inside the window{length} and in the same time before and after. Counters are printed every 10 s"
-        " to minutes: errors of an interval over an edge stand where the node's own lines of them do, else where"
-        " most of it lies (least to most in brackets); other counters are shared by time. `no`: statistics of the"
-        " node are missing; `not after`: only those of the time after, which may be no more than the end of the"
-        f" logs. All: aiscorr query @counters -p failure={failure.failure_id}"
+        f"Growth inside the window{length}, and in as long a time before and after. Statistics are printed every"
+        " 10 s to minutes. An interval across an edge counts its errors where the node's own error lines are, else"
+        " where most of it lies; brackets give the least and the most. Other counters are shared out by time. `no`:"
+        " statistics of the node are missing. `not after`: only those after the window, where logs often end. All:"
+        f" aiscorr query @counters -p failure={failure.failure_id}"
     )
 
 

@@ -7,7 +7,7 @@ from aiscorr.report.document import Collective, FailureReport, RankLine
 
 TITLE = "Ranks"
 ORDER = 30
-EMPTY = "No rank can be told apart."
+EMPTY = "No rank differs from the others."
 
 _MEANS = {
     "culprit": "kept the others waiting, or failed first",
@@ -16,7 +16,7 @@ _MEANS = {
     "behind": "had not entered the collective",
     "ahead": "was past it (its part was done)",
     "initiator": "waited; its own watchdog fired",
-    "notified": "heard of another rank's time-out",
+    "notified": "notified of another rank's time-out",
     "waiting": "waited",
     "victim": "went down with the others",
 }

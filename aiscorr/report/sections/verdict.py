@@ -51,7 +51,7 @@ def _not_found_again(failure: FailureReport) -> str:
     states = [item.check for item in failure.cited]
     counts = {state: states.count(state) for state in ("gone", "moved")}
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    head = f"{sum(counts.values())} of {len(states)} lines cited as evidence no longer stand where they did ({told})"
+    head = f"{sum(counts.values())} of {len(states)} lines cited as evidence are no longer where they were ({told})"
     return f"{head}: files were changed, rotated or removed since they were read (aiscorr verify)." if told else ""
 
 
