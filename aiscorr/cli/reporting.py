@@ -92,12 +92,12 @@ def _report(
     from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
     from aiscorr.report.build import build_report
-    from aiscorr.report.citation import read_again
+    from aiscorr.report.citation import read_again, read_around
 
     with context.reading(db_path) as connection:
         document = build_report(connection, failure, datetime.now(UTC))
     if is_verified:
-        document = read_again(document)
+        document = read_around(document) if form == "html" else read_again(document)
     if form == "json":
         return render.render_json(document)
     if form == "markdown":

@@ -9,6 +9,7 @@ from aiscorr import __version__
 from aiscorr.report import document as doc
 from aiscorr.report.decision_side import decision_side
 from aiscorr.report.failure_choice import failure_ids
+from aiscorr.report.picture_side import picture_side
 from aiscorr.report.plain_records import all_of, plain_records
 from aiscorr.report.without_failure import standing_apart, what_is_covered
 
@@ -58,6 +59,7 @@ def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.Fail
         clocks=all_of(connection, doc.ClockLine, _CLOCK, failure_id),
         rules=all_of(connection, doc.RuleState, _RULE, failure_id),
         **decision_side(connection, failure_id),
+        **picture_side(connection, failure_id),
     )
 
 

@@ -18,6 +18,7 @@ from aiscorr.parse.flight.recorder import FlightDump, parse_dump
 from aiscorr.parse.redact import redact
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc
+from aiscorr.report.excerpts import AROUND, Excerpts, traceback_read
 from aiscorr.sources.read import TruncatedError, buffered, exists, open_member
 
 _MIN_TELLING = 12
@@ -58,20 +59,41 @@ def citations(report: doc.Report) -> list[Citation]:
     return list(found.values())
 
 
-def check(cited: Iterable[Citation]) -> dict[tuple[str, int | str], str]:
-    """verified, moved or gone for each (path, line number or locator); a file is read once, to its last line cited."""
+def check(cited: Iterable[Citation], excerpts: Excerpts | None = None) -> dict[tuple[str, int | str], str]:
+    """verified, moved or gone for each (path, line number or locator); a file is read once, to its last line cited.
+
+    `excerpts` keeps the lines around each.
+    """
     by_path: dict[str, list[Citation]] = {}
     for item in cited:
         by_path.setdefault(item.path, []).append(item)
     result: dict[tuple[str, int | str], str] = {}
     for path, items in by_path.items():
-        result |= _check_dump(path, items) if items[0].locator else _check_file(path, items)
+        result |= _check_dump(path, items) if items[0].locator else _check_file(path, items, excerpts)
     return result
 
 
 def read_again(report: doc.Report) -> doc.Report:
     """The report with what is found at the lines it cites."""
     return with_checks(report, check(citations(report)))
+
+
+def read_around(report: doc.Report) -> doc.Report:
+    """As `read_again`, with the surroundings of what it shows, and the culprits' tracebacks, as a page shows them."""
+    cited = {item.key: item for item in citations(report)}
+    excerpts = Excerpts(report)
+    for path, line_no in excerpts.wanted:
+        cited.setdefault((path, line_no), Citation(path, line_no, None))
+    checked = with_checks(report, check(cited.values(), excerpts))
+    failures = (
+        replace(
+            one,
+            excerpts=excerpts.of(one.failure_id),
+            tracebacks=tuple(map(traceback_read, one.tracebacks)),
+        )
+        for one in checked.failures
+    )
+    return replace(checked, failures=tuple(failures))
 
 
 def with_checks(report: doc.Report, checks: dict[tuple[str, int | str], str]) -> doc.Report:
@@ -132,19 +154,23 @@ def _told_by(dump: FlightDump) -> dict[str, str]:
     return told
 
 
-def _check_file(path: str, items: list[Citation]) -> dict[tuple[str, int | str], str]:
+def _check_file(path: str, items: list[Citation], excerpts: Excerpts | None) -> dict[tuple[str, int | str], str]:
     wanted = {item.line_no: item for item in items}
     result: dict[tuple[str, int | str], str] = {(path, item.line_no): "gone" for item in items}
     missed: list[Citation] = []
+    before: deque[bytes] = deque(maxlen=AROUND)
     try:
         with buffered(open_member(path)) as stream:
             for number, (raw, *rest) in enumerate(_with_next(stream), start=1):
                 item = wanted.pop(number, None)
                 if item is not None:
+                    if excerpts is not None:
+                        excerpts.keep(path, number, before, (raw, *rest))
                     if _is_same(item.text, raw) or _is_joined(item.text, [raw, *rest]):
                         result[path, number] = "verified"
                     else:
                         missed.append(item)
+                before.append(raw)
                 if not wanted:
                     break
     except (SourceError, TruncatedError, OSError):

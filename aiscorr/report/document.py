@@ -1,16 +1,18 @@
 """What a report says, before it is laid out: frozen objects in the order and with the names of the JSON.
 
 Times are UTC. Paths are absolute, `archive!member` inside an archive; line numbers are 1-based in the
-decompressed original. What belongs to one side is in job_side.py, storage_side.py and decision_side.py.
+decompressed original. What belongs to one side is in job_side.py, storage_side.py and decision_side.py, what its page
+shows beside the text in picture_side.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 
 from aiscorr.report.decision_side import CoverageItem, Decision, Impact, Suspect
 from aiscorr.report.job_side import Collective, JobDetails, RankLine, TriageLine, WorkerFile
+from aiscorr.report.picture_side import Picture, Recurrence, StackBranch, Traceback
 from aiscorr.report.storage_side import (
     AisVersion,
     Chain,
@@ -37,15 +39,21 @@ __all__ = [
     "ErrorSide",
     "Impact",
     "JobDetails",
+    "Picture",
     "RankLine",
+    "Recurrence",
     "ResponsibleNode",
+    "StackBranch",
     "StandingApart",
     "Suspect",
+    "Traceback",
     "TriageLine",
     "WorkerFile",
 ]
 
 SCHEMA = "aiscorr.report/1"
+#: A field that only the page shows; the JSON is without it.
+_FOR_THE_PAGE = {"json": False}
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,16 @@ class AskedFor:
     path: str | None
     line_no: int | None
     is_inner_address: bool = False
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Lines of a file around those that are cited, as they were read with the report."""
+
+    path: str
+    first_line_no: int
+    lines: tuple[str, ...]
+    cited: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -247,7 +265,12 @@ class FailureReport:
     coverage: tuple[CoverageItem, ...]
     decision: Decision
     impact: Impact
+    recurrence: tuple[Recurrence, ...]
+    stacks: tuple[StackBranch, ...]
+    tracebacks: tuple[Traceback, ...]
     reject_count: int
+    picture: Picture | None = field(default=None, metadata=_FOR_THE_PAGE)
+    excerpts: tuple[Excerpt, ...] = field(default=(), metadata=_FOR_THE_PAGE)
 
     @property
     def is_determined(self) -> bool:
@@ -304,7 +327,8 @@ def to_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     if is_dataclass(value):
-        return {field.name.rstrip("_"): to_json(getattr(value, field.name)) for field in fields(value)}
+        told = [one.name for one in fields(value) if one.metadata.get("json", True)]
+        return {name.rstrip("_"): to_json(getattr(value, name)) for name in told}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
     return value

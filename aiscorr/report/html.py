@@ -1,33 +1,28 @@
-"""Lays a report document out as HTML: no script, nothing fetched from elsewhere, and every text of a log escaped."""
+"""Lays a report document out as HTML: one file, nothing fetched from elsewhere, and every text of a log escaped."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from base64 import b64encode
 from collections.abc import Iterable
-from functools import lru_cache
 from html import escape
-from importlib.resources import files
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.page.assets import policy, script, style
+from aiscorr.report.page.first import first_screen, verdict_words
+from aiscorr.report.page.links import Links
+from aiscorr.report.page.picture import picture
+from aiscorr.report.page.times import Times
+from aiscorr.report.page.trees import stack_tree, tracebacks
+from aiscorr.report.sections import causes, clocks, counters, coverage, glossary, key_files, ranks, triage, verdict
+
+__all__ = ["block_html", "page", "policy", "render_html", "script", "section", "style", "table"]
 
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
-
-
-@lru_cache(maxsize=1)
-def style() -> str:
-    """The style sheet of reports and pages."""
-    return files("aiscorr.report").joinpath("style.css").read_text("utf-8")
-
-
-@lru_cache(maxsize=1)
-def policy_of_file() -> str:
-    """What a browser may do with a report that is one file: show its own style sheet, and nothing else."""
-    digest = b64encode(hashlib.sha256(style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'"
+#: Sections that are closed until somebody asks for them.
+_CLOSED = {one.TITLE for one in (clocks, coverage, glossary, key_files, triage)}
+_COMMAND = re.compile(r"(?s)(.*[:;,] )(aiscorr (?:query|report|ingest|verify|collect|explain)\b.*)")
 
 
 def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
@@ -35,13 +30,13 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
     shown = [laid_out(failure, extent) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
-    parts = [*map(block_html, other_failures(report)), *parts]
     if not shown:
         parts = [block_html(block) for block in no_failure(report)]
+    parts += [block_html(block) for block in other_failures(report)]
     parts += [block_html(block) for block in standing_apart(report)]
-    head = f"<style>{style()}</style>\n"
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{policy_of_file()}">\n'
-    return page(title, "".join(parts) + f"<footer>{escape(foot(report))}</footer>\n", policy + head)
+    body = f'<main>\n{"".join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n'
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
+    return page(title, body, head)
 
 
 def page(title: str, body: str, head: str) -> str:
@@ -54,58 +49,125 @@ def page(title: str, body: str, head: str) -> str:
 
 
 def section(failure: LaidOut, prefix: str = "") -> str:
-    """One failure: its name, links to its sections, and these; `prefix` keeps their ids apart from others'."""
-    ids = [prefix + _NO_LETTER.sub("-", title.lower()).strip("-") for title, _ in failure.sections]
-    links = "".join(
-        f'<a href="#{name}">{escape(title)}</a>\n' for name, (title, _) in zip(ids, failure.sections, strict=True)
-    )
-    parts = [f"<h1>Failure <code>{escape(failure.failure_id)}</code></h1>\n<nav>\n{links}</nav>\n"]
+    """One failure: first screen, picture, links to its sections, and these; `prefix` keeps their ids apart."""
+    one, rest = failure.failure, dict(failure.sections)
+    spot = Spot(failure, prefix)
+    words = verdict_words(one, rest.get(verdict.TITLE, []))
+    ids = {title: prefix + _NO_LETTER.sub("-", title.lower()).strip("-") for title in rest}
+    links = "".join(f'<a href="#{name}">{escape(title)}</a>\n' for title, name in ids.items())
+    parts = [f"<header>\n<h1>Failure <code>{escape(failure.failure_id)}</code></h1>\n</header>\n", first_screen(one, words)]
+    drawn = picture(one, failure.places, prefix)
+    parts.append(f'{drawn}<nav aria-label="Sections">\n{links}</nav>\n')
     if failure.root:
-        parts.append(f'<p class="dim">Paths are below <code>{escape(failure.root)}</code>.</p>\n')
-    for name, (title, blocks) in zip(ids, failure.sections, strict=True):
-        parts.append(f'<section id="{name}">\n<h2>{escape(title)}</h2>\n')
-        parts += [block_html(block) for block in blocks]
-        parts.append("</section>\n")
-    return "".join(parts)
+        parts.append(f'<p class="dim root">Paths are below <code>{escape(failure.root)}</code>.</p>\n')
+    for title, blocks in rest.items():
+        told = blocks[len(words) :] if title == verdict.TITLE else blocks
+        body = "".join(block_html(block, spot) for block in told) + _beside(title, failure, spot)
+        parts.append(_titled(title, ids[title], body, is_closed=_is_closed(title, one)))
+    return f'<article data-root="{escape(failure.root)}">\n{"".join(parts)}</article>\n'
 
 
-def block_html(block: Block) -> str:
+class Spot:
+    """Where on a page blocks are: their links, the names of their rows, and the day of their times."""
+
+    def __init__(self, failure: LaidOut, prefix: str) -> None:
+        self.links = Links(failure.failure, failure.places, prefix)
+        self.times = Times(failure.failure)
+
+
+def block_html(block: Block, spot: Spot | None = None) -> str:
     """One block."""
     match block:
         case Paragraph(text, tone):
-            return f'<p class="{tone}">{escape(text)}</p>\n'
+            return _paragraph(text, tone)
         case Command(text):
-            return f"<pre>{escape(text)}</pre>\n"
+            return f'<pre class="command">{escape(text)}</pre>\n'
         case Facts(pairs):
             rows = "".join(f"<dt>{escape(label)}</dt><dd>{escape(value)}</dd>\n" for label, value in pairs)
             return f"<dl>\n{rows}</dl>\n"
         case Bullets(items):
-            rows = "".join(f"<li>{escape(text)}{_place(place)}</li>\n" for text, place in items)
+            rows = "".join(f"<li{_id(place, spot)}>{_words(text)}{_place(place, spot)}</li>\n" for text, place in items)
             return f"<ul>\n{rows}</ul>\n"
         case Steps(items):
             rows = "".join(
-                f"<li><b>{escape(head)}</b>{_place(place)}{_line(text)}</li>\n" for head, text, place in items
+                f"<li{_id(place, spot)}><b>{_time(head, spot)}</b>{_line(text)}{_place(place, spot)}</li>\n"
+                for head, text, place in items
             )
             return f'<ol class="chain">\n{rows}</ol>\n'
         case Table(columns, rows_of_text, numeric, wide):
             kinds = ["n" if name in numeric else "w" if name in wide else "" for name in columns]
-            return table(columns, ([_cell(cell) for cell in row] for row in rows_of_text), kinds)
+            cells = ([_cell(cell, spot) for cell in row] for row in rows_of_text)
+            names = [_name(row, spot) for row in rows_of_text]
+            return table(columns, cells, kinds, names)
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[str]], kinds: Iterable[str]) -> str:
-    """A table whose cells are HTML; of a column's kinds `n` is a number and `w` may wrap."""
+def table(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], kinds: Iterable[str], names: Iterable[str] = ()
+) -> str:
+    """A table whose cells are HTML; of a column's kinds `n` is a number and `w` may wrap; `names` are ids of rows."""
     classes = [f' class="{kind}"' if kind else "" for kind in kinds]
 
-    def line(tag: str, cells: Iterable[str]) -> str:
+    def line(tag: str, cells: Iterable[str], name: str = "") -> str:
         shown = "".join(f"<{tag}{kind}>{cell}</{tag}>" for cell, kind in zip(cells, classes, strict=True))
-        return f"<tr>{shown}</tr>\n"
+        return f'<tr id="{name}">{shown}</tr>\n' if name else f"<tr>{shown}</tr>\n"
 
-    head, body = line("th", map(escape, columns)), "".join(line("td", row) for row in rows)
-    return f'<div class="scroll"><table>\n<thead>\n{head}</thead>\n<tbody>\n{body}</tbody>\n</table></div>\n'
+    head = line('th scope="col"', map(escape, columns)).replace('</th scope="col">', "</th>")
+    ids = iter(names)
+    body = "".join(line("td", row, next(ids, "")) for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="table">\n<table>\n<thead>\n{head}</thead>\n'
+        f"<tbody>\n{body}</tbody>\n</table></div>\n"
+    )
 
 
-def _place(place: str) -> str:
-    return f" <code>{escape(place)}</code>" if place else ""
+def _beside(title: str, failure: LaidOut, spot: Spot) -> str:
+    """What a page shows below a section beyond its text."""
+    if title == causes.TITLE:
+        return tracebacks(failure.failure, failure.places, spot.links)
+    if title == ranks.TITLE:
+        return stack_tree(failure.failure, failure.places, spot.links)
+    return ""
+
+
+def _is_closed(title: str, failure: doc.FailureReport) -> bool:
+    """Counters stand open only where errors grew, or a node is held responsible."""
+    if title == counters.TITLE:
+        return not failure.ais_nodes and not any(side.inside >= 1 for side in failure.error_sides)
+    return title in _CLOSED
+
+
+def _titled(title: str, name: str, body: str, *, is_closed: bool) -> str:
+    head = f"<h2>{escape(title)}</h2>"
+    if is_closed:
+        return f'<section id="{name}">\n<details class="more"><summary>{head}</summary>\n{body}</details>\n</section>\n'
+    return f'<section id="{name}">\n{head}\n{body}</section>\n'
+
+
+def _paragraph(text: str, tone: str) -> str:
+    """Running text; a command at its end is on a line of its own."""
+    found = _COMMAND.fullmatch(text)
+    if found is None:
+        return f'<p class="{tone}">{escape(text)}</p>\n'
+    return f'<p class="{tone}">{escape(found[1])}<code class="command">{escape(found[2])}</code></p>\n'
+
+
+def _words(text: str) -> str:
+    return escape(text)
+
+
+def _id(place: str, spot: Spot | None) -> str:
+    return f' id="{spot.links.row()}"' if place and spot else ""
+
+
+def _name(row: Iterable[str], spot: Spot | None) -> str:
+    """The id of a row that cites a line."""
+    return spot.links.row() if spot and any(PLACE_MARK in cell for cell in row) else ""
+
+
+def _place(place: str, spot: Spot | None) -> str:
+    if not place:
+        return ""
+    return " " + (spot.links.place(place) if spot else f'<code class="place">{escape(place)}</code>')
 
 
 def _line(text: str) -> str:
@@ -113,6 +175,10 @@ def _line(text: str) -> str:
     return f'<br><span class="line">{escape(text)}</span>' if text else ""
 
 
-def _cell(cell: str) -> str:
+def _time(text: str, spot: Spot | None) -> str:
+    return spot.times.marked(text) if spot else escape(text)
+
+
+def _cell(cell: str, spot: Spot | None) -> str:
     text, mark, place = cell.partition(PLACE_MARK)
-    return f"{escape(text)}<br><code>{escape(place)}</code>" if mark else escape(cell)
+    return f"{_time(text, spot)}<br>{_place(place, spot).strip()}" if mark else _time(text, spot)

@@ -34,18 +34,28 @@ class Placed(Protocol):
 
 @dataclass(frozen=True)
 class LaidOut:
-    """One failure: its sections with their titles, and the folder that its paths are below, empty for none."""
+    """One failure, harmless to show: its sections with their titles, and how its paths are shortened."""
 
-    failure_id: str
-    root: str
+    failure: doc.FailureReport
+    places: Places
     sections: tuple[tuple[str, list[Block]], ...]
+
+    @property
+    def failure_id(self) -> str:
+        """The id of the failure."""
+        return self.failure.failure_id
+
+    @property
+    def root(self) -> str:
+        """The folder that its paths are below, empty for none."""
+        return self.places.root
 
 
 def laid_out(failure: doc.FailureReport, extent: Extent = "usual") -> LaidOut:
     """The sections of a failure in their order; an empty one says why, or is left out."""
     shown = _printable(failure)
     places = Places(_paths(shown))
-    return LaidOut(shown.failure_id, places.root, tuple(_sections(shown, places, extent)))
+    return LaidOut(shown, places, tuple(_sections(shown, places, extent)))
 
 
 def standing_apart(report: doc.Report) -> list[Block]:

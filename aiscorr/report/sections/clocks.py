@@ -19,7 +19,8 @@ _UNTOLD = (
     "moments may be off by the same hours. If they are: aiscorr ingest --timezone <Area/City> <AIStore's logs>"
 )
 _HOW = "how it is known, and the line"
-_METHOD = {
+#: What a method of clocks is called.
+METHODS = {
     "utc_marker": "prints UTC",
     "header": "date of the header",
     "file_name": "date of the file name",
@@ -55,7 +56,7 @@ def _row(line: ClockLine, places: Places, usual: int | None) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
     told = shorten(_RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
-    how = ": ".join(part for part in (_METHOD.get(line.method, line.method), told) if part)
+    how = ": ".join(part for part in (METHODS.get(line.method, line.method), told) if part)
     return (
         line.who if line.offset_s == usual or not line.node_ids else f"{line.who} of {listed(line.node_ids, 3)}",
         str(line.file_count),

@@ -9,7 +9,8 @@ TITLE = "Ranks"
 ORDER = 30
 EMPTY = "No rank differs from the others."
 
-_MEANS = {
+#: What each role means, the strongest first.
+MEANS = {
     "culprit": "kept the others waiting, or failed first",
     "crashed": "failed on its own, later",
     "absent": "no line of it",
@@ -33,8 +34,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     groups: dict[tuple[str, str, str, str], list[RankLine]] = {}
     for line in failure.ranks:
         counters = f"{line.last_enqueued} / {line.last_completed}" if line.last_enqueued is not None else "–"
-        groups.setdefault((line.role, counters, line.activity.replace("_", " "), _MEANS[line.role]), []).append(line)
-    order = list(_MEANS)
+        groups.setdefault((line.role, counters, line.activity.replace("_", " "), MEANS[line.role]), []).append(line)
+    order = list(MEANS)
     rows = tuple(
         (
             role,

@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from aiscorr.analysis.refresh import are_views_current
 from aiscorr.errors import AiscorrError, QueryError, UsageError
-from aiscorr.report.html import policy_of_file
+from aiscorr.report.html import policy
 from aiscorr.sandbox.question import FORMATS, MOST_SQL_BYTES, Answer
 from aiscorr.serve.reader import REPORT_FORMS, FailureFilter
 from aiscorr.serve.web.answers import NotFoundError, Site, body_of, json_answer, loaded
@@ -91,7 +91,7 @@ async def failure(site: Site, request: Request) -> Response:
         raise UsageError(f"no report has the format {form!r}", where="format", try_this=", ".join(REPORT_FORMS))
     is_verified = request.query_params.get("verify", "1") not in ("0", "no", "false")
     text = await site.read(report_of, site, request.path_params["failure"], form, is_verified)
-    headers = {"Content-Security-Policy": f"{policy_of_file()}; frame-ancestors 'none'"} if form == "html" else None
+    headers = {"Content-Security-Policy": f"{policy()}; frame-ancestors 'none'"} if form == "html" else None
     return Response(text, media_type=_REPORT_TYPES[form], headers=headers)
 
 

@@ -1,0 +1,65 @@
+"""Draws all ranks of a failure as a grid, a cell a rank, hatched and coloured by role; hosts stand side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+
+from aiscorr.report import document as doc
+from aiscorr.report.blocks import ranges
+from aiscorr.report.sections.ranks import MEANS
+
+CELL, GAP = 10, 1
+#: So many cells a row, and how wide a cell is on a wide screen, up to so many ranks.
+_SIZES = ((64, 16, 30), (256, 32, 22), (1024, 64, 14), (1 << 62, 128, 8))
+#: What is drawn into a cell of a role, from its upper left corner: never colour alone.
+_INNER = {
+    "culprit": "m2 2 5 5m0-5-5 5", "crashed": "m2 7 5-5", "absent": "m4.5 4.5h0", "behind": "m4.5 2v5",
+    "ahead": "m2 4.5h5", "initiator": "m2.5 4.5h4m-2-2v4", "notified": "m2.5 6h4", "victim": "m2 2 5 5",
+}  # fmt: skip
+
+
+def columns(count: int, per_host: int | None) -> int:
+    """How many cells a row has: whole hosts where they are known."""
+    most = next(row for limit, row, _ in _SIZES if count <= limit)
+    if per_host and 1 < per_host <= most:
+        most -= most % per_host
+    return max(min(most, count), 1)
+
+
+def grid(failure: doc.FailureReport) -> str:
+    """The grid with its legend; nothing for fewer than two ranks."""
+    count = len(failure.ranks)
+    if count < 2:
+        return ""
+    wide = columns(count, failure.job.ranks_per_node)
+    step = CELL + GAP
+    height = -(-count // wide) * step
+    size = next(size for limit, _, size in _SIZES if count <= limit)
+    cells: dict[str, list[str]] = {}
+    inner: dict[str, list[str]] = {}
+    for no, line in enumerate(failure.ranks):
+        spot = f"M{no % wide * step} {no // wide * step}"
+        cells.setdefault(line.role, []).append(f"{spot}h{CELL}v{CELL}h-{CELL}z")
+        if line.role in _INNER:
+            inner.setdefault(line.role, []).append(f"{spot}{_INNER[line.role]}")
+    drawn = "".join(f'<path class="rank {role}" d="{"".join(paths)}"/>\n' for role, paths in cells.items())
+    drawn += "".join(f'<path class="in {role}" d="{"".join(paths)}"/>\n' for role, paths in inner.items())
+    roles = Counter(line.role for line in failure.ranks)
+    words = f"{count:,} ranks: " + ", ".join(f"{number:,} {role}" for role, number in roles.items())
+    return (
+        f'<div class="ranks" data-columns="{wide}">\n<svg class="grid" viewBox="0 0 {wide * step} {height}"'
+        f' width="{wide * size}" tabindex="0" role="img" aria-label="{escape(words)}">\n'
+        f'{drawn}<rect class="pick" width="{CELL}" height="{CELL}"/></svg>\n'
+        f'<ul class="legend">\n{"".join(_entry(role, roles, failure) for role in MEANS if role in roles)}</ul>\n'
+        '<p class="picked" role="status"></p>\n</div>\n'
+    )
+
+
+def _entry(role: str, roles: Counter[str], failure: doc.FailureReport) -> str:
+    which = ranges([line.rank for line in failure.ranks if line.role == role])
+    inner = f'<path class="in {role}" d="M0 0{_INNER[role]}"/>' if role in _INNER else ""
+    return (
+        f'<li><svg viewBox="-1 -1 12 12" aria-hidden="true"><path class="rank {role}" d="M0 0h{CELL}v{CELL}h-{CELL}z"/>{inner}</svg>'
+        f"<span><b>{roles[role]:,} {escape(role)}</b>: {MEANS[role]} ({escape(which)})</span></li>\n"
+    )
