@@ -52,7 +52,8 @@ class Excerpts:
 
     def of(self, failure_id: str) -> tuple[doc.Excerpt, ...]:
         """The excerpts of a failure; those of neighbouring lines are one."""
-        size, chosen = 0, []
+        size = 0
+        chosen: list[tuple[str, int]] = []
         for place in self._places[failure_id]:
             if place in self._found:
                 size += sum(map(len, self._found[place][1]))
@@ -104,6 +105,8 @@ def _places(failure: doc.FailureReport) -> Iterator[tuple[str, int]]:
         failure.ruled_out,
         [line for cause in causes[1:] for line in (*cause.supports, *cause.contradicts)],
         [item for item in timeline if item.weight == 1],
+        failure.tracebacks,
+        failure.stacks,
         failure.not_judged,
         failure.suspects,
         failure.triage,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from aiscorr.report import document as doc
@@ -34,7 +34,7 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
         parts = [block_html(block) for block in no_failure(report)]
     parts += [block_html(block) for block in other_failures(report)]
     parts += [block_html(block) for block in standing_apart(report)]
-    body = f'<main>\n{"".join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n'
+    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
     return page(title, body, head)
 
@@ -55,7 +55,10 @@ def section(failure: LaidOut, prefix: str = "") -> str:
     words = verdict_words(one, rest.get(verdict.TITLE, []))
     ids = {title: prefix + _NO_LETTER.sub("-", title.lower()).strip("-") for title in rest}
     links = "".join(f'<a href="#{name}">{escape(title)}</a>\n' for title, name in ids.items())
-    parts = [f"<header>\n<h1>Failure <code>{escape(failure.failure_id)}</code></h1>\n</header>\n", first_screen(one, words)]
+    parts = [
+        f"<header>\n<h1>Failure <code>{escape(failure.failure_id)}</code></h1>\n</header>\n",
+        first_screen(one, words),
+    ]
     drawn = picture(one, failure.places, prefix)
     parts.append(f'{drawn}<nav aria-label="Sections">\n{links}</nav>\n')
     if failure.root:
@@ -86,7 +89,7 @@ def block_html(block: Block, spot: Spot | None = None) -> str:
             rows = "".join(f"<dt>{escape(label)}</dt><dd>{escape(value)}</dd>\n" for label, value in pairs)
             return f"<dl>\n{rows}</dl>\n"
         case Bullets(items):
-            rows = "".join(f"<li{_id(place, spot)}>{_words(text)}{_place(place, spot)}</li>\n" for text, place in items)
+            rows = "".join(f"<li{_id(place, spot)}>{escape(text)}{_place(place, spot)}</li>\n" for text, place in items)
             return f"<ul>\n{rows}</ul>\n"
         case Steps(items):
             rows = "".join(
@@ -96,26 +99,29 @@ def block_html(block: Block, spot: Spot | None = None) -> str:
             return f'<ol class="chain">\n{rows}</ol>\n'
         case Table(columns, rows_of_text, numeric, wide):
             kinds = ["n" if name in numeric else "w" if name in wide else "" for name in columns]
-            cells = ([_cell(cell, spot) for cell in row] for row in rows_of_text)
-            names = [_name(row, spot) for row in rows_of_text]
-            return table(columns, cells, kinds, names)
+            named = [(_name(row, spot), [_cell(cell, spot) for cell in row]) for row in rows_of_text]
+            return table(columns, [cells for _, cells in named], kinds, [name for name, _ in named])
 
 
 def table(
-    columns: Iterable[str], rows: Iterable[Iterable[str]], kinds: Iterable[str], names: Iterable[str] = ()
+    columns: Iterable[str], rows: Iterable[Iterable[str]], kinds: Sequence[str], names: Iterable[str] = ()
 ) -> str:
-    """A table whose cells are HTML; of a column's kinds `n` is a number and `w` may wrap; `names` are ids of rows."""
+    """A table whose cells are HTML; of a column's kinds `n` is a number and `w` may wrap; `names` are ids of rows.
+
+    Where the last column may wrap, a phone shows it below the others.
+    """
     classes = [f' class="{kind}"' if kind else "" for kind in kinds]
 
     def line(tag: str, cells: Iterable[str], name: str = "") -> str:
         shown = "".join(f"<{tag}{kind}>{cell}</{tag}>" for cell, kind in zip(cells, classes, strict=True))
         return f'<tr id="{name}">{shown}</tr>\n' if name else f"<tr>{shown}</tr>\n"
 
-    head = line('th scope="col"', map(escape, columns)).replace('</th scope="col">', "</th>")
+    head = line("th", map(escape, columns))
+    stack = ' class="stack"' if kinds and kinds[-1] == "w" else ""
     ids = iter(names)
     body = "".join(line("td", row, next(ids, "")) for row in rows)
     return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="table">\n<table>\n<thead>\n{head}</thead>\n'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="table">\n<table{stack}>\n<thead>\n{head}</thead>\n'
         f"<tbody>\n{body}</tbody>\n</table></div>\n"
     )
 
@@ -149,10 +155,6 @@ def _paragraph(text: str, tone: str) -> str:
     if found is None:
         return f'<p class="{tone}">{escape(text)}</p>\n'
     return f'<p class="{tone}">{escape(found[1])}<code class="command">{escape(found[2])}</code></p>\n'
-
-
-def _words(text: str) -> str:
-    return escape(text)
 
 
 def _id(place: str, spot: Spot | None) -> str:

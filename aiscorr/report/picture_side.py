@@ -1,4 +1,4 @@
-"""What the page of a failure shows beside the text: recurrence, spans and readings on one time axis, stacks, tracebacks.
+"""What the page of a failure shows beyond the text: recurrence, spans and readings on one time axis, stacks, traces.
 
 Moments are UTC. A span or an event whose moment is not known lies between two moments.
 """

@@ -1,4 +1,4 @@
-"""Draws the lanes of a failure as SVG. The script of the page moves what has `data-a`, `data-b` or `data-t` (seconds)."""
+"""Draws the lanes of a failure as SVG; the page's script moves what has `data-a`, `data-b` or `data-t` (seconds)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ _HATCHED = {"down": "d", "rebalancing": "r", "wait": "w", "held": "h"}
 def drawing(scene: Scene, prefix: str) -> str:
     """The lanes as one SVG; `prefix` keeps its ids apart from those of other failures."""
     rows = dict(_rows(scene.lanes))
-    height = _TOP + sum(_LANE for _ in scene.lanes) + _HEAD * len({lane.group for lane in scene.lanes if _GROUPS[lane.group]}) + _AXIS
+    height = (
+        _TOP
+        + sum(_LANE for _ in scene.lanes)
+        + _HEAD * len({lane.group for lane in scene.lanes if _GROUPS[lane.group]})
+        + _AXIS
+    )
     bottom = height - _AXIS
     x = _Scale(scene.length)
     words = f"Timeline of the failure: {len(scene.lanes)} lanes, {len(scene.marks)} events"
@@ -40,9 +45,13 @@ def drawing(scene: Scene, prefix: str) -> str:
         *(_lane(lane, rows[lane.key], prefix) for lane in scene.lanes),
         f'<g clip-path="url(#{prefix}c)">\n',
         _window(scene, x, bottom),
-        *(_bar(bar, rows[bar.lane], x, prefix) for bar in sorted(scene.bars, key=lambda bar: list(_BARS).index(bar.kind))),
+        *(
+            _bar(bar, rows[bar.lane], x, prefix)
+            for bar in sorted(scene.bars, key=lambda bar: list(_BARS).index(bar.kind))
+        ),
         *_moments(scene, x, bottom),
         *(_arrow(arrow, rows, x, prefix) for arrow in scene.arrows),
+        *_blurs(scene.marks, rows, x, prefix),
         *(_mark(mark, rows[mark.lane], x, prefix) for mark in scene.marks),
         "</g>\n",
         axis(scene.start, scene.length, bottom),
@@ -56,8 +65,8 @@ def legend(prefix: str, scene: Scene) -> str:
     shapes = {mark.shape for mark in scene.marks}
     kinds = {bar.kind for bar in scene.bars}
     words = {
-        "up": "log covers it", "down": "node away", "rebalancing": "rebalancing", "alert": "alert", "light": "light load or space alert", "run": "running",
-        "wait": "waiting", "held": "keeps others waiting",
+        "up": "log covers it", "down": "node away", "rebalancing": "rebalancing", "alert": "alert",
+        "light": "light load or space alert", "run": "running", "wait": "waiting", "held": "keeps others waiting",
     }  # fmt: skip
     items = [_swatch(f'class="bar {kind}"{_fill(kind, prefix)}', text) for kind, text in words.items() if kind in kinds]
     items.append(_swatch(f'class="unknown" fill="url(#{prefix}u)"', "unknown: no line"))
@@ -72,7 +81,7 @@ def legend(prefix: str, scene: Scene) -> str:
     if scene.arrows:
         items.append(
             '<li><svg viewBox="0 0 22 14" aria-hidden="true"><path class="arrow" d="M1 7H20"/>'
-            f'<path class="tip" d="M21 7 15 4V10Z"/></svg>chain</li>\n'
+            '<path class="tip" d="M21 7 15 4V10Z"/></svg>chain</li>\n'
         )
     return f'<ul class="legend">\n{"".join(items)}</ul>\n'
 
@@ -88,7 +97,8 @@ def patterns(prefix: str) -> str:
     )
     shapes = "".join(f'<path id="{prefix}s-{shape}" d="{path}"/>\n' for shape, path in OUTLINES.items())
     blur = (
-        f'<filter id="{prefix}b" x="-20%" width="140%" y="-50%" height="200%"><feGaussianBlur stdDeviation="5 1"/></filter>\n'
+        f'<filter id="{prefix}b" x="-20%" width="140%" y="-50%" height="200%">'
+        '<feGaussianBlur stdDeviation="5 1"/></filter>\n'
     )
     tip = (
         f'<marker id="{prefix}a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -112,16 +122,16 @@ def axis(start: datetime, length: float, top: float) -> str:
     x = _Scale(length)
     step = next((step for step in _STEPS if length / step <= _MOST_TICKS), _STEPS[-1])
     base = start.replace(hour=0, minute=0, second=0, microsecond=0)
-    first = -((base - start).total_seconds() % -step) if step else 0.0
     parts = []
-    moment = first
+    moment = (base - start).total_seconds() % step
     while moment <= length:
         at = start + timedelta(seconds=moment)
         text = f"{at:%H:%M:%S}" if step >= 1 else f"{at:%H:%M:%S.%f}"[:-3]
         parts.append(f'<path d="M{x(moment):.1f} {top}v5"/><text x="{x(moment):.1f}" y="{top + 17}">{text}</text>\n')
         moment += step
     line = f'<path d="M{GUTTER} {top}H{WIDTH - RIGHT}"/>'
-    return f'<g class="axis">{line}{"".join(parts)}</g>\n<text class="note" x="4" y="{top + 17}">UTC, {start:%Y-%m-%d}</text>\n'
+    day = f'<text class="note" x="4" y="{top + 17}">UTC, {start:%Y-%m-%d}</text>\n'
+    return f'<g class="axis">{line}{"".join(parts)}</g>\n{day}'
 
 
 def _rows(lanes: Iterable[Lane]) -> Iterable[tuple[str, float]]:
@@ -152,7 +162,8 @@ def _lane(lane: Lane, y: float, prefix: str) -> str:
     if lane.group == "job":
         ground = f'<rect class="rail" {size} y="{y + 13:.0f}" height="1"/>'
     return (
-        f'<g class="lane{held}" data-lane="{lane.key}" data-y="{y:.0f}"><title>{escape(f"{lane.label}: {lane.note}")}</title>'
+        f'<g class="lane{held}" data-lane="{lane.key}" data-y="{y:.0f}">'
+        f"<title>{escape(f'{lane.label}: {lane.note}')}</title>"
         f"{ground}"
         f'<text class="label" x="4" y="{y + 13:.0f}">{escape(label)}</text>'
         f'<text class="note" x="4" y="{y + 24:.0f}">{escape(shorten(lane.note, _NOTE))}</text></g>\n'
@@ -182,8 +193,12 @@ def _bar(bar: Bar, y: float, x: _Scale, prefix: str) -> str:
     title = f"><title>{escape(bar.title)}</title></rect>\n"
     blurred = ""
     if bar.sure > bar.begin:
-        blurred = rect(bar.begin, bar.sure, f"{bar.kind} soft", f'{_fill(bar.kind, prefix)} filter="url(#{prefix}b)"{title}')
-    return blurred + rect(bar.sure, bar.end, bar.kind + (" open" if bar.is_open else ""), _fill(bar.kind, prefix) + title)
+        blurred = rect(
+            bar.begin, bar.sure, f"{bar.kind} soft", f'{_fill(bar.kind, prefix)} filter="url(#{prefix}b)"{title}'
+        )
+    return blurred + rect(
+        bar.sure, bar.end, bar.kind + (" open" if bar.is_open else ""), _fill(bar.kind, prefix) + title
+    )
 
 
 def _moments(scene: Scene, x: _Scale, bottom: float) -> Iterable[str]:
@@ -194,7 +209,8 @@ def _moments(scene: Scene, x: _Scale, bottom: float) -> Iterable[str]:
         y = 11 + 13 * (number % 3)
         yield (
             f'<g class="moment"><path data-t="{moment:.3f}" d="M0 {y - 9}V{bottom}" transform="translate({at:.1f})"/>'
-            f'<text data-t="{moment:.3f}" data-dx="4" x="{at + shift:.1f}" y="{y}" text-anchor="{side}">{name}</text></g>\n'
+            f'<text data-t="{moment:.3f}" data-dx="4" x="{at + shift:.1f}" y="{y}" text-anchor="{side}">{name}'
+            "</text></g>\n"
         )
 
 
@@ -204,26 +220,41 @@ def _arrow(arrow: Arrow, rows: dict[str, float], x: _Scale, prefix: str) -> str:
     a, b = x(arrow.from_moment), x(arrow.to_moment)
     bend = (end - begin) / 2
     return (
-        f'<path class="arrow" data-a="{arrow.from_moment:.3f}" data-b="{arrow.to_moment:.3f}" data-y="{begin:.0f} {end:.0f}"'
+        f'<path class="arrow" data-a="{arrow.from_moment:.3f}" data-b="{arrow.to_moment:.3f}"'
+        f' data-y="{begin:.0f} {end:.0f}"'
         f' d="M{a:.1f} {begin:.0f}C{a:.1f} {begin + bend:.0f} {b:.1f} {end - bend:.0f} {b:.1f} {end:.0f}"'
         f' marker-end="url(#{prefix}a)"><title>{escape(arrow.title)}</title></path>\n'
     )
 
 
+def _blurs(marks: Iterable[Mark], rows: dict[str, float], x: _Scale, prefix: str) -> Iterable[str]:
+    """Where on each lane lie events whose moment is not known; spans that meet are one."""
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for mark in sorted(marks, key=lambda mark: mark.low):
+        if mark.high <= mark.low:
+            continue
+        known = spans.setdefault(mark.lane, [])
+        if known and mark.low <= known[-1][1]:
+            known[-1] = known[-1][0], max(known[-1][1], mark.high)
+        else:
+            known.append((mark.low, mark.high))
+    for lane, found in spans.items():
+        for low, high in found:
+            yield (
+                f'<rect class="blur" data-a="{low:.3f}" data-b="{high:.3f}" x="{x(low):.1f}" y="{rows[lane] + 10:.0f}"'
+                f' width="{max(x(high) - x(low), 2):.1f}" height="8" filter="url(#{prefix}b)">'
+                "<title>the moment of an event lies somewhere in this time</title></rect>\n"
+            )
+
+
 def _mark(mark: Mark, y: float, x: _Scale, prefix: str) -> str:
     more = f" (and {mark.count - 1} more like it)" if mark.count > 1 else ""
     title = f"<title>{escape(mark.title + more)}{escape(chr(10) + mark.place) if mark.place else ''}</title>"
-    blur = ""
-    if mark.high > mark.low:
-        blur = (
-            f'<rect class="blur" data-a="{mark.low:.3f}" data-b="{mark.high:.3f}" x="{x(mark.low):.1f}" y="{y + 10:.0f}"'
-            f' width="{max(x(mark.high) - x(mark.low), 2):.1f}" height="8" filter="url(#{prefix}b)"/>\n'
-        )
     many = ' data-many="1"' if mark.count > 1 else ""
     place = f' data-place="{escape(mark.place)}"' if mark.place else ""
     return (
-        f'{blur}<use class="mark {mark.shape}" href="#{prefix}s-{mark.shape}" data-t="{mark.moment:.3f}" x="{x(mark.moment):.1f}"'
-        f' y="{y + 14:.0f}" role="img"{place}{many}>{title}</use>\n'
+        f'<use class="mark {mark.shape}" href="#{prefix}s-{mark.shape}" data-t="{mark.moment:.3f}"'
+        f' x="{x(mark.moment):.1f}" y="{y + 14:.0f}" role="img"{place}{many}>{title}</use>\n'
     )
 
 

@@ -1,4 +1,4 @@
-"""The first screen of a failure: the verdict, what to do now and who does it, what it cost, and whether it came before."""
+"""The first screen of a failure: the verdict, what to do and who does it, what it cost, and if it came before."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def verdict_words(failure: doc.FailureReport, blocks: list[Block]) -> list[Parag
 def _meter(failure: doc.FailureReport) -> str:
     percent = f"{failure.confidence:.0%}"
     words = f"confidence {failure.confidence:.2f}"
-    steps = "".join(f'<i class="{"on" if failure.confidence >= step / 20 - 0.001 else "off"}"></i>' for step in range(1, 21))
+    steps = "".join(
+        f'<i class="{"on" if failure.confidence >= step / 20 - 0.001 else "off"}"></i>' for step in range(1, 21)
+    )
     return f'<p class="meter" role="img" aria-label="{words}" title="{percent}">{steps}</p>\n'
 
 
@@ -87,7 +89,7 @@ def _impact(failure: doc.FailureReport) -> str:
     facts = []
     if count and lost:
         total = span_words((impact.ranks or 0) * (impact.lost_s or 0.0))
-        facts.append((f"{count} × {lost}", f"from the failure to the end of the job: {total} of ranks lost"))
+        facts.append((f"{count} × {lost}", f"from the failure to the end of the job: {total} of rank time lost"))
     elif count or lost:
         facts.append((count or lost, "stopped" if count else "from the failure to the end of the job"))
     if impact.steps_since_checkpoint is not None:
@@ -108,7 +110,11 @@ def _before(failure: doc.FailureReport) -> str:
             f"<li><b>{nth} failure</b> with {escape(subject)} in {one.span_days} days; {before}:"
             f" <code>{escape(one.last_failure_id)}</code></li>\n"
         )
-    body = f"<ul>\n{''.join(items)}</ul>\n" if items else '<p class="dim">First failure of its kind in this database.</p>\n'
+    body = (
+        f"<ul>\n{''.join(items)}</ul>\n"
+        if items
+        else '<p class="dim">First failure of its kind in this database.</p>\n'
+    )
     when = failure.ended_at or failure.first_error_at or failure.hang_started_at
     dated = f"<p>{time_of(when)}, job <b>{escape(failure.job_id)}</b></p>\n" if when else ""
     return f'<section class="card"><h2>When, and before</h2>\n{dated}{body}</section>\n'
@@ -128,4 +134,3 @@ def span_words(seconds: float) -> str:
     if hours:
         return f"{hours:,} h {minutes} min"
     return f"{minutes} min {left} s" if minutes else f"{left} s"
-

@@ -1,4 +1,4 @@
-"""What the picture of a failure shows, before it is drawn: lanes, bars, marks and arrows, in seconds from its left edge.
+"""What the picture of a failure shows before it is drawn: lanes, bars, marks and arrows, in seconds from its left edge.
 
 Ranks of one role share a lane, but for the culprits; of AIStore's nodes those that the failure is about have their own.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Places, clock, ranges, shorten
@@ -126,7 +127,9 @@ def scene(failure: doc.FailureReport, places: Places) -> Scene | None:
     )  # fmt: skip
     moments = tuple((name, axis.at(at)) for name, at in named if at and 0 <= axis.at(at) <= axis.length)
     arrows = tuple(_arrows(failure, axis, lane_of_node, lane_of_rank))
-    return Scene(axis.start, axis.length, window, moments, tuple(lanes), tuple(bars), tuple(_joined(marks, axis.length)), arrows)
+    return Scene(
+        axis.start, axis.length, window, moments, tuple(lanes), tuple(bars), tuple(_joined(marks, axis.length)), arrows
+    )
 
 
 def _node_lanes(failure: doc.FailureReport, picture: Picture) -> list[tuple[Lane, tuple[str, ...]]]:
@@ -143,7 +146,7 @@ def _node_lanes(failure: doc.FailureReport, picture: Picture) -> list[tuple[Lane
     own = every if len(every) <= _MOST_NODES else first[:_MOST_NODES]
     roles = {span.node_id: (span.role or "node", span.host) for span in picture.node_spans}
     roles |= {node.node_id: (node.role or "node", node.host) for node in failure.ais_nodes}
-    result = []
+    result: list[tuple[Lane, tuple[str, ...]]] = []
     for node_id in own:
         role, host = roles.get(node_id, ("node", None))
         note = f"{role}, {host}" if host else role
@@ -213,7 +216,9 @@ def _rank_bars(failure: doc.FailureReport, axis: _Axis, lanes: list[tuple[Lane, 
     state = {line.rank: line for line in failure.ranks}
     for lane, ranks in lanes:
         spoken = [output[rank] for rank in ranks if rank in output]
-        begins = [one.from_ for one in spoken if one.from_] or ([failure.job.started_at] if failure.job.started_at else [])
+        begins = [one.from_ for one in spoken if one.from_] or (
+            [failure.job.started_at] if failure.job.started_at else []
+        )
         last = [state[rank].last_seen_at for rank in ranks] + [one.to for one in spoken]
         ends = [moment for moment in last if moment]
         if not begins or not ends:
@@ -226,7 +231,9 @@ def _rank_bars(failure: doc.FailureReport, axis: _Axis, lanes: list[tuple[Lane, 
         yield _span_bar(axis, lane, "run", begin, begin, split, f"{name}: lines of output since {clock(begin)}")
         if split < end:
             doing = ", ".join(sorted({state[rank].activity.replace("_", " ") for rank in ranks}))
-            words = f"{name}: {'waited' if waits else 'kept the others waiting'} ({doing}) {clock(split)} to {clock(end)}"
+            words = (
+                f"{name}: {'waited' if waits else 'kept the others waiting'} ({doing}) {clock(split)} to {clock(end)}"
+            )
             yield _span_bar(axis, lane, "wait" if waits else "held", split, split, end, words)
 
 
@@ -269,9 +276,7 @@ def _joined(marks: list[Mark], length: float) -> Iterable[Mark]:
     yield from last.values()
 
 
-def _arrows(
-    failure: doc.FailureReport, axis: _Axis, nodes: dict[str, str], ranks: dict[int, str]
-) -> Iterable[Arrow]:
+def _arrows(failure: doc.FailureReport, axis: _Axis, nodes: dict[str, str], ranks: dict[int, str]) -> Iterable[Arrow]:
     """The chain from lane to lane, in order of time, and from its last node to the culprit; else what was asked."""
     chain = failure.verdict_chain
     culprit = next((rank for rank in failure.culprit_ranks if rank in ranks), None)
@@ -284,7 +289,7 @@ def _arrows(
             stops = [stop for stop in stops if error is None or stop[1] <= axis.inside(error) + 1.0] or stops[:1]
             if error is not None:
                 stops.append((ranks[culprit], axis.inside(error), f"reaches rank {culprit}"))
-        for (lane, moment, _), (to_lane, to_moment, step) in zip(stops, stops[1:], strict=False):
+        for (lane, moment, _), (to_lane, to_moment, step) in pairwise(stops):
             if lane != to_lane:
                 yield Arrow(lane, moment, to_lane, max(moment, to_moment), step.replace("_", " "))
     elif culprit is not None:

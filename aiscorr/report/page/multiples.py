@@ -64,7 +64,8 @@ def multiples(shown: list[Plot], picture: Picture, prefix: str) -> str:
 
 def _figure(no: int, plot: Plot, length: float, prefix: str) -> str:
     nodes = "".join(
-        f'<li><svg viewBox="0 0 22 8" aria-hidden="true"><path class="series s{i}" d="M1 4H21"/></svg>{escape(node)}</li>\n'
+        f'<li><svg viewBox="0 0 22 8" aria-hidden="true"><path class="series s{i}" d="M1 4H21"/></svg>'
+        f"{escape(node)}</li>\n"
         for i, (node, _) in enumerate(plot.series)
     )
     lines = "".join(_line(points, i, plot.most, length) for i, (_, points) in enumerate(plot.series))

@@ -521,9 +521,10 @@
   const pictures = [...document.querySelectorAll("section.picture")].map((section) => new Picture(section));
 
   for (const code of document.querySelectorAll("code.place")) {
-    (code.closest("summary, a") || code).after(copyButton(code.textContent, code));
-    const summary = code.closest("summary");
-    if (summary) summary.append(summary.nextElementSibling);
+    const holder = code.closest("summary, a"), copy = copyButton(code.textContent, code);
+    if (holder?.localName === "summary") holder.append(copy);
+    else if ((holder || code).nextElementSibling?.matches("a.anchor")) (holder || code).nextElementSibling.after(copy);
+    else (holder || code).after(copy);
   }
   for (const command of document.querySelectorAll("pre.command, code.command")) {
     const frame = html("span", "with-copy");

@@ -27,7 +27,8 @@ def picture(failure: doc.FailureReport, places: Places, prefix: str) -> str:
     shown = plots(failure.picture)
     counters = multiples(shown, failure.picture, prefix)
     return (
-        f'<section class="picture" id="{prefix}picture" aria-label="Picture of the failure">\n<h2>What happened when</h2>\n'
+        f'<section class="picture" id="{prefix}picture" aria-label="Picture of the failure">\n'
+        "<h2>What happened when</h2>\n"
         f"{grid(failure)}"
         f'<div class="plots" tabindex="0" role="group" aria-label="Plots on one time axis. {_KEYS}">\n'
         '<p class="tools"></p>\n'
@@ -50,4 +51,5 @@ def _clocks(failure: doc.FailureReport) -> str:
             words.append(f"{line.who}: {how}, confidence {line.confidence:.2f}")
     if not words:
         return ""
-    return f'<p class="dim">All moments may be off by the same hours: no line gives the time zone ({escape("; ".join(words))}).</p>\n'
+    known = escape("; ".join(words))
+    return f'<p class="dim">All moments may be off by the same hours: no line gives the time zone ({known}).</p>\n'

@@ -11,7 +11,10 @@ _BY_TEXT = tuple(
     (shape, re.compile(text))
     for shape, text in (
         ("back", r" is back$"),
-        ("other", r"^\w+ \S+ (?:was (?:rebalancing|resilvering|busy|low on space)|became primary|had (?:a high|very many))"),
+        (
+            "other",
+            r"^\w+ \S+ (?:was (?:rebalancing|resilvering|busy|low on space)|became primary|had (?:a high|very many))",
+        ),
         ("crash", r"^(?:crash|killed|error|chained):|^(?:short batch|client error|aborted)\b"),
         ("fault", r"^node loss\b|^(?:target|proxy|node) \S+ (?!has begun)"),
         ("wait", r"begin to wait in|^slower than before"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import takewhile
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Places, ranges, shorten
@@ -16,14 +18,29 @@ def stack_tree(failure: doc.FailureReport, places: Places, links: Links) -> str:
     if not failure.stacks:
         return ""
     most = max(branch.rank_count for branch in failure.stacks)
-    rows, depth = [], -1
-    for branch in failure.stacks:
-        level = min(branch.indent, depth + 1)
-        rows.append("</li>\n" + "</ul></li>\n" * (depth - level) if level <= depth else "<ul>\n" if depth >= 0 else "")
-        depth = level
-        rows.append(f"<li>{_branch(branch, most, places, links)}")
-    tree = "".join(rows) + "</li>\n" + "</ul></li>\n" * depth
+    tree = _branches(list(failure.stacks), most, places, links)
     return f'<h3>Stacks when they were last taken</h3>\n<ul class="tree">\n{tree}</ul>\n'
+
+
+def _branches(branches: list[doc.StackBranch], most: int, places: Places, links: Links) -> str:
+    """Branches that lie side by side, each with those inside it, and the ranks that go no deeper."""
+    parts = []
+    while branches:
+        branch, *rest = branches
+        inner = list(_deeper(rest, branch.indent))
+        branches = rest[len(inner) :]
+        below = ""
+        if inner:
+            gone = {rank for one in inner if one.indent == inner[0].indent for rank in one.ranks}
+            left = [rank for rank in branch.ranks if rank not in gone]
+            stay = (
+                f'<li class="odd">{_count(left)} here, in <code>{escape(branch.last_call)}</code></li>\n'
+                if left
+                else ""
+            )
+            below = f"<ul>\n{_branches(inner, most, places, links)}{stay}</ul>"
+        parts.append(f"<li>{_branch(branch, most, places, links)}{below}</li>\n")
+    return "".join(parts)
 
 
 def tracebacks(failure: doc.FailureReport, places: Places, links: Links) -> str:
@@ -35,22 +52,30 @@ def tracebacks(failure: doc.FailureReport, places: Places, links: Links) -> str:
             text = "".join(f"{escape(line)}\n" for line in body)
             where = f"{places.line(one.path, one.line_no)}"
             parts.append(
-                f'<figure class="traceback">\n<figcaption>Traceback of rank {one.rank} {links.place(where)}</figcaption>\n'
+                f'<figure class="traceback">\n<figcaption>Traceback of rank {one.rank} '
+                f"{links.place(where)}</figcaption>\n"
                 f'<pre tabindex="0">{text}<b>{escape(last)}</b></pre>\n</figure>\n'
             )
     return "".join(parts)
+
+
+def _deeper(branches: list[doc.StackBranch], indent: int) -> Iterator[doc.StackBranch]:
+    return takewhile(lambda one: one.indent > indent, branches)
 
 
 def _branch(branch: doc.StackBranch, most: int, places: Places, links: Links) -> str:
     calls = branch.first_call
     if branch.call_count > 1:
         calls += (" › … › " if branch.call_count > 2 else " › ") + branch.last_call
-    ranks = "1 rank" if branch.rank_count == 1 else f"{branch.rank_count:,} ranks"
     doing = f", {branch.activity.replace('_', ' ')}" if branch.activity else ""
-    which = shorten(ranges(branch.ranks), _RANKS)
     odd = ' class="odd"' if branch.rank_count < most / 2 else ""
     return (
-        f'<div{odd}><code>{escape(calls)}</code> <span class="dim"><b>{ranks}</b> ({escape(which)}){escape(doing)}</span> '
+        f'<div{odd}><code>{escape(calls)}</code> <span class="dim">{_count(branch.ranks)}{escape(doing)}</span> '
         f'<progress max="{most}" value="{branch.rank_count}" aria-hidden="true"></progress> '
         f"{links.place(places.line(branch.path, branch.line_no))}</div>"
     )
+
+
+def _count(ranks: Sequence[int]) -> str:
+    words = "1 rank" if len(ranks) == 1 else f"{len(ranks):,} ranks"
+    return f"<b>{words}</b> ({escape(shorten(ranges(ranks), _RANKS))})"
