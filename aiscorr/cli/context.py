@@ -55,6 +55,15 @@ class Context:
             click.echo(text, err=True)
 
 
+def emit_bytes(content: bytes, output: str) -> None:
+    """The bytes to a file, or with `-` to stdout. Raises UsageError where the file cannot be written."""
+    try:
+        with click.open_file(output, "wb") as target:
+            target.write(content)
+    except OSError as error:
+        raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None
+
+
 def emit(text: str, output: str | None) -> None:
     """The text as it is to a file, or to stdout. Raises UsageError where the file cannot be written."""
     if output is None or output == "-":

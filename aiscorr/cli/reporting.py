@@ -11,31 +11,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiscorr.cli.context import Context, emit
+from aiscorr.cli.context import Context, emit, emit_bytes
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import UsageError
 
 if TYPE_CHECKING:
     from aiscorr.report.layout import Extent
 
-_FORMATS = ("text", "markdown", "json", "html")
-
-
-class _Form(click.Choice[str]):
-    """The forms of a report; PDF, which a browser makes of the page, is answered with that."""
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The form. Raises UsageError for PDF."""
-        if value == "pdf":
-            raise UsageError(
-                "--format pdf is not there", where="aiscorr report", try_this="--format html, and print it to a file"
-            )
-        return super().convert(value, param, ctx)
+_FORMATS = ("text", "markdown", "json", "html", "pdf")
 
 
 @click.command()
 @click.argument("failure", default="latest")
-@click.option("--format", "form", type=_Form(_FORMATS), help="Else what the end of FILE's name says, else text.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="Else what the end of FILE's name says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
 @click.option("--brief", is_flag=True, help="Only the verdict, who acts, and the strongest lines.")
@@ -58,16 +46,24 @@ def report(
     if brief and full:
         raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
     is_terminal = output is None and sys.stdout.isatty()
+    form = form or _form_of(output)
+    if form == "pdf" and output is None:
+        raise UsageError("a PDF is no text", where="aiscorr report", try_this="-o report.pdf, or -o - for a pipe")
     text = _report(
         context,
         context.settings.db_path,
         failure,
-        form or _form_of(output),
+        form,
         is_verified=not no_verify,
         extent="brief" if brief else "full" if full else "usual",
         width=width,
         color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
     )
+    if form == "pdf":
+        from aiscorr.report.paper import pdf_of
+
+        emit_bytes(pdf_of(text), str(output))
+        return 0
     emit(text, output)
     return 0
 
@@ -75,7 +71,7 @@ def report(
 def _form_of(output: str | None) -> str:
     """What the name of a file says of its form."""
     _, end = os.path.splitext(output or "")
-    return {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json"}.get(end.lower(), "text")
+    return {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json", ".pdf": "pdf"}.get(end.lower(), "text")
 
 
 def _report(
@@ -97,12 +93,12 @@ def _report(
     with context.reading(db_path) as connection:
         document = build_report(connection, failure, datetime.now(UTC))
     if is_verified:
-        document = read_around(document) if form == "html" else read_again(document)
+        document = read_around(document) if form in ("html", "pdf") else read_again(document)
     if form == "json":
         return render.render_json(document)
     if form == "markdown":
         return render.render_markdown(document, extent=extent)
-    if form == "html":
+    if form in ("html", "pdf"):
         from aiscorr.report.html import render_html
 
         return render_html(document, extent=extent)

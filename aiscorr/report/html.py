@@ -9,7 +9,7 @@ from html import escape
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
-from aiscorr.report.page.assets import policy, script, style
+from aiscorr.report.page.assets import policy, script, script_source, style
 from aiscorr.report.page.first import first_screen, verdict_words
 from aiscorr.report.page.links import Links
 from aiscorr.report.page.picture import picture
@@ -17,7 +17,7 @@ from aiscorr.report.page.times import Times
 from aiscorr.report.page.trees import stack_tree, tracebacks
 from aiscorr.report.sections import causes, clocks, counters, coverage, glossary, key_files, ranks, triage, verdict
 
-__all__ = ["block_html", "page", "policy", "render_html", "script", "section", "style", "table"]
+__all__ = ["block_html", "page", "policy", "render_html", "script", "script_source", "section", "style", "table"]
 
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 #: Sections that are closed until somebody asks for them.

@@ -100,13 +100,18 @@ class Reader:
                 total = total[0]["total"] if total else 0
         return FailureList(total, [{name: row[name] for name in row if name != "total"} for row in rows])
 
-    def report(self, which: str, *, is_verified: bool = True) -> Report:
-        """The report of `latest`, a failure id, its beginning or a job id. Raises UsageError for one there is not."""
+    def report(self, which: str, *, is_verified: bool = True, has_lines: bool = False) -> Report:
+        """The report of `latest`, a failure id, its beginning or a job id. Raises UsageError for one there is not.
+
+        `has_lines`: with the lines around those that it cites, as pages show them.
+        """
         from aiscorr.report.build import build_report
-        from aiscorr.report.citation import read_again
+        from aiscorr.report.citation import read_again, read_around
 
         with self.connection() as connection:
             report = build_report(connection, which, datetime.now(UTC))
+        if has_lines and is_verified:
+            return read_around(report)
         return read_again(report) if is_verified else report
 
     def report_text(self, which: str, form: str, *, is_verified: bool = True) -> str:
@@ -114,7 +119,7 @@ class Reader:
         from aiscorr.report import render
         from aiscorr.report.html import render_html
 
-        report = self.report(which, is_verified=is_verified)
+        report = self.report(which, is_verified=is_verified, has_lines=form == "html")
         if form == "json":
             return render.render_json(report)
         if form == "markdown":

@@ -57,6 +57,8 @@ def below(folder: Path, suffix: str) -> set[str]:
         ("aiscorr/formats", ".toml", "aiscorr/formats"),
         ("aiscorr/queries", ".sql", "aiscorr/queries"),
         ("aiscorr/report", ".css", "aiscorr/report"),
+        ("aiscorr/report", ".js", "aiscorr/report"),
+        ("aiscorr/report/page/vendor", "", "aiscorr/report/page/vendor"),
         ("aiscorr/serve/examples", "", "aiscorr/serve/examples"),
         ("sql", ".sql", "aiscorr/sql"),
         (f"fixtures/{SCENARIO}/ais", "", "aiscorr/demo_incident/ais"),

@@ -115,9 +115,7 @@
       }
       this.axis();
       this.now.textContent = this.spanWords();
-      this.syncing = true;
       for (const plot of this.plots) plot.setScale("x", { min: this.view[0], max: this.view[1] });
-      this.syncing = false;
       this.section.dataset.view = this.view.map((one) => one.toFixed(3)).join(" ");
     }
 
@@ -215,6 +213,7 @@
           }))],
           hooks: {
             drawClear: [(u) => this.known(u, series)],
+            setScale: [(u, key) => { if (key === "x") figure.dataset.view = `${u.scales.x.min.toFixed(3)} ${u.scales.x.max.toFixed(3)}`; }],
             setCursor: [(u) => this.follow(u, series)],
             setSelect: [(u) => {
               if (u.select.width > 3) this.show(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));

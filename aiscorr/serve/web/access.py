@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 #: What a machine that watches over the service may ask without a token.
 OPEN_PATHS = ("/livez", "/readyz")
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+#: What a browser may do with a page.
+POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
-    " frame-ancestors 'none'",
+    "Content-Security-Policy": POLICY,
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",

@@ -13,10 +13,11 @@ from starlette.responses import HTMLResponse, Response
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError, UsageError
 from aiscorr.query.formats import printable
-from aiscorr.report.html import block_html, page, section, style, table
+from aiscorr.report.html import block_html, page, script, script_source, section, style, table
 from aiscorr.report.layout import laid_out, no_failure
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
 from aiscorr.serve.reader import HANGING, FailureFilter, FailureList
+from aiscorr.serve.web.access import POLICY
 from aiscorr.serve.web.answers import NotFoundError, Site, error_answer
 from aiscorr.serve.web.api import failure_filter
 
@@ -70,13 +71,15 @@ async def failure(site: Site, request: Request) -> Response:
     """The report of a failure, with its cited lines read again."""
     which = request.path_params["failure"]
     try:
-        report = await site.read(site.reader.report, which)
+        report = await site.read(site.reader.report, which, has_lines=True)
     except UsageError as error:
         raise NotFoundError(error.what, where=error.where, try_this=error.try_this) from None
     parts = [block_html(block) for block in no_failure(report)] if not report.failures else []
     for number, one in enumerate(report.failures):
         parts.append(section(laid_out(one), f"f{number}-") + "<p>" + _forms(one.failure_id) + "</p>\n")
-    return _page(f"Failure {which}", "".join(parts))
+    answer = _page(f"Failure {which}", "".join(parts) + f"<script>{script()}</script>\n")
+    answer.headers["Content-Security-Policy"] = f"{POLICY}; script-src '{script_source()}'"
+    return answer
 
 
 async def runs(site: Site, request: Request) -> Response:
