@@ -52,7 +52,7 @@ def texts(value: object) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("name", scenario_names()[:6])
+@pytest.mark.parametrize("name", [*scenario_names()[:6], "two_jobs"])
 def test_report_is_well_formed_and_whole(name: str, library: Library) -> None:
     """Tags fit together, links lead to sections that are there once, and what the report says is in it."""
     report = scenario_report(library, name)

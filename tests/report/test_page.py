@@ -73,6 +73,15 @@ def test_recurrence(library: Library) -> None:
     assert {"picture", "excerpts"} & told["failures"][0].keys() == set(), "what only a page shows"
 
 
+@pytest.mark.parametrize(("count", "words"), [(2, "Second"), (7, "7th"), (21, "21st"), (112, "112th"), (33, "33rd")])
+def test_how_manieth(count: int, words: str, library: Library) -> None:
+    """The number of a failure among its like is an English ordinal."""
+    report = report_with_lines(library, STORAGE)
+    again = Recurrence("kind", "gpu", count, 30, "a", "b")
+    told = replace(report, failures=(replace(report.failures[0], recurrence=(again,)),))
+    assert f"{words} failure of the kind gpu in 30 days" in seen_in(told)
+
+
 def test_surroundings(library: Library) -> None:
     """Each cited line is on the page once, with ten lines before and after it as they are in its file."""
     report = report_with_lines(library, STORAGE)

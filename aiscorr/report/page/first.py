@@ -22,7 +22,7 @@ _MARKS = {
     "undetermined": '<rect x="1" y="1" width="22" height="22" rx="3"/>'
     '<path class="paper" d="M8 9a4 4 0 1 1 5 4v2h-2v-4a2 2 0 1 0-1-2zM11 17h2v2h-2z"/>',
 }
-_SUBJECTS = {"node": "AIStore node", "host": "host", "kind": "a failure of the kind"}
+_SUBJECTS = {"node": "with AIStore node", "host": "with host", "kind": "of the kind"}
 _ORDINALS = {2: "Second", 3: "Third", 4: "Fourth", 5: "Fifth", 6: "Sixth"}
 
 
@@ -103,11 +103,11 @@ def _impact(failure: doc.FailureReport) -> str:
 def _before(failure: doc.FailureReport) -> str:
     items = []
     for one in failure.recurrence:
-        nth = _ORDINALS.get(one.occurrence_no, f"{one.occurrence_no}th")
+        nth = _ORDINALS.get(one.occurrence_no) or _ordinal(one.occurrence_no)
         subject = f"{_SUBJECTS.get(one.subject_kind, one.subject_kind)} {one.subject}"
         before = "the one before" if one.occurrence_no == 2 else "the last one"
         items.append(
-            f"<li><b>{nth} failure</b> with {escape(subject)} in {one.span_days} days; {before}:"
+            f"<li><b>{nth} failure</b> {escape(subject)} in {one.span_days} days; {before}:"
             f" <code>{escape(one.last_failure_id)}</code></li>\n"
         )
     body = (
@@ -118,6 +118,12 @@ def _before(failure: doc.FailureReport) -> str:
     when = failure.ended_at or failure.first_error_at or failure.hang_started_at
     dated = f"<p>{time_of(when)}, job <b>{escape(failure.job_id)}</b></p>\n" if when else ""
     return f'<section class="card"><h2>When, and before</h2>\n{dated}{body}</section>\n'
+
+
+def _ordinal(number: int) -> str:
+    """`7th`, `21st`, `112th`."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def time_of(moment: datetime) -> str:

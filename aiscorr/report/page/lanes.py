@@ -114,7 +114,10 @@ def scene(failure: doc.FailureReport, places: Places) -> Scene | None:
     rank_lanes = _rank_lanes(failure)
     lane_of_node = {node: lane.key for lane, nodes in node_lanes for node in nodes}
     lane_of_rank = {rank: lane.key for lane, ranks in rank_lanes for rank in ranks}
-    marks = list(_marks(failure, axis, places, lane_of_node, lane_of_rank))
+    marks = [
+        *_last_lines(failure, axis, places, rank_lanes),
+        *_marks(failure, axis, places, lane_of_node, lane_of_rank),
+    ]
     lanes = [lane for lane, _ in node_lanes] + [lane for lane, _ in rank_lanes]
     if any(mark.lane == "job" for mark in marks):
         lanes.append(Lane("job", "job", "launcher, all ranks", "job"))
@@ -256,6 +259,19 @@ def _marks(
         words = f"{clock(item.at, is_exact=item.is_exact)} {who} {shorten(item.text, _TEXT)}"
         where = places.line(item.path, item.line_no)
         yield Mark(lane or "job", shape_of(item), axis.at(item.at), min(low, axis.at(item.at)), high, words, where)
+
+
+def _last_lines(
+    failure: doc.FailureReport, axis: _Axis, places: Places, lanes: list[tuple[Lane, tuple[int, ...]]]
+) -> Iterable[Mark]:
+    """The last line of each culprit that has a lane."""
+    state = {line.rank: line for line in failure.ranks}
+    for lane, ranks in lanes:
+        line = state[ranks[0]]
+        if lane.is_held and len(ranks) == 1 and line.last_seen_at and 0 <= axis.at(line.last_seen_at) <= axis.length:
+            moment = axis.at(line.last_seen_at)
+            words = f"{clock(line.last_seen_at)} rank {line.rank}: its last line"
+            yield Mark(lane.key, "last", moment, moment, moment, words, places.line(line.path, line.line_no))
 
 
 def _joined(marks: list[Mark], length: float) -> Iterable[Mark]:

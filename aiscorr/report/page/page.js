@@ -583,5 +583,8 @@
   };
   addEventListener("beforeprint", toPaper);
   addEventListener("afterprint", fromPaper);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    for (const picture of pictures) for (const plot of picture.plots) plot.redraw();
+  });
   matchMedia("print").addEventListener("change", (event) => (event.matches ? toPaper() : fromPaper()));
 })();

@@ -32,6 +32,7 @@ MEANINGS = {
     "timeout": "time-out",
     "exit": "end",
     "back": "back again",
+    "last": "last line of a culprit",
     "other": "other",
 }
 #: The outline of each shape around 0,0.
@@ -43,6 +44,7 @@ OUTLINES = {
     "timeout": "M0-6A6 6 0 1 1 0 6A6 6 0 1 1 0-6ZM-1-4V1H3V-1H1V-4Z",
     "exit": "M-5-5H5V5H-5Z",
     "back": "M-6 1-3-2-1 1 5-6 7-4-1 5Z",
+    "last": "M-1.5-9H1.5V9H-1.5Z",
     "other": "M0-4A4 4 0 1 1 0 4A4 4 0 1 1 0-4Z",
 }
 
