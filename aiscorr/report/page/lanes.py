@@ -19,8 +19,8 @@ from aiscorr.report.sections.ranks import MEANS
 
 #: More culprits, or more nodes that nothing happened to, share a lane.
 _MOST_CULPRITS, _MOST_NODES = 8, 12
-#: Marks of one kind on one lane that lie closer than this share of the axis are one.
-_CLOSE = 1 / 250
+#: Marks of one shape on one lane that lie closer than this share of the axis are one; on a lane of many ranks or nodes.
+_CLOSE, _CLOSE_OF_MANY = 1 / 250, 1 / 90
 _TEXT = 160
 _LIGHT = ("cpu high", "low space", "busy", "goroutines")
 
@@ -118,6 +118,7 @@ def scene(failure: doc.FailureReport, places: Places) -> Scene | None:
         *_last_lines(failure, axis, places, rank_lanes),
         *_marks(failure, axis, places, lane_of_node, lane_of_rank),
     ]
+    many = {lane.key for lane, members in (*node_lanes, *rank_lanes) if len(members) > 1}
     lanes = [lane for lane, _ in node_lanes] + [lane for lane, _ in rank_lanes]
     if any(mark.lane == "job" for mark in marks):
         lanes.append(Lane("job", "job", "launcher, all ranks", "job"))
@@ -131,7 +132,14 @@ def scene(failure: doc.FailureReport, places: Places) -> Scene | None:
     moments = tuple((name, axis.at(at)) for name, at in named if at and 0 <= axis.at(at) <= axis.length)
     arrows = tuple(_arrows(failure, axis, lane_of_node, lane_of_rank))
     return Scene(
-        axis.start, axis.length, window, moments, tuple(lanes), tuple(bars), tuple(_joined(marks, axis.length)), arrows
+        axis.start,
+        axis.length,
+        window,
+        moments,
+        tuple(lanes),
+        tuple(bars),
+        tuple(_joined(marks, axis.length, many)),
+        arrows,
     )
 
 
@@ -274,12 +282,13 @@ def _last_lines(
             yield Mark(lane.key, "last", moment, moment, moment, words, places.line(line.path, line.line_no))
 
 
-def _joined(marks: list[Mark], length: float) -> Iterable[Mark]:
+def _joined(marks: list[Mark], length: float, many: set[str]) -> Iterable[Mark]:
     """Marks of one shape that lie on each other as one, with their number."""
     last: dict[tuple[str, str], Mark] = {}
     for mark in sorted(marks, key=lambda mark: mark.moment):
         before = last.get((mark.lane, mark.shape))
-        if before is not None and mark.moment - before.moment < length * _CLOSE:
+        close = _CLOSE_OF_MANY if mark.lane in many else _CLOSE
+        if before is not None and mark.moment - before.moment < length * close:
             joined = Mark(
                 before.lane, before.shape, before.moment, min(before.low, mark.low), max(before.high, mark.high),
                 before.title, before.place, before.count + 1,
