@@ -107,7 +107,7 @@ _HEAD = """
 select failure_id, job_id, failure_class, failure_kind, storage_verdict, confidence, statement, hang_started_at,
     first_error_at, first_error_at_is, ended_at, window_started_at, window_ended_at, culprit_ranks, process_group,
     seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, user_location,
-    (select count(*) from reject as r where r.job_id = f.job_id or r.cluster = f.cluster)::integer as reject_count
+    (select coalesce(sum(rejects), 0) from failure_file as r where r.failure_id = f.failure_id)::integer as reject_count
 from failure as f where failure_id = $id
 """
 _OTHER = """
@@ -250,18 +250,14 @@ where f.failure_id = $id order by w.worker_node_no, w.path
 """
 _CLOCK = """
 with used as (
-    select k.file_id, 'worker logs' as who, null as node_id
-    from failure as f
-    join worker_file as w on w.job_id = f.job_id and w.kind = 'worker_log'
-    join clock as k on k.file_id = w.file_id
-    where f.failure_id = $id
+    select u.file_id, 'worker logs' as who, null as node_id
+    from failure_file as u
+    where u.failure_id = $id and u.kind = 'worker_log'
     union all
-    select a.file_id, 'AIStore logs' as who, a.node_id
-    from failure as f
-    join ais_file as a on a.cluster = f.cluster
-    join source_file as s on s.file_id = a.file_id
-    where f.failure_id = $id and s.first_at <= f.window_ended_at + interval 1 day
-        and s.last_at >= f.window_started_at - interval 1 day
+    select u.file_id, 'AIStore logs' as who, a.node_id
+    from failure_file as u
+    join ais_file as a on a.file_id = u.file_id
+    where u.failure_id = $id and u.kind = 'ais_log'
 ),
 grouped as (
     select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s,

@@ -77,9 +77,13 @@ left join ingested_file as f on f.file_id = s.file_id
 where s.failure_id = $id order by s.place
 """
 _COVERAGE = """
-select "of", kind, rank, started_at as from_, ended_at as "to", state, because
-from coverage where failure_id = $id
-order by case kind when 'output' then 1 when 'log' then 2 else 3 end, kind, rank, "of"
+select c."of", c.kind, c.rank, c.started_at as from_,
+    if(c.kind = 'log', greatest(c.started_at, least(c.ended_at, f.window_ended_at)), c.ended_at) as "to",
+    c.state, c.because
+from coverage as c
+join failure as f on f.failure_id = c.failure_id
+where c.failure_id = $id
+order by case c.kind when 'output' then 1 when 'log' then 2 else 3 end, c.kind, c.rank, c."of"
 """
 _DECISION = "select action, hosts, because from decision where failure_id = $id"
 _IMPACT = "select ranks, lost_s, steps_since_checkpoint from impact where failure_id = $id"

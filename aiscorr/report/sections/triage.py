@@ -47,7 +47,8 @@ def _seen(failure: FailureReport) -> Facts:
     expected = failure.job.world_size
     missing = f"; missing: {ranges(failure.absent_ranks)}" if failure.absent_ranks else ""
     count = failure.reject_count
-    rejects = f" ({count} lines of the logs could not be read: aiscorr query @rejects)" if count else ""
+    lines = f"{count} line{'s' * (count > 1)}"
+    rejects = f" ({lines} of the logs could not be read: aiscorr query @rejects)" if count else ""
     return Facts(
         (
             ("ranks seen", f"{failure.job.rank_count} of {expected or '?'}{missing}"),
