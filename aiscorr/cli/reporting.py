@@ -25,6 +25,7 @@ _FORMATS = ("text", "markdown", "json", "html", "pdf")
 @click.argument("failure", default="latest")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Else what the end of FILE's name says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
+@click.option("--since", metavar="TIME", help="All failures since then: 30d, a day, or a moment in UTC.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
 @click.option("--brief", is_flag=True, help="Only the verdict, who acts, and the strongest lines.")
 @click.option("--full", is_flag=True, help="Show suspects and coverage of a determined failure, too.")
@@ -36,6 +37,7 @@ def report(
     failure: str,
     form: str | None,
     output: str | None,
+    since: str | None,
     no_verify: bool,
     brief: bool,
     full: bool,
@@ -45,6 +47,8 @@ def report(
     """The incident report of a failure: latest, an id, a job id, or all."""
     if brief and full:
         raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
+    if since is not None and failure not in ("latest", "all"):
+        raise UsageError(f"--since and {failure!r}", where="aiscorr report", try_this="leave one of them away")
     is_terminal = output is None and sys.stdout.isatty()
     form = form or _form_of(output)
     if form == "pdf" and output is None:
@@ -55,6 +59,7 @@ def report(
         failure,
         form,
         is_verified=not no_verify,
+        since=since,
         extent="brief" if brief else "full" if full else "usual",
         width=width,
         color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
@@ -84,14 +89,20 @@ def _report(
     width: int | None,
     color: bool,
     extent: Extent = "usual",
+    since: str | None = None,
 ) -> str:
     from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
-    from aiscorr.report.build import build_report
+    from aiscorr.report.build import build_report, build_report_since
     from aiscorr.report.citation import read_again, read_around
+    from aiscorr.report.period import moment_since
 
+    now = datetime.now(UTC)
+    begin = None if since is None else moment_since(since, now, "--since")
     with context.reading(db_path) as connection:
-        document = build_report(connection, failure, datetime.now(UTC))
+        document = (
+            build_report(connection, failure, now) if begin is None else build_report_since(connection, begin, now)
+        )
     if is_verified:
         document = read_around(document) if form in ("html", "pdf") else read_again(document)
     if form == "json":
@@ -100,8 +111,9 @@ def _report(
         return render.render_markdown(document, extent=extent)
     if form in ("html", "pdf"):
         from aiscorr.report.html import render_html
+        from aiscorr.report.overview_html import render_overview
 
-        return render_html(document, extent=extent)
+        return (render_html if document.overview is None else render_overview)(document, extent=extent)
     columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
     return render.render_text(document, width=columns, color=color, extent=extent)
 

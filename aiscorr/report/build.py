@@ -9,6 +9,7 @@ from aiscorr import __version__
 from aiscorr.report import document as doc
 from aiscorr.report.decision_side import decision_side
 from aiscorr.report.failure_choice import failure_ids
+from aiscorr.report.overview import failures_since, read_overview
 from aiscorr.report.picture_side import picture_side
 from aiscorr.report.plain_records import all_of, plain_records
 from aiscorr.report.without_failure import standing_apart, what_is_covered
@@ -28,6 +29,14 @@ def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetim
         all_of(connection, doc.OtherFailure, _OTHER, failures[0].failure_id) if failures and which == "latest" else ()
     )
     return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered, others)
+
+
+def build_report_since(connection: duckdb.DuckDBPyConnection, since: datetime, now: datetime) -> doc.Report:
+    """The report of all failures of a time, with what they have in common."""
+    wanted = failures_since(connection, since)
+    failures = tuple(_failure(connection, one) for one in failure_ids(connection, "all") if one in wanted)
+    overview, apart = read_overview(connection, since, now), standing_apart(connection)
+    return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, overview=overview)
 
 
 def _failure(connection: duckdb.DuckDBPyConnection, failure_id: str) -> doc.FailureReport:

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from aiscorr.report.decision_side import CoverageItem, Decision, Impact, Suspect
 from aiscorr.report.job_side import Collective, JobDetails, RankLine, TriageLine, WorkerFile
+from aiscorr.report.overview import Group, Overview, Repeat
 from aiscorr.report.picture_side import Picture, Recurrence, StackBranch, Traceback
 from aiscorr.report.storage_side import (
     AisVersion,
@@ -37,11 +38,14 @@ __all__ = [
     "CoveredJob",
     "Decision",
     "ErrorSide",
+    "Group",
     "Impact",
     "JobDetails",
+    "Overview",
     "Picture",
     "RankLine",
     "Recurrence",
+    "Repeat",
     "ResponsibleNode",
     "StackBranch",
     "StandingApart",
@@ -310,7 +314,7 @@ class OtherFailure:
 class Report:
     """Failures, the newest first, or none; jobs that may hang now; and without a failure what was looked at.
 
-    `other_failures` are the older ones where only the latest is shown.
+    `other_failures` are the older ones where only the latest is shown; `overview` is there for all failures of a time.
     """
 
     schema: str
@@ -320,6 +324,7 @@ class Report:
     standing_apart: tuple[StandingApart, ...] = ()
     covered: Covered | None = None
     other_failures: tuple[OtherFailure, ...] = ()
+    overview: Overview | None = None
 
 
 def to_json(value: object) -> object:

@@ -85,6 +85,8 @@ def other_failures(report: doc.Report) -> list[Block]:
 
 def no_failure(report: doc.Report) -> list[Block]:
     """That no failure was found, and in which logs: jobs, nodes, and AIStore's own faults."""
+    if report.overview is not None:
+        return []  # the overview says it
     covered = _printable(report.covered)
     if covered is None or not (covered.jobs or covered.node_ids):
         return [Paragraph(_NO_LOGS)]

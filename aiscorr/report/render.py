@@ -11,6 +11,7 @@ from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.layout import Extent, foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.overview_layout import overview_sections
 from aiscorr.report.table_width import GAP, table_widths, text_widths
 from aiscorr.report.wrapping import hanging, lines_of
 
@@ -34,9 +35,12 @@ def render_json(report: doc.Report) -> str:
 def render_markdown(report: doc.Report, *, extent: Extent = "usual") -> str:
     """The report as Markdown."""
     apart = [_markdown(block) for block in standing_apart(report)]
+    parts = []
+    for number, (title, blocks) in enumerate(overview_sections(report)):
+        parts += [f"{'##' if number else '#'} {title}\n", *map(_markdown, blocks)]
     if not report.failures:
-        return "\n".join([*map(_markdown, no_failure(report)), *apart])
-    parts = [_markdown(block) for block in other_failures(report)]
+        return "\n".join([*parts, *map(_markdown, no_failure(report)), *apart])
+    parts += [_markdown(block) for block in other_failures(report)]
     for failure in (laid_out(one, extent) for one in report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
         if failure.root:
@@ -63,6 +67,9 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
         emoji=False,
         legacy_windows=False,
     )
+    for number, (title, blocks) in enumerate(overview_sections(report)):
+        _heading(console, title, "-" if number else "=", width)
+        _show(console, blocks, gap=True)
     _show(console, other_failures(report), gap=True)
     for failure in (laid_out(one, extent) for one in report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)

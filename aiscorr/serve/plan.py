@@ -14,10 +14,9 @@ from zoneinfo import ZoneInfo
 from aiscorr.config import check_keys, check_zone
 from aiscorr.errors import UsageError
 from aiscorr.model import Retention
+from aiscorr.report.period import duration
 from aiscorr.secret import read_secret
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"(\d{1,6})([smhd])")
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _KEYS = {
     "timezone": str, "nightly": str, "every": str, "grace": str, "wait": str, "recent": str, "reports": str,
@@ -100,14 +99,6 @@ class ServePlan:
     jobs: tuple[JobLogs, ...]
     targets: tuple[Target, ...] = ()
     retention: Retention = field(default_factory=Retention)
-
-
-def duration(text: object, where: str) -> timedelta:
-    """`90s`, `10m`, `6h` or `2d`. Raises UsageError."""
-    match = _DURATION.fullmatch(str(text))
-    if match is None or int(match.group(1)) == 0:
-        raise UsageError(f"{text!r} is no duration", where=where, try_this="a number and s, m, h or d, such as 10m")
-    return timedelta(seconds=int(match.group(1)) * _UNITS[match.group(2)])
 
 
 def read_plan(values: Mapping[str, Any] | None, *, base: str, where: str) -> ServePlan:

@@ -16,9 +16,9 @@ from aiscorr.config import Settings
 from aiscorr.errors import UsageError
 from aiscorr.query.named import NamedQuery, named_queries
 from aiscorr.report.document import Report, to_json
+from aiscorr.report.period import moment_since
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import Answer, Limits, Question
-from aiscorr.serve.plan import duration
 from aiscorr.store.database import reading_newest
 from aiscorr.store.records import records
 
@@ -87,7 +87,7 @@ class Reader:
             raise UsageError(
                 f"'limit' is 0 to {MOST_FAILURES} and 'offset' 0 or more", where="failures", try_this="correct it"
             )
-        since = _moment(wanted.since, now or datetime.now(UTC)) if wanted.since else None
+        since = moment_since(wanted.since, now or datetime.now(UTC), "since") if wanted.since else None
         values = {
             "job": wanted.job, "class": wanted.failure_class, "verdict": wanted.verdict, "limit": wanted.limit,
             "offset": wanted.offset, "since": None if since is None else int(since.timestamp() * 1e6) * 1000,
@@ -149,14 +149,6 @@ class Reader:
     def explain(self, name: str) -> str:
         """What a name means. Raises UsageError for one that is not known."""
         return "\n\n".join(explain(name, self.settings.pattern_folders, self.settings.query_folders))
-
-
-def _moment(text: str, now: datetime) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return now - duration(text, "since")
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _records(connection: duckdb.DuckDBPyConnection, sql: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -42,5 +42,7 @@ def test_what_belongs_to_a_failure_writes_its_report(tmp_path: Path) -> None:
     arrive(home, 1)
     assert len(work(home).reports) == 1
     log = home / "logs" / "train-7" / "error-4184269-1.out"
-    log.write_text(log.read_text() + "[rank5]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    log.write_text(
+        log.read_text() + "[rank5]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    )
     assert len(work(home).reports) == 1

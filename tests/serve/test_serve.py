@@ -26,9 +26,10 @@ from werkzeug import Request, Response
 
 from aiscorr.errors import UsageError
 from aiscorr.parse.path_hints import job_of
+from aiscorr.report.period import duration
 from aiscorr.serve import run as one_run
 from aiscorr.serve.ledger import ServiceRun, add_run, last_runs, ledger_path
-from aiscorr.serve.plan import duration, read_plan
+from aiscorr.serve.plan import read_plan
 from aiscorr.serve.run import run_once
 from aiscorr.serve.service import is_overdue, last_due, next_due, run_line
 
