@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from aiscorr import __version__
 from aiscorr.errors import UsageError
 from aiscorr.sandbox.question import Answer
 from aiscorr.serve.reader import FailureFilter, Reader
@@ -89,6 +90,7 @@ def server(reader: Reader) -> FastMCP:
         ) from None  # fmt: skip
 
     made, tools = FastMCP("aiscorr", instructions=_INSTRUCTIONS, log_level="ERROR"), Tools(reader)
+    made._mcp_server.version = __version__  # FastMCP takes none, and would give that of its own package
     reads = ToolAnnotations(readOnlyHint=True, openWorldHint=False)
     for tool in (
         tools.list_failures, tools.get_report, tools.list_queries, tools.run_query, tools.query, tools.explain,

@@ -17,6 +17,7 @@ from mcp.client.stdio import stdio_client
 from reports import REPORT, misfits
 from scenes import REPO, Library
 
+from aiscorr import __version__
 from aiscorr.query.named import named_queries
 
 SCENARIO = "target_killed_short_batch"
@@ -72,6 +73,16 @@ def test_tools(library: Library, tmp_path: Path) -> None:
     assert "only the first 200 rows" in found["query"]["notice"]
     assert "A batch came back short" in found["explain"]["result"]
     assert said == ""
+
+
+def test_who_answers(library: Library, tmp_path: Path) -> None:
+    """The server calls itself aiscorr, and its version is that of aiscorr."""
+
+    async def ask(session: ClientSession) -> tuple[str, str]:
+        told = (await session.initialize()).serverInfo
+        return told.name, told.version
+
+    assert talk(library.database(SCENARIO), tmp_path, ask)[0] == ("aiscorr", __version__)
 
 
 REFUSED: list[tuple[str, dict[str, str | dict[str, str]], str]] = [

@@ -29,9 +29,25 @@ if TYPE_CHECKING:
 
     from aiscorr.serve.reader import Reader
 
-_LAG = """
-select kind, coalesce(cluster, '') as cluster, epoch_ns(max(last_at)) / 1e9
-from source_file where kind in ('ais_log', 'worker_log') and last_at is not null group by all order by all
+#: A file that has its day from when it was copied may be days off: it counts where no other has a day of its own. A
+#: clock may be a little ahead.
+_NEWEST = """
+with dated as (
+    select s.kind, coalesce(s.cluster, '') as cluster, s.last_at,
+        i.date_method = 'mtime' and (s.kind = 'ais_log' or c.method is distinct from 'anchor') as is_guessed
+    from source_file as s
+    join ingested_file as i on i.file_id = s.file_id
+    left join clock as c on c.file_id = s.file_id
+    where s.kind in ('ais_log', 'worker_log') and s.last_at is not null
+),
+best as (
+    select * from dated
+    qualify not coalesce(is_guessed, false) or bool_and(coalesce(is_guessed, false)) over (partition by kind, cluster)
+)
+select kind, cluster,
+    epoch_ns(max(last_at) filter (where last_at <= make_timestamp_ns($now) + interval 5 minutes)) / 1e9 as newest_s,
+    epoch_ns(max(last_at)) / 1e9 as latest_s
+from best group by all order by all
 """
 _FAILURES = """
 select failure_class, storage_verdict, count(*) from failure group by all order by all
@@ -127,10 +143,7 @@ def _database(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[
     def rows(sql: str) -> list[tuple[str, ...]]:
         return connection.execute(sql).fetchall()
 
-    yield Metric(
-        "lag_seconds", "gauge", "Time since the newest line that is stored, by kind of log and cluster.",
-        tuple(((("kind", row[0]), ("cluster", row[1])), now.timestamp() - float(row[2])) for row in rows(_LAG)),
-    )  # fmt: skip
+    yield from _lag(connection, now)
     yield Metric(
         "failures", "gauge", "Failures known, by class and by what is said of storage.",
         tuple(
@@ -146,6 +159,21 @@ def _database(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[
     )
     yield Metric("ingests_total", "counter", "Ingests into the database, by outcome.", _by("outcome", rows(_INGESTS)))
     yield Metric("files_with_problem", "gauge", "Files not read, or not to the end.", _by("kind", rows(_PROBLEMS)))
+
+
+def _lag(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[Metric]:
+    """How old the newest line is; lines that lie ahead of now are no news, and have a metric of their own."""
+    at = now.timestamp()
+    found = connection.execute(_NEWEST, {"now": int(at * 1e6) * 1000}).fetchall()
+    labels: list[Labels] = [(("kind", kind), ("cluster", cluster)) for kind, cluster, _, _ in found]
+    yield Metric(
+        "lag_seconds", "gauge", "Time since the newest line that is stored, by kind of log and cluster.",
+        tuple((label, max(at - row[2], 0)) for label, row in zip(labels, found, strict=True) if row[2] is not None),
+    )  # fmt: skip
+    yield Metric(
+        "lines_ahead_seconds", "gauge", "How far stored lines lie ahead of now: a clock or a time zone is wrong.",
+        tuple((label, max(row[3] - at, 0)) for label, row in zip(labels, found, strict=True)),
+    )  # fmt: skip
 
 
 def _written(reports: str) -> Iterator[Metric]:
