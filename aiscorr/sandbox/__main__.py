@@ -35,6 +35,7 @@ _LOCK = (
 #: Beyond what DuckDB itself counts: stacks of threads, rows as Python holds them, the text of the answer.
 _SPARE_BYTES = 512 << 20
 _SPARE_S = 2
+_BINARY = ("arrow", "parquet")
 _REFUSED_HINT = "one SELECT (also WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)"
 
 
@@ -50,8 +51,9 @@ def main() -> None:
 def _answered(question: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """The head of the answer, which is one line, and its rows; of an error what, where and what to try."""
     try:
-        if question["form"] == "arrow":
-            import pyarrow.ipc  # noqa: F401  (no file can be opened later)
+        if question["form"] in _BINARY:
+            import pyarrow.ipc  # (no file can be opened later)
+            import pyarrow.parquet  # noqa: F401
         memory = f"{question['memory_bytes'] >> 20}MiB"
         with reading(question["db_path"], memory_limit=memory, threads=1) as connection:
             for setting in _LOCK:
@@ -79,8 +81,8 @@ def _rows(connection: duckdb.DuckDBPyConnection, question: dict[str, Any]) -> tu
         columns, types = tuple(result.columns), [str(each) for each in result.types]
         if kind == "SELECT":
             result = result.limit(limit + 1)
-        if question["form"] == "arrow":
-            body, count = _arrow(result, limit)
+        if question["form"] in _BINARY:
+            body, count = _table(result, limit, question["form"])
         else:
             rows = fetch(result, sql)
             count = len(rows.rows)
@@ -93,14 +95,17 @@ def _rows(connection: duckdb.DuckDBPyConnection, question: dict[str, Any]) -> tu
     return head, body
 
 
-def _arrow(result: duckdb.DuckDBPyRelation, limit: int) -> tuple[bytes, int]:
-    """The rows, up to the limit, as an Arrow IPC stream, and how many there were."""
+def _table(result: duckdb.DuckDBPyRelation, limit: int, form: str) -> tuple[bytes, int]:
+    """The rows, up to the limit, as an Arrow IPC stream or a Parquet file, and how many there were."""
     import pyarrow as pa
 
     table = result.to_arrow_table()
     stream = io.BytesIO()
-    with pa.ipc.new_stream(stream, table.schema) as writer:
-        writer.write_table(table.slice(0, limit))
+    if form == "parquet":
+        pa.parquet.write_table(table.slice(0, limit), stream)
+    else:
+        with pa.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table.slice(0, limit))
     return stream.getvalue(), table.num_rows
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from aiscorr.errors import QueryError
 
-FORMATS = ("json", "jsonl", "csv", "arrow")
+FORMATS = ("json", "jsonl", "csv", "arrow", "parquet")
 #: Longer statements are refused before a process is started for them.
 MOST_SQL_BYTES = 64 << 10
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from aiscorr import __version__
 from aiscorr.errors import UsageError
 from aiscorr.sandbox.question import Answer
-from aiscorr.serve.reader import FailureFilter, Reader
+from aiscorr.serve.browse import FailureFilter
+from aiscorr.serve.reader import Reader
 
 if TYPE_CHECKING:
     from mcp.server.fastmcp import FastMCP
@@ -34,14 +35,19 @@ class Tools:
         since: str | None = None,
         failure_class: str | None = None,
         verdict: str | None = None,
+        node: str | None = None,
+        text: str | None = None,
         limit: int = 20,
         offset: int = 0,
     ) -> dict[str, Any]:
         """Failures, the newest first, with class, storage verdict (guilty, innocent, undetermined) and statement.
 
-        since: a day, a moment in UTC or how long ago, such as 2026-09-14 or 7d. total says how many fit in all.
+        since: a day, a moment in UTC or how long ago, such as 2026-09-14 or 7d. node: an AIStore node held responsible.
+        text is looked for in statements, timelines and evidence. total says how many fit in all.
         """
-        found = self._reader.failures(FailureFilter(job, since, failure_class, verdict, limit, offset))
+        given = {"job": job, "class": failure_class, "verdict": verdict, "node": node}
+        facets = {name: value for name, value in given.items() if value}
+        found = self._reader.failures(FailureFilter(facets, since, text, limit=limit, offset=offset))
         return {"total": found.total, "failures": found.failures}
 
     def get_report(self, failure: str = "latest", form: str = "markdown") -> str:

@@ -25,7 +25,10 @@ from aiscorr.serve.web import access
 from aiscorr.serve.web.settings import http_settings
 
 SCENARIO = "target_killed_short_batch"
-CLOSED = ("/", "/metrics", "/api/failures", "/api/query?sql=select+1", "/failures", "/style.css", "/none")
+CLOSED = (
+    "/", "/metrics", "/api/failures", "/api/query?sql=select+1", "/failures", "/style.css", "/none", "/sql?sql=select+1",
+    "/lines?path=x&line=1", "/failures.atom", "/search?text=x", "/overview", "/jobs",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

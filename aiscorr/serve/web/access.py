@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 
+from aiscorr.serve.web.frame import policy_of_page
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: What a machine that watches over the service may ask without a token.
 OPEN_PATHS = ("/livez", "/readyz")
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
-#: What a browser may do with a page.
-POLICY = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": policy_of_page(),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",

@@ -11,8 +11,9 @@ from aiscorr.analysis.refresh import are_views_current
 from aiscorr.errors import AiscorrError, QueryError, UsageError
 from aiscorr.report.html import policy
 from aiscorr.sandbox.question import FORMATS, MOST_SQL_BYTES, Answer
-from aiscorr.serve.reader import REPORT_FORMS, FailureFilter
+from aiscorr.serve.reader import REPORT_FORMS
 from aiscorr.serve.web.answers import NotFoundError, Site, body_of, json_answer, loaded
+from aiscorr.serve.web.failure_list import failure_filter
 from aiscorr.serve.web.metrics import metrics_text
 
 if TYPE_CHECKING:
@@ -24,10 +25,9 @@ _TYPES = {
     "jsonl": "application/jsonl",
     "csv": "text/csv",
     "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
 }
 _REPORT_TYPES = {"json": "application/json", "markdown": "text/markdown", "text": "text/plain", "html": "text/html"}
-_FILTERS = {"job", "since", "class", "verdict", "limit", "offset"}
-_FAILURES_A_PAGE = 100
 _OF_ANSWER = ("format", "limit")
 
 
@@ -69,19 +69,6 @@ async def failures(site: Site, request: Request) -> Response:
     return json_answer({
         "total": found.total, "limit": wanted.limit, "offset": wanted.offset, "failures": found.failures,
     })  # fmt: skip
-
-
-def failure_filter(request: Request) -> FailureFilter:
-    """What the address asks for. Raises UsageError for a name or a number that is none."""
-    given = {name: value for name, value in request.query_params.items() if value}
-    unknown = sorted(set(given) - _FILTERS)
-    if unknown:
-        raise UsageError(f"unknown filter {unknown[0]!r}", where="failures", try_this=", ".join(sorted(_FILTERS)))
-    limit, offset = (_number(given.get(name), name) for name in ("limit", "offset"))
-    return FailureFilter(
-        given.get("job"), given.get("since"), given.get("class"), given.get("verdict"),
-        _FAILURES_A_PAGE if limit is None else limit, offset or 0,
-    )  # fmt: skip
 
 
 async def failure(site: Site, request: Request) -> Response:
@@ -129,13 +116,14 @@ async def named_query(site: Site, request: Request) -> Response:
 
 
 async def query(site: Site, request: Request) -> Response:
-    """The rows of one statement: GET ?sql=…, or POST of a JSON object."""
+    """The rows of one statement: GET ?sql=…, with p.NAME=… for a parameter, or POST of a JSON object."""
     given: dict[str, object] = dict(request.query_params)
     if request.method == "POST":
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise UsageError("the request is no JSON", where="Content-Type", try_this="application/json")
         given |= loaded(await body_of(request, 4 * MOST_SQL_BYTES))
-    sql, parameters = given.get("sql"), given.get("parameters", {})
+    in_address = {name[2:]: value for name, value in request.query_params.items() if name.startswith("p.")}
+    sql, parameters = given.get("sql"), given.get("parameters", in_address)
     if not isinstance(sql, str) or not isinstance(parameters, dict):
         raise UsageError("no statement was given", where="/api/query", try_this='{"sql": "select …"}, or ?sql=select…')
     form, limit = _form(request, given.get("format")), _number(given.get("limit"), "limit")
@@ -158,6 +146,7 @@ def rows_answer(answer: Answer, *, is_limited: bool) -> Response:
                 where=answer.form,
                 try_this=f"limit={answer.row_limit} for the first ones, or format=json, which says so",
             )
+        headers["Content-Disposition"] = f'attachment; filename="rows.{answer.form}"'
         return Response(answer.body, media_type=_TYPES[answer.form], headers=headers)
     head = json_answer({
         "columns": [{"name": name, "type": kind} for name, kind in zip(answer.columns, answer.types, strict=True)],

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from aiscorr.errors import AiscorrError
-from aiscorr.serve.web import api, pages
+from aiscorr.serve.web import api, failure_list, failure_page, line_page, pages, sql_page
 from aiscorr.serve.web.access import Access
 from aiscorr.serve.web.answers import NotFoundError, Site, answering, error_answer
 
@@ -32,8 +32,15 @@ _PROGRAMS = (
 _PAGES = (
     ("/", pages.home),
     ("/style.css", pages.sheet),
-    ("/failures", pages.failures),
-    ("/failures/{failure:path}", pages.failure),
+    ("/failures", failure_list.failures),
+    ("/failures.atom", failure_list.feed),
+    ("/failures/{failure:path}", failure_page.failure),
+    ("/overview", failure_page.overview),
+    ("/jobs", pages.jobs),
+    ("/lines", line_page.lines),
+    ("/search", line_page.search),
+    ("/sql", sql_page.sql),
+    ("/explain/{name}", failure_page.explained),
     ("/runs", pages.runs),
     ("/queries", pages.queries),
     ("/queries/{name}", pages.named_query),

@@ -1,91 +1,84 @@
-"""Pages to browse failures, reports, runs and named queries: plain HTML that needs no script."""
+"""The other pages: home, jobs that go on, runs of the service, named queries, and what went wrong."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
-from aiscorr import __version__
-from aiscorr.errors import AiscorrError, UsageError
+from aiscorr.errors import AiscorrError
 from aiscorr.query.formats import printable
-from aiscorr.report.html import block_html, page, script, script_source, section, style, table
-from aiscorr.report.layout import laid_out, no_failure
+from aiscorr.report.html import block_html, table
+from aiscorr.report.overview_html import bar
+from aiscorr.report.overview_layout import span, sums
+from aiscorr.serve.browse import FailureFilter
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
-from aiscorr.serve.reader import HANGING, FailureFilter, FailureList
-from aiscorr.serve.web.access import POLICY
 from aiscorr.serve.web.answers import NotFoundError, Site, error_answer
-from aiscorr.serve.web.api import failure_filter
+from aiscorr.serve.web.failure_list import failure_table
+from aiscorr.serve.web.frame import failure_address, framed, inputs, link, moment, rows_table
+from aiscorr.serve.web.frame import sheet as sheet_text
+from aiscorr.serve.web.linking import named_address
+from aiscorr.serve.web.sql_page import row_count
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-_HEAD = '<link rel="stylesheet" href="/style.css">\n'
-_LINKS = (("/", "aiscorr"), ("/failures", "Failures"), ("/runs", "Runs"), ("/queries", "Queries"))
-_TONES = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
 _SHOWN_RUNS = 100
 _LATEST = 10
-_CELL = 500
+_MONTH = timedelta(days=30)
+#: A job whose logs end without an end runs still, as far as one may think, if its last line is younger.
+_YOUNG = timedelta(days=1)
 
 
 async def sheet(site: Site, request: Request) -> Response:
     """The style sheet of all pages."""
-    return Response(style(), media_type="text/css")
+    return Response(sheet_text(), media_type="text/css")
 
 
 async def home(site: Site, request: Request) -> Response:
-    """The latest failures, jobs that may hang now, and the last run."""
+    """The latest failures, jobs that may hang now, the last month in numbers, and the last run."""
     found = await site.read(site.reader.failures, FailureFilter(limit=_LATEST))
     runs = await site.read(last_runs, ledger_path(site.reader.settings.db_path), 1)
-    body = "<h1>Was it the storage?</h1>\n"
-    body += f"<p>{found.total} failures are known. " + ("The last run:</p>\n" if runs else "No run so far.</p>\n")
-    body += _run_table(runs) if runs else ""
     hanging = await site.read(site.reader.hanging)
+    body = "<h1>Was it the storage?</h1>\n"
     if hanging:
-        body += f"<h2>Jobs that may hang now</h2>\n<p>{_link(f'/queries/{HANGING}', HANGING)}: no failure yet, but "
-        body += "some ranks stand elsewhere than those that wait for them.</p>\n"
-        body += _rows((), hanging)
-    body += "<h2>Latest failures</h2>\n" + _failure_table(found)
-    return _page("Was it the storage?", body)
+        body += (
+            f'<h2>Jobs that may hang now</h2>\n<p class="open">{_hang_words(hanging)} {link("/jobs", "all jobs")}</p>\n'
+        )
+    body += (
+        f"<h2>Latest failures</h2>\n{failure_table(found)}<p>{link('/failures', f'all {found.total} failures')}</p>\n"
+    )
+    body += f"<h2>The last 30 days</h2>\n{await _month(site)}"
+    body += "<h2>The last run</h2>\n" + (_run_table(runs) if runs else "<p>No run so far.</p>\n")
+    return framed("Was it the storage?", body, "/")
 
 
-async def failures(site: Site, request: Request) -> Response:
-    """Failures, with a form to narrow them."""
-    wanted = failure_filter(request)
-    found = await site.read(site.reader.failures, wanted)
-    last = min(wanted.offset + len(found.failures), found.total)
-    shown = f"{wanted.offset + 1} to {last} of {found.total}" if found.failures else f"none of {found.total}"
-    body = f"<h1>Failures</h1>\n{_form(wanted)}<p>{shown}</p>\n{_failure_table(found)}<nav>\n"
-    for words, offset in (("newer", wanted.offset - wanted.limit), ("older", wanted.offset + wanted.limit)):
-        if (words == "newer" and wanted.offset > 0) or (words == "older" and last < found.total):
-            address = urlencode({**dict(request.query_params), "offset": str(max(offset, 0))})
-            body += f'<a href="/failures?{escape(address)}">{words}</a>\n'
-    return _page("Failures", body + "</nav>\n")
-
-
-async def failure(site: Site, request: Request) -> Response:
-    """The report of a failure, with its cited lines read again."""
-    which = request.path_params["failure"]
-    try:
-        report = await site.read(site.reader.report, which, has_lines=True)
-    except UsageError as error:
-        raise NotFoundError(error.what, where=error.where, try_this=error.try_this) from None
-    parts = [block_html(block) for block in no_failure(report)] if not report.failures else []
-    for number, one in enumerate(report.failures):
-        parts.append(section(laid_out(one), f"f{number}-") + "<p>" + _forms(one.failure_id) + "</p>\n")
-    answer = _page(f"Failure {which}", "".join(parts) + f"<script>{script()}</script>\n")
-    answer.headers["Content-Security-Policy"] = f"{POLICY}; script-src '{script_source()}'"
-    return answer
+async def jobs(site: Site, request: Request) -> Response:
+    """Jobs that run or hang now, as far as their logs tell."""
+    running = await site.read(site.reader.running)
+    hanging = await site.read(site.reader.hanging)
+    now = datetime.now(UTC)
+    young = [one for one in running if _age(one, now) < _YOUNG]
+    old = [one for one in running if _age(one, now) >= _YOUNG]
+    body = "<h1>Jobs</h1>\n<h2>That may hang</h2>\n"
+    body += rows_table((), hanging) if hanging else "<p>None that stacks show: aiscorr collect stacks takes them.</p>\n"
+    body += "<h2>That run</h2>\n"
+    body += _job_table(young, now) if young else "<p>None wrote a line in the last day.</p>\n"
+    if old:
+        body += f"<h2>Without an end in their logs</h2>\n{_job_table(old, now)}"
+    return framed("Jobs", body, "/jobs")
 
 
 async def runs(site: Site, request: Request) -> Response:
     """The last runs of the service, the newest first."""
     found = await site.read(last_runs, ledger_path(site.reader.settings.db_path), _SHOWN_RUNS)
-    return _page("Runs", "<h1>Runs</h1>\n" + (_run_table(found[::-1]) if found else "<p>No run so far.</p>\n"))
+    shown = _run_table(found[::-1]) if found else "<p>No run so far.</p>\n"
+    return framed("Runs", "<h1>Runs</h1>\n" + shown, "/runs")
 
 
 async def queries(site: Site, request: Request) -> Response:
@@ -93,13 +86,15 @@ async def queries(site: Site, request: Request) -> Response:
     known = await site.read(site.reader.queries)
     rows = [
         (
-            _link(f"/queries/{quote(query.name)}", query.name),
-            escape(query.sentence),
+            link(f"/queries/{quote(query.name)}", query.name),
             escape(", ".join(query.parameters)),
+            escape(query.sentence),
         )
         for query in known.values()
     ]
-    return _page("Queries", "<h1>Queries</h1>\n" + table(("query", "shows", "parameters"), rows, ("", "w", "")))
+    return framed(
+        "Queries", "<h1>Queries</h1>\n" + table(("query", "parameters", "shows"), rows, ("", "", "w")), "/queries"
+    )
 
 
 async def named_query(site: Site, request: Request) -> Response:
@@ -109,14 +104,17 @@ async def named_query(site: Site, request: Request) -> Response:
         raise NotFoundError(f"no query is called {name!r}", where="/queries", try_this="/queries lists them")
     given = {key: value for key, value in request.query_params.items() if value}
     answer = await site.ask(site.reader.ask_named, name, given, "json")
-    address = escape(f"/api/queries/{quote(name)}?{urlencode({**given, 'format': 'csv'})}")
-    count = (
-        f"{answer.row_count:,} rows" if answer.is_complete else f"the first {answer.row_limit:,} rows, there are more"
-    )
+    rows = json.loads(answer.body)
+    links = [
+        link(f"/api/queries/{quote(name)}?{urlencode({**given, 'format': form})}", f"as {words}")
+        for words, form in (("CSV", "csv"), ("Parquet", "parquet"), ("Arrow", "arrow"))
+    ]
+    links.append(link(named_address(name, given), "as SQL"))
     body = f"<h1>{escape(name)}</h1>\n<p>{escape(known[name].sentence)}</p>\n"
-    body += _inputs(f"/queries/{quote(name)}", {key: given.get(key, "") for key in known[name].parameters})
-    body += f'<p>{count}; <a href="{address}">as CSV</a></p>\n'
-    return _page(name, body + _rows(answer.columns, json.loads(answer.body)))
+    body += inputs(f"/queries/{quote(name)}", {key: given.get(key, "") for key in known[name].parameters})
+    body += f"<p>{row_count(answer)} · {' · '.join(links)}</p>\n"
+    body += f'<p class="dim">{escape(known[name].without_rows)}</p>\n' if not rows else ""
+    return framed(name, body + rows_table(answer.columns, rows), "/queries")
 
 
 def refused(error: AiscorrError) -> Response:
@@ -126,95 +124,58 @@ def refused(error: AiscorrError) -> Response:
         f"<p{kind}>{escape(printable(text))}</p>\n"
         for kind, text in ((' class="guilty"', error.what), (' class="dim"', error.try_this)) if text
     )  # fmt: skip
-    shown = _page("It did not work", "<h1>It did not work</h1>\n" + said)
+    shown = framed("It did not work", "<h1>It did not work</h1>\n" + said)
     shown.status_code = answer.status_code
     return shown
 
 
-def _page(title: str, body: str) -> Response:
-    links = "".join(f'<a href="{address}">{words}</a>\n' for address, words in _LINKS)
-    foot = f"<footer>aiscorr {__version__}</footer>\n"
-    return HTMLResponse(page(printable(title), f"<nav>\n{links}</nav>\n{body}{foot}", _HEAD))
-
-
-def _failure_table(found: FailureList) -> str:
-    if not found.failures:
+async def _month(site: Site) -> str:
+    """The numbers of the last month, without what is below them on the page of the overview."""
+    now = datetime.now(UTC)
+    overview = (await site.read(site.reader.overview, now - _MONTH, now)).overview
+    if overview is None or not overview.failure_count:
         return "<p>No failure.</p>\n"
-    columns = ("ended (UTC)", "failure", "class", "storage", "confidence", "statement")
-    rows = [
-        (
-            escape(
-                str(one["ended_at"] or one["first_error_at"] or one["hang_started_at"] or "?")[:19].replace("T", " ")
-            ),
-            _link(f"/failures/{quote(one['failure_id'], safe='')}", one["failure_id"]),
-            escape(one["failure_class"]),
-            f'<span class="{_TONES.get(one["storage_verdict"], "open")}">{escape(one["storage_verdict"])}</span>',
-            f"{one['confidence']:.2f}",
-            escape(printable(one["statement"])),
-        )
-        for one in found.failures
-    ]
-    return table(columns, rows, ("", "", "", "", "n", "w"))
+    counts = (overview.guilty_count, overview.innocent_count, overview.undetermined_count)
+    shown = "".join(map(block_html, sums(overview)))
+    return f"{shown}{bar(counts)}<p>{link('/overview?since=30d', 'by class, node, bucket, host and job')}</p>\n"
+
+
+def _hang_words(hanging: list[dict[str, Any]]) -> str:
+    return " ".join(
+        f"Job {escape(printable(one['job_id']))}: ranks {escape(str(one['ranks']))} are in"
+        f" {escape(printable(str(one['stand_in'])))} while {one['waiting_count']} wait."
+        for one in hanging[:3]
+    )
+
+
+def _age(one: dict[str, Any], now: datetime) -> timedelta:
+    """How long ago a job wrote its last line; long ago where that is not known."""
+    if not one["last_line_at"]:
+        return timedelta.max
+    return now - datetime.fromisoformat(str(one["last_line_at"]).rstrip("Z")[:26]).replace(tzinfo=UTC)
+
+
+def _job_table(running: list[dict[str, Any]], now: datetime) -> str:
+    columns = ("job", "ranks", "began", "last step", "last line", "ago", "may hang")
+    rows = []
+    for one in running:
+        age = _age(one, now)
+        ago = "?" if age == timedelta.max else span(max(age.total_seconds(), 0))
+        job = link(f"/queries/triage?{urlencode({'job': one['job_id']})}", one["job_id"])
+        size = f"{one['rank_count']} of {one['world_size'] or '?'}"
+        step = "" if one["last_step"] is None else f"{one['last_step']:,}"
+        moments = (moment(one["started_at"]), moment(one["last_line_at"], has_seconds=True))
+        said = escape(printable(one["may_hang"] or ""))
+        rows.append((job, escape(size), moments[0], step, moments[1], escape(ago), said))
+    return table(columns, rows, ("", "", "", "n", "", "n", "w"))
 
 
 def _run_table(runs: Iterable[ServiceRun]) -> str:
-    columns = ("began (UTC)", "kind", "outcome", "new files", "events", "reports and problems")
+    columns = ("began", "kind", "outcome", "new files", "events", "reports and problems")
     rows = []
     for run in runs:
-        reports = [_link(f"/failures/{quote(name.split(' ')[0], safe='')}", name) for name in run.reports]
+        reports = [link(failure_address(name.split(" ")[0]), name) for name in run.reports]
         said = reports + [escape(printable(problem)) for problem in run.problems]
         counts = (f"{run.file_count:,}", f"{run.event_count:,}")
-        rows.append((escape(run.started_at[:19]), escape(run.kind), escape(run.outcome), *counts, "<br>".join(said)))
+        rows.append((moment(run.started_at[:19]), escape(run.kind), escape(run.outcome), *counts, "<br>".join(said)))
     return table(columns, rows, ("", "", "", "n", "n", "w"))
-
-
-def _rows(columns: Iterable[str], rows: list[dict[str, Any]]) -> str:
-    """Rows of an answer; a long cell is cut, and says so by its end."""
-    names = list(rows[0]) if rows else list(columns)
-
-    def cell(value: object) -> str:
-        text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown = printable(text)
-        return escape(shown if len(shown) <= _CELL else shown[:_CELL] + " … (cut, the CSV has all)")
-
-    kinds = [
-        "w" if any(len(str(row[name])) > 60 for row in rows) else
-        "n" if rows and all(isinstance(row[name], int | float) for row in rows) else "" for name in names
-    ]  # fmt: skip
-    return table(names, ([cell(row[name]) for name in names] for row in rows), kinds)
-
-
-def _form(wanted: FailureFilter) -> str:
-    return _inputs("/failures", {
-        "job": wanted.job or "", "since": wanted.since or "", "class": wanted.failure_class or "",
-        "verdict": wanted.verdict or "",
-    })  # fmt: skip
-
-
-def _inputs(address: str, values: Mapping[str, str]) -> str:
-    if not values:
-        return ""
-    inputs = "".join(
-        f'<label>{escape(name)}<input name="{escape(name)}" value="{escape(value)}"></label>\n'
-        for name, value in values.items()
-    )
-    return f'<form action="{address}">\n{inputs}<button>show</button>\n</form>\n'
-
-
-def _forms(failure_id: str) -> str:
-    address = f"/api/failures/{quote(failure_id, safe='')}"
-    forms = (("JSON", "json"), ("text", "text"), ("Markdown", "markdown"))
-    links = [_link(f"{address}?format={form}", words) for words, form in forms]
-    asked = urlencode({"failure": failure_id})
-    links += [_link(f"/queries/{name}?{asked}", words) for name, words in _MORE]
-    return " · ".join(links)
-
-
-_MORE = (
-    ("timeline", "whole timeline"), ("evidence", "evidence"), ("rank_targets", "what each rank met at each node"),
-    ("counters", "counters"), ("missing_ranks", "missing ranks"),
-)  # fmt: skip
-
-
-def _link(address: str, words: str) -> str:
-    return f'<a href="{escape(address)}">{escape(printable(words))}</a>'
