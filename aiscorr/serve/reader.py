@@ -40,6 +40,14 @@ REPORT_FORMS = ("json", "markdown", "text", "html")
 _WIDTH = 110
 #: How long an answer waits where another program has the database open for writing.
 _WAIT_S = 1.0
+_JUDGED = """
+select f.failure_id, f.job_id, f.failure_class, f.storage_verdict, f.culprit_ranks,
+    coalesce(list(n.node_id order by n.position) filter (where n.node_id is not null), []) as node_ids
+from failure as f
+left join failure_node as n on n.failure_id = f.failure_id
+where list_contains($ids, f.failure_id)
+group by all order by f.failure_id
+"""
 
 
 class Reader:
@@ -81,9 +89,24 @@ class Reader:
 
     def ingested(self, paths: Collection[str]) -> set[str]:
         """Those of the paths that are files of lines which were read."""
+        if not paths:
+            return set()
         with self.connection() as connection:
             sql = "select path from source_file where state = 'ingested' and list_contains($paths, path)"
             return {str(path) for (path,) in connection.execute(sql, {"paths": list(paths)}).fetchall()}
+
+    def judged(self, failure_ids: Collection[str]) -> list[dict[str, Any]]:
+        """What is said of failures, with the nodes held responsible; those that are not known are left out."""
+        if not failure_ids:
+            return []
+        with self.connection() as connection:
+            return json_records(connection, _JUDGED, {"ids": list(failure_ids)})
+
+    def classes(self) -> list[str]:
+        """The classes of failures that there are."""
+        with self.connection() as connection:
+            rows = connection.execute("select failure_class from failure_class order by all").fetchall()
+        return [str(row[0]) for row in rows]
 
     def overview(self, since: datetime, now: datetime) -> Report:
         """The numbers of the failures of a time."""

@@ -26,8 +26,8 @@ from aiscorr.serve.web.settings import http_settings
 
 SCENARIO = "target_killed_short_batch"
 CLOSED = (
-    "/", "/metrics", "/api/failures", "/api/query?sql=select+1", "/failures", "/style.css", "/none", "/sql?sql=select+1",
-    "/lines?path=x&line=1", "/failures.atom", "/search?text=x", "/overview", "/jobs",
+    "/", "/metrics", "/api/failures", "/api/query?sql=select+1", "/failures", "/style.css", "/none",
+    "/sql?sql=select+1", "/lines?path=x&line=1", "/failures.atom", "/search?text=x", "/overview", "/jobs",
 )  # fmt: skip
 
 

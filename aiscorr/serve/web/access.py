@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: What a machine that watches over the service may ask without a token.
 OPEN_PATHS = ("/livez", "/readyz")
+#: What another page may lead a browser to: to look, never to change.
+_LOOKING = ("GET", "HEAD")
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -56,10 +58,10 @@ class Access:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        refusal = self._refusal(scope["method"], scope["path"], Headers(scope=scope))
         await (refusal or self._app)(scope, receive, send_with_headers)
 
-    def _refusal(self, path: str, headers: Headers) -> Response | None:
+    def _refusal(self, method: str, path: str, headers: Headers) -> Response | None:
         if self._digest is None:
             if _name_of(headers.get("host", "")) not in self._names:
                 return _refused(421, "the request is for another host", "http://127.0.0.1, or a token")
@@ -68,7 +70,7 @@ class Access:
             answer.headers["WWW-Authenticate"] = 'Basic realm="aiscorr", charset="UTF-8"'
             return answer
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and (
-            headers.get("sec-fetch-mode") != "navigate" or path.startswith("/api/")
+            headers.get("sec-fetch-mode") != "navigate" or path.startswith("/api/") or method not in _LOOKING
         ):
             return _refused(403, "the request is of another site's page", "the address typed into the browser")
         return None

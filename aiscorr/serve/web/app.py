@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from aiscorr.errors import AiscorrError
-from aiscorr.serve.web import api, failure_list, failure_page, line_page, pages, sql_page
+from aiscorr.serve.web import api, failure_list, failure_page, line_page, note_page, pages, sql_page
 from aiscorr.serve.web.access import Access
 from aiscorr.serve.web.answers import NotFoundError, Site, answering, error_answer
 
@@ -25,6 +25,8 @@ _PROGRAMS = (
     ("/metrics", api.metrics, ("GET",)),
     ("/api/failures", api.failures, ("GET",)),
     ("/api/failures/{failure:path}", api.failure, ("GET",)),
+    ("/api/truth", note_page.truths, ("GET",)),
+    ("/api/truth/{failure:path}", note_page.truths, ("GET",)),
     ("/api/queries", api.queries, ("GET",)),
     ("/api/queries/{name}", api.named_query, ("GET",)),
     ("/api/query", api.query, ("GET", "POST")),
@@ -45,6 +47,8 @@ _PAGES = (
     ("/queries", pages.queries),
     ("/queries/{name}", pages.named_query),
 )
+#: What a form of a page sends; it changes what is kept beside the database.
+_FORMS = (("/notes/{failure:path}", note_page.note),)
 
 
 def app(site: Site, settings: HttpSettings) -> Access:
@@ -54,6 +58,7 @@ def app(site: Site, settings: HttpSettings) -> Access:
         for path, endpoint, methods in _PROGRAMS
     ]
     routes += [Route(path, answering(site, endpoint, pages.refused), methods=["GET"]) for path, endpoint in _PAGES]
+    routes += [Route(path, answering(site, endpoint, pages.refused), methods=["POST"]) for path, endpoint in _FORMS]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
     return Access(made, settings.token, settings.host)
 

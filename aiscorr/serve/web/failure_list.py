@@ -13,6 +13,7 @@ from starlette.responses import Response
 from aiscorr.errors import UsageError
 from aiscorr.query.formats import printable
 from aiscorr.serve.browse import A_PAGE, FACETS, NEWEST, FacetValue, FailureFilter, FailureList
+from aiscorr.serve.notes import notes_path, owners_of
 from aiscorr.serve.web.frame import failure_address, framed, inputs, link, moment, verdict
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ async def failures(site: Site, request: Request) -> Response:
     wanted = failure_filter(request)
     found = await site.read(site.reader.failures, wanted)
     facets = await site.read(site.reader.facets, wanted)
+    owners = await site.read(owners_of, notes_path(site.reader.settings.db_path))
     last = min(wanted.offset + len(found.failures), found.total)
     shown = f"{wanted.offset + 1} to {last} of {found.total}" if found.failures else f"none of {found.total}"
     body = (
         f"<h1>Failures</h1>\n{_search(wanted)}{_chosen(wanted)}"
         f'<div class="browse">\n<div class="found"><p class="dim">{shown}</p>\n{_sorts(wanted)}'
-        f"{failure_table(found, wanted)}{_pages(wanted, last, found.total)}</div>\n{_facets(facets, wanted)}</div>\n"
+        f"{failure_table(found, wanted, owners)}"
+        f"{_pages(wanted, last, found.total)}</div>\n{_facets(facets, wanted)}</div>\n"
     )
     return framed("Failures", body, "/failures")
 
@@ -83,12 +86,14 @@ async def feed(site: Site, request: Request) -> Response:
     return Response(text, media_type="application/atom+xml")
 
 
-def failure_table(found: FailureList, wanted: FailureFilter | None = None) -> str:
+def failure_table(
+    found: FailureList, wanted: FailureFilter | None = None, owners: Mapping[str, str] | None = None
+) -> str:
     """Failures as a table whose heads sort it; on a phone each is a card that begins with the verdict."""
     if not found.failures:
         return "<p>No failure.</p>\n"
     heads = "".join(f"<th>{_head(name, words, wanted) if wanted else escape(words)}</th>" for name, words in _COLUMNS)
-    rows = "".join(map(_row, found.failures))
+    rows = "".join(_row(one, (owners or {}).get(one["failure_id"], "")) for one in found.failures)
     return f'<table class="failures">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n'
 
 
@@ -98,7 +103,9 @@ def address(wanted: FailureFilter, **changed: Any) -> str:
     return f"/failures?{urlencode(given)}" if given else "/failures"
 
 
-def _row(one: Mapping[str, Any]) -> str:
+def _row(one: Mapping[str, Any], owner: str) -> str:
+    owned = f' <span class="dim">{escape(printable(owner))}</span>' if owner else ""
+    page = link(failure_address(one["failure_id"]), one["failure_id"]) + owned
     cells = (
         ("v", verdict(one["storage_verdict"])),
         ("s n", f"{one['confidence']:.2f}"),
@@ -107,7 +114,7 @@ def _row(one: Mapping[str, Any]) -> str:
         ("j", link(f"/failures?{urlencode({'job': one['job_id']})}", one["job_id"])),
         (
             "w",
-            f"{escape(printable(one['statement']))}<br>{link(failure_address(one['failure_id']), one['failure_id'])}",
+            f"{escape(printable(one['statement']))}<br>{page}",
         ),
     )
     return "<tr>" + "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells) + "</tr>\n"

@@ -21,6 +21,7 @@ from aiscorr.serve.web.answers import NotFoundError
 from aiscorr.serve.web.failure_list import address
 from aiscorr.serve.web.frame import failure_address, framed, inputs, link
 from aiscorr.serve.web.linking import named_address, shown_places, with_links
+from aiscorr.serve.web.note_page import note_html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,6 +50,7 @@ async def failure(site: Site, request: Request) -> Response:
         html = section(shown, f"f{number}-")
         paths = await site.read(site.reader.ingested, shown_places(html, shown.root))
         parts.append(with_links(html, shown.root, paths, _names(one)))
+        parts.append(await site.read(note_html, site, one.failure_id))
         parts.append(_alike(await site.read(site.reader.alike, one.failure_id)))
         parts.append(f"<p>{_forms(one.failure_id)}</p>\n")
     return framed(f"Failure {which}", "".join(parts), has_picture=True)

@@ -1,0 +1,101 @@
+"""The pages of the server in a real browser: no complaint, no sideways scroll on a phone, times in the reader's zone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from http_site import Site, site
+from scenes import Library, parts_of
+
+from aiscorr.report.paper import browser_path
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+SCENARIOS = ("target_killed_short_batch", "two_jobs", "worker_logs_only", "gpu_ecc_error")
+KILLED = "4184269.0-20260914T102238"
+PAGES = (
+    "/", "/failures", f"/failures/{KILLED}", "/overview?since=9000d", "/jobs", "/search?text=short", "/queries",
+    "/sql?query=evidence", "/sql?sql=select+*+from+failure", "/explain/killed", "/runs",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/browser.txt)")
+    found = browser_path()
+    if found is None:
+        pytest.skip("there is no Chromium here")
+    alone = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=alone)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def served(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The server over the failures of several jobs."""
+    db = library.made("several", lambda: [part for name in SCENARIOS for part in parts_of(library.folder(name))])
+    with site(db, tmp_path_factory.mktemp("served")) as running:
+        yield running
+
+
+def opened(browser: Browser, address: str, **options: Any) -> tuple[Page, list[str]]:
+    """A page, and what the browser complained of."""
+    page = browser.new_context(**options).new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    return page, complaints
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("width", [420, 1280])
+def test_fits(width: int, path: str, browser: Browser, served: Site) -> None:
+    """A page opens without a complaint and fits the width of a phone and of a screen."""
+    page, complaints = opened(browser, served.address + path, viewport={"width": width, "height": 900})
+    assert complaints == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_phone_shows_the_verdict_first(browser: Browser, served: Site) -> None:
+    """On a phone each failure of the list, and its page, begins with the verdict."""
+    page, _ = opened(browser, f"{served.address}/failures", viewport={"width": 420, "height": 800})
+    boxes = [page.locator(f"table.failures tr td.{kind}").first.bounding_box() for kind in ("v", "t", "w")]
+    tops = [box["y"] for box in boxes if box is not None]
+    assert len(tops) == 3 and tops[0] == min(tops) and tops[0] < 800
+    page.goto(f"{served.address}/failures/{KILLED}")
+    box = page.get_by_text("Storage failed this job").first.bounding_box()
+    assert box is not None and box["y"] < 300
+
+
+def test_times_in_the_readers_zone(browser: Browser, served: Site) -> None:
+    """A button shows all times in the zone of the reader, keeps that from page to page, and shows UTC again."""
+    page, complaints = opened(browser, f"{served.address}/failures?job=4184269", timezone_id="Asia/Tokyo")
+    time = page.locator("td.t time")
+    assert time.inner_text() == "2026-09-14 10:22"
+    page.locator("button.zone").click()
+    assert time.inner_text() == "2026-09-14 19:22" and "Asia/Tokyo" in page.locator("button.zone").inner_text()
+    page.goto(f"{served.address}/overview?since=9000d")
+    assert "19:22" in page.locator("ol.index").inner_text()
+    page.locator("button.zone").click()
+    assert "10:22" in page.locator("ol.index").inner_text() and complaints == []
+
+
+def test_without_scripts(browser: Browser, served: Site) -> None:
+    """Without scripts facets, order and SQL work, and times are in UTC."""
+    page, _ = opened(browser, f"{served.address}/failures", java_script_enabled=False)
+    page.locator(".facets a", has_text="AZq6Oo53").click()
+    assert page.locator("table.failures tbody tr").count() == 1
+    assert "2026-09-14 10:22" in page.locator("table.failures").inner_text()
+    page.goto(f"{served.address}/sql")
+    page.locator("textarea").fill("select 40 + 2 as answer")
+    page.get_by_role("button", name="run").click()
+    assert "42" in page.locator("table").inner_text() and "sql=select" in page.url
