@@ -1,4 +1,4 @@
-"""The pages of the server in a real browser: no complaint, no sideways scroll on a phone, times in the reader's zone."""
+"""The server's pages in a real browser: no complaint, no sideways scroll on a phone, times in the reader's zone."""
 
 from __future__ import annotations
 
