@@ -226,6 +226,18 @@ def test_sql(served: Site) -> None:
     assert "the first 10,000 rows" in shown(served, "/sql", sql="from range(10001)")
 
 
+def test_overview(served: Site) -> None:
+    """The overview has the sums, an index that leads to each failure, and groups that lead to their failures."""
+    html = shown(served, "/overview", since="9000d")
+    total = len(failures_on(shown(served, "/failures")))
+    assert f"{total} failures: storage is guilty in" in html
+    index = re.findall(r'<a href="(/failures/[^"]+)">', html.partition("<h2>By class</h2>")[0])
+    assert len(set(index)) == total and {served.get(unescape(one)).status for one in index[:3]} == {200}
+    assert failures_on(shown(served, link_to(html, "AZq6Oo53"))) == [KILLED]
+    assert KILLED in failures_on(shown(served, link_to(html, "storage_io")))
+    assert "No failure from" in shown(served, "/overview", since="1s")
+
+
 def test_jobs(tmp_path: Path, library: Library) -> None:
     """A job whose logs end without an end is one that runs, with its last line and how long ago that was."""
     for source in (library.folder("healthy_run") / "workers").rglob("*"):

@@ -16,7 +16,7 @@ from aiscorr.report.layout import laid_out, no_failure
 from aiscorr.report.overview_html import overview_html
 from aiscorr.report.overview_layout import IndexLine
 from aiscorr.report.period import moment_since
-from aiscorr.serve.browse import FACETS, FacetValue, FailureFilter
+from aiscorr.serve.browse import A_PAGE, FACETS, MOST_FAILURES, FacetValue, FailureFilter
 from aiscorr.serve.web.answers import NotFoundError
 from aiscorr.serve.web.failure_list import address
 from aiscorr.serve.web.frame import failure_address, framed, inputs, link
@@ -26,7 +26,7 @@ from aiscorr.serve.web.note_page import note_html
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from aiscorr.report.document import FailureReport, Report
+    from aiscorr.report.document import FailureReport, Overview, Report
     from aiscorr.serve.web.answers import Site
 
 _FORMS = (("JSON", "json"), ("text", "text"), ("Markdown", "markdown"), ("one HTML file", "html"))
@@ -62,13 +62,17 @@ async def overview(site: Site, request: Request) -> Response:
     now = datetime.now(UTC)
     begin = moment_since(since, now, "since")
     report: Report = await site.read(site.reader.overview, begin, now)
-    found = await site.read(site.reader.failures, FailureFilter(since=since, limit=1000))
+    wanted = FailureFilter(since=since, limit=MOST_FAILURES)
+    found = await site.read(site.reader.failures, wanted)
     lines = [_index_line(one) for one in found.failures]
-    shown = overview_html(report.overview, lines, [failure_address(one.failure_id) for one in lines]) if (
-        report.overview
-    ) else ""  # fmt: skip
-    form = inputs("/overview", {"since": since})
-    return framed("Overview", form + with_links(shown, "", ()), "/overview")
+    body = inputs("/overview", {"since": since})
+    if found.total > len(lines):
+        body += f"<p>The index has the newest {len(lines):,} of {found.total:,} failures: "
+        body += f"{link(address(wanted, limit=A_PAGE), 'all of them')}</p>\n"
+    if report.overview is not None:
+        shown = overview_html(report.overview, lines, [failure_address(one.failure_id) for one in lines])
+        body += with_links(shown, "", (), _names_in(report.overview, since))
+    return framed("Overview", body, "/overview")
 
 
 async def explained(site: Site, request: Request) -> Response:
@@ -90,6 +94,12 @@ def _names(one: FailureReport) -> dict[str, str]:
     found |= {host: address(FailureFilter({"host": host})) for host in hosts}
     found |= {one.job_id: address(FailureFilter({"job": one.job_id}))}
     return found | {item.last_failure_id: failure_address(item.last_failure_id) for item in one.recurrence}
+
+
+def _names_in(shown: Overview, since: str) -> dict[str, str]:
+    """What of an overview leads to the failures of that time that have it."""
+    found = {group.value: address(FailureFilter({group.facet: group.value}, since)) for group in reversed(shown.groups)}
+    return found | {one.node_id: address(FailureFilter({"node": one.node_id}, since)) for one in shown.recurring}
 
 
 def _index_line(one: dict[str, object]) -> IndexLine:
