@@ -30,9 +30,9 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
     shown = [laid_out(failure, extent) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
+    parts = [*map(block_html, other_failures(report)), *parts]
     if not shown:
         parts = [block_html(block) for block in no_failure(report)]
-    parts += [block_html(block) for block in other_failures(report)]
     parts += [block_html(block) for block in standing_apart(report)]
     body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
