@@ -10,6 +10,7 @@ from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Block, Bullets, Facts, Paragraph, Places, date_and_clock, listed, shorten
 from aiscorr.report.sections import sections, verdict
+from aiscorr.report.speaking import said
 
 _T = TypeVar("_T")
 NO_FAILURE = "No failure was found in these logs."
@@ -167,7 +168,7 @@ def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
     if advice:
         blocks.append(Facts(tuple((to, shorten(text, 100)) for to, text in advice.items())))
     if supports:
-        lines = ((shorten(line.text or line.why, 100), places.line(line.path, line.line_no)) for line in supports)
+        lines = ((said(line.text or line.why, 100), places.line(line.path, line.line_no)) for line in supports)
         blocks.append(Bullets(tuple(lines)))
     return blocks
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
+from aiscorr.report.commands import COMMAND
 from aiscorr.report.layout import Extent, foot, laid_out, no_failure, other_failures, standing_apart
 from aiscorr.report.overview_layout import overview_sections
-from aiscorr.report.table_width import GAP, table_widths, text_widths
+from aiscorr.report.table_lines import table_lines
 from aiscorr.report.wrapping import hanging, lines_of
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod, RenderableType
+    from rich.console import Console
     from rich.text import Text
 
-#: Commands that running text advises.
-_COMMAND = re.compile(
-    r"""aiscorr (?:query (?:"[^"]*"|'[^']*'|@\w+)(?: -p \w+=[\w.:-]*\w)*|report [\w.:-]*\w|verify\b|collect \w+"""
-    r"""|ingest (?:--timezone )?<[^>]*>(?: <[^>]*>)?)"""
-)
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
 
 
@@ -86,8 +81,7 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
     _show(console, apart)
     if report.failures:
         console.print(foot(report) + "\n", style="dim", end="")
-    shown = re.sub(rf"─{{{width},}}", "─" * width, buffer.getvalue())
-    return "\n".join(line.rstrip() for line in shown.split("\n"))
+    return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
 
 
 def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> None:
@@ -95,10 +89,7 @@ def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> No
     from rich.text import Text
 
     for block in blocks:
-        if isinstance(block, Table):
-            console.print(_rich_table(block, console.width), crop=False)
-        else:
-            console.print(Text("\n").join(_lines(block, console.width)), soft_wrap=True)
+        console.print(Text("\n").join(_lines(block, console.width)), soft_wrap=True)
     if gap and blocks:
         console.print()
 
@@ -108,7 +99,7 @@ def _heading(console: Console, title: str, line: str, width: int) -> None:
     console.print(line * min(len(title), width), style="dim")
 
 
-def _lines(block: Paragraph | Command | Facts | Bullets | Steps, width: int) -> list[Text]:
+def _lines(block: Block, width: int) -> list[Text]:
     from rich.text import Text
 
     match block:
@@ -125,6 +116,8 @@ def _lines(block: Paragraph | Command | Facts | Bullets | Steps, width: int) -> 
             return [line for bullet in bullets for line in hanging(Text("  - "), lines_of(bullet, width - 4))]
         case Steps(items):
             return [line for no, step in enumerate(items) for line in _step_lines(no, step, width)]
+        case Table():
+            return table_lines(block, width)
 
 
 def _step_lines(number: int, step: tuple[str, str, str], width: int) -> list[Text]:
@@ -137,32 +130,6 @@ def _step_lines(number: int, step: tuple[str, str, str], width: int) -> list[Tex
     if text:
         lines += lines_of(Text(text), width - mark.cell_len, is_cut=True)
     return hanging(mark, lines)
-
-
-def _rich_table(block: Table, width: int) -> RenderableType:
-    from rich import box
-    from rich.table import Table as Grid
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1), header_style="dim")
-    sizes = table_widths(block, width)
-    inner = text_widths(sizes, width) or [None] * len(block.columns)
-    for number, name in enumerate(block.columns):
-        justify: JustifyMethod = "right" if name in block.numeric else "left"
-        size = sizes[number] if sizes else None
-        head = _rich_cell(name, inner[number])
-        grid.add_column(head, justify=justify, no_wrap=name not in block.wide, overflow="fold", width=size)
-    grid.width = sum(sizes) + GAP * (len(sizes) - 1) if sizes else None
-    for row in block.rows:
-        grid.add_row(*map(_rich_cell, row, inner))
-    return grid
-
-
-def _rich_cell(cell: str, width: int | None) -> RenderableType:
-    from rich.text import Text
-
-    text, mark, place = cell.partition(PLACE_MARK)
-    shown = Text.assemble(text, ("  " + place, "cyan")) if mark else Text(cell)
-    return shown if width is None else Text("\n").join(lines_of(shown, width))
 
 
 def _markdown(block: Block) -> str:
@@ -215,7 +182,7 @@ def _code(text: str) -> str:
 def _running(text: str) -> str:
     """Running text, its commands as code: what is copied has to work."""
     line, end, parts = " ".join(text.split()), 0, []
-    for found in _COMMAND.finditer(line):
+    for found in COMMAND.finditer(line):
         parts += [_escape(line[end : found.start()], is_whole=False), _code(found[0])]
         end = found.end()
     return "".join(parts) + _escape(line[end:], is_whole=False)

@@ -1,10 +1,12 @@
-"""Breaks running text into lines between words alone: who copies a place or an address has to get it whole."""
+"""Breaks running text into lines between words alone: who copies a place, an address or a command gets it whole."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+
+from aiscorr.report.commands import COMMAND
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -15,7 +17,7 @@ _WORD = re.compile(r"\s*\S+\s*")
 def lines_of(text: Text, width: int, *, is_cut: bool = False) -> list[Text]:
     """The lines of a text. A word wider than a line stands beyond its end, or with `is_cut` goes on in the next.
 
-    Of width 10 `at workers/0.out:3` becomes `at` and `workers/0.out:3`.
+    Of width 10 `at workers/0.out:3` becomes `at` and `workers/0.out:3`; a command is one word.
     """
     result: list[Text] = []
     for line in text.split("\n", allow_blank=True):
@@ -36,10 +38,24 @@ def _breaks(line: str, width: int, *, is_cut: bool) -> Iterable[int]:
     from rich.cells import cell_len, chop_cells
 
     start = 0
-    for found in _WORD.finditer(line):
-        if cell_len(line[start : found.end()].rstrip()) > width and found.start() > start:
-            start = found.start()
+    for begin, end in _words(line, keeps_commands=not is_cut):
+        if cell_len(line[start:end].rstrip()) > width and begin > start:
+            start = begin
             yield start
-        while is_cut and cell_len(line[start : found.end()].rstrip()) > width:
+        while is_cut and cell_len(line[start:end].rstrip()) > width:
             start += len(chop_cells(line[start:], width)[0])
             yield start
+
+
+def _words(line: str, *, keeps_commands: bool) -> Iterator[tuple[int, int]]:
+    """Where words begin and end, with the blanks around them; the words of a command are one."""
+    commands = [found.span() for found in COMMAND.finditer(line)] if keeps_commands else []
+    held: tuple[int, int] | None = None
+    for found in _WORD.finditer(line):
+        begin, end = found.span() if held is None else (held[0], found.end())
+        is_inside = any(first < end < last for first, last in commands)
+        held = (begin, end) if is_inside else None
+        if held is None:
+            yield begin, end
+    if held is not None:
+        yield held

@@ -86,11 +86,13 @@ def check_sections(report: doc.Report) -> None:
     if not report.failures:
         return
     newest = replace(report, failures=report.failures[:1])
-    lines = render_text(newest, width=110, color=False).splitlines()
+    lines = render_text(newest, width=110, color=False, extent="full").splitlines()
     shown = [line for line, rule in pairwise(lines) if rule == "-" * len(line) and line]
     assert shown == [section.title for section in sections() if section.title in shown]
     assert {section.title for section in sections() if section.empty} <= set(shown)
-    assert re.findall(r"^## (.*)$", render_markdown(newest), re.MULTILINE) == shown
+    assert re.findall(r"^## (.*)$", render_markdown(newest, extent="full"), re.MULTILINE) == shown
+    usual = re.findall(r"^## (.*)$", render_markdown(newest), re.MULTILINE)
+    assert usual[:2] == ["Verdict", "What to do"] and {"Triage of the worker logs", "Words"} <= set(shown) - set(usual)
 
 
 def cited_places(failure: dict[str, Any]) -> Iterator[tuple[str, int, str | None]]:
@@ -146,7 +148,7 @@ def check_no_colours(report: doc.Report) -> None:
 def check_words(report: doc.Report) -> None:
     """The glossary explains the words of this report, and no others."""
     for failure in report.failures:
-        text = render_text(replace(report, failures=(failure,)), width=400, color=False)
+        text = render_text(replace(report, failures=(failure,)), width=400, color=False, extent="full")
         body, _, words = text.partition("\nWords\n")
         for word in ("watchdog", "Flight Recorder", "shared-dm", "GFN", "Smap", "kalive"):
             is_said = re.search(rf"(?<![a-z]){word}(?![a-z])", flat(body), re.IGNORECASE) is not None
@@ -192,7 +194,8 @@ def test_width(width: int, library: Library) -> None:
     """No line is wider than asked for, but for what is copied, commands, places and addresses; nothing is lost."""
     report = one(library)
     text = render_text(report, width=width, color=False)
-    wide = [line for line in text.splitlines() if len(line) > width and line[:6] not in ("    $ ", "Paths ")]
+    whole = ("    $ ", "Paths ", "aiscor")
+    wide = [line for line in text.splitlines() if len(line) > width and line[:6] not in whole]
     assert [line for line in wide if len(line.removeprefix("  - ").split()) > 1] == []
     squeezed = re.sub(r"\s", "", text)
     assert re.sub(r"\s", "", report.failures[0].statement) in squeezed
@@ -203,7 +206,7 @@ def test_commands_of_the_report_work(report: doc.Report, run: Command, request: 
     """Every query that a report advises runs and gives rows, as Markdown's code spans have it."""
     library: Library = request.getfixturevalue("library")
     name = request.node.callspec.params["report"]
-    markdown = render_markdown(report)
+    markdown = render_markdown(report, extent="full")
     found = set(re.findall(r'`aiscorr (query (?:"[^"]*"|@\w+)[^`]*)`', markdown))
     assert found or not report.failures
     assert markdown.count("aiscorr query") == len(re.findall("[`$] ?aiscorr query|(?m:^aiscorr query)", markdown))

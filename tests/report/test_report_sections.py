@@ -101,7 +101,7 @@ def test_own_request_is_shown(failure: doc.FailureReport) -> None:
 
 
 def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> None:
-    """The chain ends with the error of the rank; what AIStore noticed later is told apart, the own request is not."""
+    """The chain leads to the error of the rank and to what came of it; what AIStore noticed later is told apart, the own request is not."""
     began = failure.chains[0].steps[0]
     assert began.at is not None
     error, late = began.at + timedelta(seconds=1), began.at + timedelta(seconds=9)
@@ -114,7 +114,8 @@ def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> N
     blocks = chain_section.blocks(told, Places([]))
     (steps,) = [block for block in blocks if isinstance(block, Steps)]
     heads = [head for head, _, _ in steps.items]
-    assert [" ".join(head.split()[1:3]) for head in heads[1:-1]] == ["the error", "p1 short"]
+    assert [" ".join(head.split()[1:3]) for head in heads[1:3]] == ["the error", "p1 short"]
+    assert "begin to wait" in heads[3]
     assert steps.items[1][1] == "E: gone"
     (after,) = [block for block in blocks if isinstance(block, Bullets)]
     assert [text.split()[2] for text, _ in after.items] == ["reconnect:"]

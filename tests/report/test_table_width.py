@@ -14,7 +14,8 @@ from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Places, Steps, Tab
 from aiscorr.report.layout import laid_out
 from aiscorr.report.render import render_text
 from aiscorr.report.sections import clocks
-from aiscorr.report.table_width import table_widths, text_widths
+from aiscorr.report.table_lines import table_lines
+from aiscorr.report.table_width import Widths, table_widths
 from aiscorr.report.wrapping import hanging, lines_of
 
 PLACE = "ais/WMat9305/aistarget.ais-target-3.INFO.1120-231509.1:78"
@@ -25,31 +26,55 @@ def tables_of(sections: Iterable[tuple[str, list[Block]]]) -> list[Table]:
     return [block for _, blocks in sections for block in blocks if isinstance(block, Table)]
 
 
-@pytest.mark.parametrize("width", [82, 100, 130])
+@pytest.mark.parametrize("width", [70, 82, 100, 130])
 def test_the_place_stays_whole(width: int) -> None:
-    """A column that may wrap is as wide as its longest place, and others that may wrap give way to it."""
+    """A place is on one line however narrow its column is, and the text next to it wraps within the page."""
     words = "AIStore logs of WMat9305, qOTt9304, CIXt9303 and 2 more"
     table = Table(("logs", "sure", "line"), ((words, "0.93", f"matched{PLACE_MARK}{PLACE}"),), wide=("logs", "line"))
-    widths = table_widths(table, width)
-    assert widths is not None and widths[2] >= len(PLACE) and widths[1] == 4 and widths[0] >= len("qOTt9304,")
-    assert sum(widths) + 6 <= width
+    lines = [line.plain for line in table_lines(table, width)]
+    assert any(PLACE in line for line in lines) and max(map(len, lines)) <= width
+    assert " ".join(" ".join(lines[2:]).split()).count("0.93") == 1
 
 
-def test_no_width_where_nothing_helps() -> None:
-    """A table that fits is left as it is, and so is one that is too wide without any place."""
+def test_a_table_that_fits_is_left_as_it_is() -> None:
+    """Columns are as wide as their cells on a page that has room, with the place behind the text."""
     table = Table(("a", "line"), (("x", f"matched{PLACE_MARK}{PLACE}"),), wide=("line",))
-    assert table_widths(table, 200) is None
-    assert table_widths(Table(("a", "b"), (("x" * 30, "y" * 30),)), 40) is None
+    assert table_widths(table, 200) == Widths((1, len(PLACE) + 9))
+    assert [line.plain for line in table_lines(table, 200)][2] == f"x   matched  {PLACE}"
+    assert table_widths(Table(("a", "b"), (("x" * 30, "y" * 30),)), 40) == Widths((30, None))
+
+
+def test_what_has_no_room_goes_below_its_row() -> None:
+    """The last column that may wrap is written below its row, indented, where fewer than 30 columns are left for it."""
+    words = "it kept the others waiting, or it failed first"
+    table = Table(("role", "seen at", "meaning"), (("culprit", "x" * 50, words),), wide=("meaning",))
+    assert table_widths(table, 80) == Widths((7, 50, None))
+    lines = [line.plain for line in table_lines(table, 80)]
+    assert [line.plain for line in table_lines(table, 40)][1:] == ["    meaning", "─" * 40, "culprit", *(
+        f"    {line}" for line in ("seen at", "x" * 50, "it kept the others waiting, or it", "failed first")
+    )]  # fmt: skip
+    assert lines[0].split() == ["role", "seen", "at"] and lines[1] == "    meaning"
+    assert lines[3].split() == ["culprit", "x" * 50] and lines[4] == f"    {words}"
 
 
 def test_a_place_wider_than_the_page_is_whole() -> None:
-    """Where the place alone is too wide it stands beyond the page, and the words beside it still wrap at the page."""
+    """A place that is wider than the page is below its row from the indent on, and the words next to it wrap."""
     words = "the statistics of all targets and all proxies of the cluster and of the time after"
     table = Table(("a", "line"), (("x y", f"{words}{PLACE_MARK}{PLACE}"),), wide=("a", "line"))
-    widths = table_widths(table, 40)
-    assert widths is not None and widths[1] >= len(PLACE)
-    assert text_widths(widths, 40) == [None, 34] and text_widths(None, 40) == []
-    assert text_widths([10, 27], 40) == [None, None]
+    lines = [line.plain for line in table_lines(table, 40)]
+    assert lines[-1] == f"    {PLACE}" and max(map(len, lines[:-1])) <= 40
+    assert " ".join(" ".join(lines[2:-1]).split()) == f"x y {words}"
+
+
+def test_a_command_is_never_wrapped() -> None:
+    """A command in running text is on one line as it is to be copied, also where it is wider than the page."""
+    query = 'aiscorr query "select * from timeline where weight < 3 order by event_at"'
+    lines = [line.plain for line in lines_of(Text(f"2 lesser events are not shown; all 19: {query}"), 40)]
+    assert lines == ["2 lesser events are not shown; all 19:", query]
+    lines = [line.plain for line in lines_of(Text("what it says, kubectl describe pod, dmesg -T, and the log"), 20)]
+    assert lines == ["what it says,", "kubectl describe pod,", "dmesg -T, and the", "log"]
+    told = [line.plain for line in lines_of(Text(f"all: ({query})."), 30)]
+    assert told == ["all:", f"({query})."]
 
 
 def test_words_are_whole() -> None:

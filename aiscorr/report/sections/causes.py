@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, cited, clock_between, shorten
+from collections.abc import Sequence
+
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, Table, cited, clock_between
 from aiscorr.report.citation import is_statistics
 from aiscorr.report.document import CitedLine, FailureReport
-from aiscorr.report.sections.chain import cited_lines, shown_steps
+from aiscorr.report.sections.chain import told_above
 from aiscorr.report.sections.timeline import shown_events
+from aiscorr.report.speaking import said
 
 TITLE = "Hypotheses and evidence"
 ORDER = 60
@@ -19,12 +22,16 @@ _TEXT = 100
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """For each of the best hypotheses a sentence and a table of lines; then observations and blind rules."""
     result: list[Block] = []
-    above = _shown_above(failure)
+    in_chain = told_above(failure)
+    above = in_chain | {(item.path, item.line_no) for item, _ in shown_events(failure)}
     told = [cause for cause in failure.root_causes if cause.place == 1 or cause.failure_class != "undetermined"]
     for number, cause in enumerate(told[:_LIMIT], start=1):
         verdict = f"{cause.failure_class}, storage {cause.storage_verdict}, score {cause.score:.2f}"
         result.append(Paragraph(f"{number}. {cause.statement} — {verdict}"))
-        rows = [_row("for", line, places, above) for line in cause.supports]
+        chained = [line for line in cause.supports if number == 1 and _is_told(line, in_chain)]
+        if chained:
+            result.append(Paragraph(_as_chain_says(chained)))
+        rows = [_row("for", line, places, above) for line in cause.supports if line not in chained]
         rows += [_row("against", line, places, above) for line in cause.contradicts]
         if rows:
             result.append(
@@ -54,16 +61,21 @@ def _where_missing(failure: FailureReport) -> str:
     return ". See the blind spots." if is_told or failure.storage_verdict != "innocent" else "; the verdict needs none."
 
 
-def _shown_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
-    """The lines whose words stand in the chain or the timeline already."""
-    chain = failure.verdict_chain
-    steps = {(step.path, step.line_no) for step, _ in shown_steps(failure, chain)} if chain else cited_lines(failure)
-    return steps | {(item.path, item.line_no) for item, _ in shown_events(failure)}
+def _is_told(line: CitedLine, in_chain: set[tuple[str | None, int | None]]) -> bool:
+    """Whether the chain shows the line, and nothing else is to be said of it than that it was found again."""
+    return (line.path, line.line_no) in in_chain and line.check in (None, "verified")
+
+
+def _as_chain_says(lines: Sequence[CitedLine]) -> str:
+    """That the lines of the chain speak for it, and whether they were read again."""
+    what = f"{len(lines)} lines" if len(lines) > 1 else "a line"
+    checked = "not read again" if any(line.check is None for line in lines) else "verified"
+    return f"For it: {what} of the root-cause chain above ({checked})."
 
 
 def _row(side: str, line: CitedLine, places: Places, above: set[tuple[str | None, int | None]]) -> tuple[str, str, str]:
     moment = clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)
-    said = "(statistics)" if line.text is None or is_statistics(line.text) else line.text
-    words = "" if (line.path, line.line_no) in above else shorten(said, _TEXT)
+    told = "(statistics)" if line.text is None or is_statistics(line.text) else line.text
+    words = "" if (line.path, line.line_no) in above else said(told, _TEXT)
     text = f"{line.why}: {' '.join(part for part in (moment, words) if part)}".removesuffix(": ")
     return side, line.check or "not read", cited(text, places.line(line.path, line.line_no, line.locator))

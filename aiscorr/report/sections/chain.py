@@ -18,9 +18,9 @@ from aiscorr.report.blocks import (
     clock_between,
     listed,
     ranges,
-    shorten,
 )
-from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport, RootCause
+from aiscorr.report.document import Chain, ChainRequest, ChainStep, CitedLine, FailureReport
+from aiscorr.report.speaking import said
 
 TITLE = "Root-cause chain"
 ORDER = 50
@@ -47,7 +47,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         shown = shown_steps(failure, chain)
         result += [Paragraph(_head(chain)), *map(Paragraph, _requests(failure, chain, places))]
         way, after = _in_order(failure, chain, places)
-        result.append(Steps((*way, (f"rank {ranges(failure.culprit_ranks)}", failure.statement, ""))))
+        ranks = () if _errors(failure, chain) else ((f"rank {ranges(failure.culprit_ranks)}", "", ""),)
+        result.append(Steps((*way, *ranks, *(line for _, line in _effects(failure, places)))))
         if after:
             result += [Paragraph("By their times after the error of the rank:", "dim"), Bullets(after)]
         hidden = len(chain.steps) - len(shown)
@@ -56,7 +57,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             words = "Left out as repeats or as later than the rank's end"
             result.append(Paragraph(f'{words}, {hidden} of {len(chain.steps)} steps: aiscorr query "{query}"', "dim"))
     elif failure.root_causes and failure.root_causes[0].supports:
-        result.append(Steps(tuple(_line(line, places) for line in failure.root_causes[0].supports)))
+        result.append(Steps(_from_cause_to_effect(failure, places)))
     others = [chain for chain in failure.chains if not chain.is_verdict]
     if others:
         names = ", ".join(chain.chain_id for chain in others[:6])
@@ -64,16 +65,54 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     return result
 
 
+def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line, ...]:
+    """The lines that carry the verdict, what came of it, and what was written later; undated lines are of the hang.
+
+    Of a crash at 10:21:38, a stack without a time and a notice at 10:22:40, with a hang since 10:21:40, the stack comes
+    second and the hang third.
+    """
+    hang = failure.hang_started_at
+    dated: list[tuple[datetime, Line]] = []
+    undated: list[Line] = []
+    for line in failure.root_causes[0].supports:
+        moment = line.at if line.is_estimate else line.latest_at or line.at
+        undated += [_line(line, places)] if moment is None else []
+        dated += [(moment, _line(line, places))] if moment is not None else []
+    before = [one for one in dated if hang is None or one[0] <= hang]
+    after = [one for one in dated if one not in before]
+    in_order = (sorted(lines, key=lambda one: one[0]) for lines in (before, [*_effects(failure, places), *after]))
+    causes, effects = ([line for _, line in lines] for lines in in_order)
+    return (*causes, *undated, *effects)
+
+
+def _effects(failure: FailureReport, places: Places) -> list[tuple[datetime, Line]]:
+    """What came of it, as far as no line of the chain says so: the others began to wait, and a watchdog fired."""
+    cited = cited_lines(failure)
+    steps: list[tuple[datetime, Line]] = []
+    waiting = (item for item in failure.timeline if item.source == "ranks" and item.at == failure.hang_started_at)
+    fired = (item for item in failure.timeline if item.weight == 1 and item.text.startswith("timeout:"))
+    for item in (next(waiting, None), next(fired, None)):
+        if item is not None and (item.source == "ranks" or (item.path, item.line_no) not in cited):
+            who = f"rank {item.rank} " if item.rank is not None else ""
+            head, _, words = item.text.partition(": ") if who else (item.text, "", "")
+            text = said(words, _TEXT) if words else ""
+            title = f"{clock(item.at, is_exact=item.is_exact)} {who}{head}"
+            steps.append((item.at, (title, text, places.line(item.path, item.line_no))))
+    return steps
+
+
 def _in_order(failure: FailureReport, chain: Chain, places: Places) -> tuple[list[Line], tuple[tuple[str, str], ...]]:
     """The steps that led to the rank's error, and that error; apart those of others that came after it."""
     own, cited = own_wids(failure, chain), cited_lines(failure)
-    errors = _client(failure.root_causes[0], chain, places) if failure.root_causes else []
+    errors = [_error(line, places) for line in _errors(failure, chain)]
     failed = max((moment for moment, _ in errors if moment), default=None)
+    reasons = {(line.path, line.line_no): line.why for cause in failure.root_causes[:1] for line in cause.supports}
     dated: list[tuple[datetime | None, Line]] = []
     after: list[tuple[str, str]] = []
     for number, (step, more) in enumerate(shown_steps(failure, chain)):
         is_own = number == 0 or step.wid in own or (step.path, step.line_no) in cited
-        item = _step(step, more, places, _LONG if step.wid in own else _TEXT)
+        why = reasons.pop((step.path, step.line_no), "")
+        item = _step(step, more, places, _LONG if step.wid in own else _TEXT, why)
         if is_own or failed is None or step.at is None or step.at <= failed:
             dated.append((step.at, item))
         else:
@@ -99,7 +138,8 @@ def cited_lines(failure: FailureReport) -> set[tuple[str | None, int | None]]:
 
 def _line(line: CitedLine, places: Places) -> Line:
     head = f"{clock_between(line.at, line.latest_at, is_estimate=line.is_estimate)} {line.why}".strip()
-    return head, shorten(line.text or "", _TEXT), places.line(line.path, line.line_no)
+    mark = "" if line.check in (None, "verified") else f" [{line.check}]"
+    return head, said(line.text or "", _TEXT), places.line(line.path, line.line_no, line.locator) + mark
 
 
 def _head(chain: Chain) -> str:
@@ -168,15 +208,16 @@ def _is_late(step: ChainStep, failure: FailureReport) -> bool:
     return step.at is not None and stopped is not None and step.at > stopped + _LATE
 
 
-def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int) -> Line:
+def _step(step: ChainStep, more: list[ChainStep], places: Places, limit: int, why: str) -> Line:
     times = f" × {step.times}" if step.times > 1 else ""
     wid = f" {step.wid}" if step.wid else ""
     repeats = _repeats(step, more)
     moment = clock(step.at, is_exact=step.is_exact)
     restart = _RESTART if step.step == "node_loss" and step.text.startswith("Started up at") else ""
-    head = f"{moment} {step.node_id or ''} {step.step.replace('_', ' ')}{wid}{times}{repeats}{restart}"
+    kind = step.step.replace("_", " ")
+    head = f"{moment} {step.node_id or ''} {kind}{wid}{times}{repeats}{restart}{f' — {why}' if why else ''}"
     mark = "" if step.check in (None, "verified") else f" [{step.check}]"
-    return head, shorten(step.text, limit), places.line(step.path, step.line_no) + mark
+    return head, said(step.text, limit), places.line(step.path, step.line_no) + mark
 
 
 def _repeats(step: ChainStep, more: list[ChainStep]) -> str:
@@ -194,14 +235,26 @@ def _repeats(step: ChainStep, more: list[ChainStep]) -> str:
     return f" (and {', '.join(words)}{where}{until})" if words else ""
 
 
-def _client(cause: RootCause, chain: Chain, places: Places) -> list[tuple[datetime | None, Line]]:
-    """The errors of ranks that the verdict cites, each with the moment at which it is shown."""
+def _errors(failure: FailureReport, chain: Chain) -> list[CitedLine]:
+    """The errors of ranks that the verdict cites and that are no step of the chain."""
     known = {(step.path, step.line_no) for step in chain.steps}
+    supports = failure.root_causes[0].supports if failure.root_causes else ()
     return [
-        (
-            line.at if line.is_estimate else line.latest_at or line.at,
-            (_line(line, places)[0], shorten(line.text or "", _LONG), places.line(line.path, line.line_no)),
-        )
-        for line in cause.supports
-        if line.why.startswith("the error of rank") and (line.path, line.line_no) not in known
+        line for line in supports if line.why.startswith("the error of rank") and (line.path, line.line_no) not in known
     ]
+
+
+def _error(line: CitedLine, places: Places) -> tuple[datetime | None, Line]:
+    """The error of a rank with the moment at which it is shown."""
+    moment = line.at if line.is_estimate else line.latest_at or line.at
+    place = places.line(line.path, line.line_no)
+    return moment, (_line(line, places)[0], said(line.text or "", _LONG), place)
+
+
+def told_above(failure: FailureReport) -> set[tuple[str | None, int | None]]:
+    """The lines that the chain shows: those of the verdict's chain and the errors of ranks, else all it stands on."""
+    chain = failure.verdict_chain
+    if chain is None:
+        return cited_lines(failure)
+    steps = {(step.path, step.line_no) for step, _ in shown_steps(failure, chain)}
+    return steps | {(line.path, line.line_no) for line in _errors(failure, chain)}

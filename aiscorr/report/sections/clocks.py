@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from aiscorr.report.blocks import Block, Paragraph, Places, Table, cited, listed, shorten
 from aiscorr.report.document import ClockLine, FailureReport
+from aiscorr.report.speaking import RECORD_HEAD
 
 TITLE = "Clocks"
 ORDER = 130
 EMPTY = "No log has a clock."
 
-#: What stands before the words of a record of AIStore.
-_RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ \S+ ")
 _UNTOLD = (
     "No log prints its time zone: the logs are matched with each other and taken as UTC. Order and durations hold; all "
     "moments may be off by the same hours. If they are: aiscorr ingest --timezone <Area/City> <AIStore's logs>"
@@ -55,7 +53,7 @@ def _usual_offset(lines: Sequence[ClockLine]) -> int | None:
 def _row(line: ClockLine, places: Places, usual: int | None) -> tuple[str, ...]:
     sign = "+" if line.offset_s >= 0 else "-"
     hours, minutes = divmod(abs(line.offset_s) // 60, 60)
-    told = shorten(_RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
+    told = shorten(RECORD_HEAD.sub("", line.evidence or ""), 72) if line.line_no is None else ""
     how = ": ".join(part for part in (METHODS.get(line.method, line.method), told) if part)
     return (
         line.who if line.offset_s == usual or not line.node_ids else f"{line.who} of {listed(line.node_ids, 3)}",

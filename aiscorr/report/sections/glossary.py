@@ -11,6 +11,11 @@ ORDER = 140
 EMPTY = ""
 
 
+def is_hidden(failure: FailureReport) -> bool:
+    """Always: only the whole report shows it."""
+    return True
+
+
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """The words that occur in the other sections."""
     from aiscorr.report.sections import sections

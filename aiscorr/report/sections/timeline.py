@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
@@ -18,6 +19,8 @@ _LIMIT = 40
 _SECOND = timedelta(microseconds=999_999)
 _TEXT = 130
 _FEW = 6
+#: Tags between what a line is and what it says, which the column of who says it has too.
+_TAGS = re.compile(r"(?<=: )\s*(?:\[(?:PG ID|Rank|rank)[^\][]*\]:?\s*)+(?=\w)")
 Lines = Collection[tuple[str | None, int | None]]
 _UNDATED = "~: the latest moment that fits, of a fault's begin the earliest"
 
@@ -29,7 +32,7 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         (
             clock(item.at, is_exact=item.is_exact),
             _who(item.node_id, item.rank, item.source),
-            cited(f"{shorten(item.text, _TEXT)}{and_more(more)}", places.line(item.path, item.line_no)),
+            cited(f"{shorten(_TAGS.sub('', item.text), _TEXT)}{and_more(more)}", places.line(item.path, item.line_no)),
         )
         for item, more in shown
     )

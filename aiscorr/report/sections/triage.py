@@ -12,6 +12,11 @@ EMPTY = "The worker logs hold no line that any pattern knows."
 _LIMIT = 6
 
 
+def is_hidden(failure: FailureReport) -> bool:
+    """Always: only the whole report shows it."""
+    return True
+
+
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Patterns with ranks and counts, then one line a file that had resets, retries or errors."""
     telling = [line for line in failure.triage if line.role != "consequence"]
