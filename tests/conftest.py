@@ -58,6 +58,7 @@ def own_home(shared_base: Path) -> Iterator[None]:
         home = shared_base / "home"
         home.mkdir(exist_ok=True)
         patch.setenv("HOME", str(home))
+        patch.setenv("AISCORR_PAGER", "cat")
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         patch.setenv("XDG_STATE_HOME", str(home / "state"))
         patch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(home / "hypothesis"))

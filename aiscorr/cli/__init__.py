@@ -15,6 +15,7 @@ from aiscorr import __version__
 from aiscorr.cli.collecting import collect
 from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
+from aiscorr.cli.lines import lines
 from aiscorr.cli.mcp import mcp
 from aiscorr.cli.pulling import pull
 from aiscorr.cli.querying import query
@@ -49,9 +50,12 @@ class _Verbs(click.Group):
 @click.option("--config", metavar="FILE", help="Settings (else AISCORR_CONFIG, else aiscorr.toml here).")
 @click.option("-v", "verbose", count=True, help="Say more.")
 @click.option("-q", "quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--no-pager", is_flag=True, help="Print without a pager (AISCORR_PAGER, else PAGER, else less).")
 @click.version_option(__version__, prog_name="aiscorr", message="%(prog)s %(version)s")
 @click.pass_context
-def cli(context: click.Context, db: str | None, config: str | None, verbose: int, quiet: bool) -> None:
+def cli(
+    context: click.Context, db: str | None, config: str | None, verbose: int, quiet: bool, no_pager: bool
+) -> None:  # fmt: skip
     """Was it the storage? Reads AIStore and training logs, and says which rank, which node, which chain, and why.
 
     \b
@@ -59,7 +63,8 @@ def cli(context: click.Context, db: str | None, config: str | None, verbose: int
     aiscorr report           the latest failure, with file:line for every claim
     aiscorr query            SQL over everything that was read
     """
-    context.obj = Context(db, config or os.environ.get("AISCORR_CONFIG"), -1 if quiet else verbose)
+    settings_file = config or os.environ.get("AISCORR_CONFIG")
+    context.obj = Context(db, settings_file, -1 if quiet else verbose, no_pager=no_pager)
 
 
 def _given_late(context: click.Context, option: click.Parameter, value: str | int | None) -> None:
@@ -79,7 +84,7 @@ def _also_behind(command: click.Command) -> click.Command:
     return command
 
 
-for _command in (ingest, pull, query, report, verify, explain, collect, serve, mcp, demo):
+for _command in (ingest, pull, query, report, lines, verify, explain, collect, serve, mcp, demo):
     cli.add_command(_also_behind(_command))
 
 

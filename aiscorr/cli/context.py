@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ class Context:
     db: str | None
     config: str | None
     verbosity: int
+    no_pager: bool = False
     found: list[Settings] = field(default_factory=list)
 
     def take(self, flag: str | None, value: Any) -> None:
@@ -49,6 +52,16 @@ class Context:
         settings = self.settings
         return reading_views(db_path or settings.db_path, settings.memory_limit, settings.thread_count, self.say)
 
+    def show(self, texts: Iterable[str], *, jump: str | None = None) -> None:
+        """Data for people, to stdout: in a pager on a terminal, unless `--no-pager` or the environment says otherwise.
+
+        `jump` is a pattern to which the pager goes at once, and with n and N to the next and the last one.
+        """
+        from aiscorr.cli.pager import page, pager_of
+
+        is_paged = not self.no_pager and sys.stdout.isatty()
+        page(texts, pager_of(os.environ, jump=jump) if is_paged else None)
+
     def say(self, text: str) -> None:
         """Talk, on stderr, unless -q."""
         if self.verbosity >= 0:
@@ -62,6 +75,14 @@ def emit_bytes(content: bytes, output: str) -> None:
             target.write(content)
     except OSError as error:
         raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None
+
+
+def has_colors(wanted: bool | None, output: str | None = None) -> bool:
+    """Whether output is coloured: as a flag wants it, else on a terminal that can, unless `NO_COLOR` is set."""
+    if wanted is not None:
+        return wanted
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return output is None and sys.stdout.isatty() and not is_plain
 
 
 def emit(text: str, output: str | None) -> None:

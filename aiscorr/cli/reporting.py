@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aiscorr.cli.context import Context, emit, emit_bytes
+from aiscorr.cli.context import Context, emit, emit_bytes, has_colors
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import UsageError
 
@@ -28,7 +28,7 @@ _FORMATS = ("text", "markdown", "json", "html", "pdf")
 @click.option("--since", metavar="TIME", help="All failures since then: 30d, a day, or a moment in UTC.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
 @click.option("--brief", is_flag=True, help="Only the verdict, who acts, and the strongest lines.")
-@click.option("--full", is_flag=True, help="Show suspects and coverage of a determined failure, too.")
+@click.option("--full", is_flag=True, help="All there is: triage, words, and suspects and coverage in any case.")
 @click.option("--width", type=click.IntRange(60, 400), help="Columns of the text (else the terminal's, else 110).")
 @click.option("--color/--no-color", default=None, help="Colours (else on a terminal).")
 @click.pass_obj
@@ -49,7 +49,6 @@ def report(
         raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
     if since is not None and failure not in ("latest", "all"):
         raise UsageError(f"--since and {failure!r}", where="aiscorr report", try_this="leave one of them away")
-    is_terminal = output is None and sys.stdout.isatty()
     form = form or _form_of(output)
     if form == "pdf" and output is None:
         raise UsageError("a PDF is no text", where="aiscorr report", try_this="-o report.pdf, or -o - for a pipe")
@@ -62,14 +61,16 @@ def report(
         since=since,
         extent="brief" if brief else "full" if full else "usual",
         width=width,
-        color=is_terminal and not os.environ.get("NO_COLOR") if color is None else color,
+        color=has_colors(color, output),
     )
     if form == "pdf":
         from aiscorr.report.paper import pdf_of
 
         emit_bytes(pdf_of(text), str(output))
-        return 0
-    emit(text, output)
+    elif output is None and form in ("text", "markdown"):
+        context.show([text])
+    else:
+        emit(text, output)
     return 0
 
 
@@ -182,7 +183,6 @@ def demo(context: Context, keep: str | None, form: str) -> int:
         options = IngestOptions(job_count=settings.job_count or default_job_count())
         summary = run_ingest(context, paths, replace(settings, db_path=db_path), options)
         context.say(summary_text(summary, context).split("\nfailure ")[0])
-        is_terminal = sys.stdout.isatty()
         text = _report(
             context,
             db_path,
@@ -190,7 +190,7 @@ def demo(context: Context, keep: str | None, form: str) -> int:
             form,
             is_verified=True,
             width=None,
-            color=is_terminal and not os.environ.get("NO_COLOR"),
+            color=has_colors(None),
         )
         emit(text, None)
     if keep is None and form == "text":
