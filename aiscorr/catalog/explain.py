@@ -64,8 +64,12 @@ _RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
 _UNSAID = ("stalled_words",)
 
 
-def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = ()) -> list[str]:
+def explain(
+    name: str, pattern_folders: tuple[str, ...] = (), query_folders: tuple[str, ...] = (), *, may_be_flags: bool = True
+) -> list[str]:  # fmt: skip
     """A paragraph for each thing of that name, else for a value of state.flags, or the pattern of a pasted line.
+
+    A number that is the id of a job is no value of state.flags: `may_be_flags` says that nothing has it for a name.
 
     Raises UsageError where there is neither, with names that are near, or of patterns whose lines hold the word.
     """
@@ -81,7 +85,7 @@ def explain(name: str, pattern_folders: tuple[str, ...] = (), query_folders: tup
             known.add(key)
             if _folded(key) == folded:
                 found.append(text)
-    found = found or _flags(wanted) or _matching(wanted, pattern_folders)
+    found = found or (_flags(wanted) if may_be_flags else []) or _matching(wanted, pattern_folders)
     if not found:
         near = _holding(wanted, pattern_folders) + difflib.get_close_matches(wanted, known, n=6, cutoff=0.5)
         near += [key for key in sorted(known) if wanted.lower() in key.lower() and key not in near][:6]

@@ -52,15 +52,16 @@ class Context:
         settings = self.settings
         return reading_views(db_path or settings.db_path, settings.memory_limit, settings.thread_count, self.say)
 
-    def show(self, texts: Iterable[str], *, jump: str | None = None) -> None:
+    def show(self, texts: Iterable[str], *, jump: str | None = None, is_wide: bool = False) -> None:
         """Data for people, to stdout: in a pager on a terminal, unless `--no-pager` or the environment says otherwise.
 
-        `jump` is a pattern to which the pager goes at once, and with n and N to the next and the last one.
+        `jump` is a pattern to which the pager goes at once, and with n and N to the next and the last one; the lines of
+        what `is_wide` are not wrapped there.
         """
         from aiscorr.cli.pager import page, pager_of
 
         is_paged = not self.no_pager and sys.stdout.isatty()
-        page(texts, pager_of(os.environ, jump=jump) if is_paged else None)
+        page(texts, pager_of(os.environ, jump=jump, is_wide=is_wide) if is_paged else None)
 
     def say(self, text: str) -> None:
         """Talk, on stderr, unless -q."""

@@ -15,8 +15,10 @@ import click
 _LESS = ("-F", "-R", "-X")
 
 
-def pager_of(environment: Mapping[str, str], *, jump: str | None = None) -> list[str] | None:
+def pager_of(environment: Mapping[str, str], *, jump: str | None = None, is_wide: bool = False) -> list[str] | None:
     """The command of the pager; None where none is wanted or there. `jump` is a pattern that less goes to at once.
+
+    The lines of what `is_wide` are not wrapped: the arrow keys show the rest of them.
 
     `AISCORR_PAGER` counts before `PAGER`; an empty one and `cat` are none, and so is a terminal that cannot move.
     """
@@ -29,6 +31,7 @@ def pager_of(environment: Mapping[str, str], *, jump: str | None = None) -> list
     if os.path.basename(command[0]) == "less":
         if len(command) == 1 and "LESS" not in environment:
             command += _LESS
+        command += ["-S"] if is_wide else []
         command += ["-j.3", f"+/{jump}"] if jump else []
     return command
 

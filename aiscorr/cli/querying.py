@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aiscorr.cli.context import Context, emit
+from aiscorr.cli.shelling import View
 from aiscorr.errors import AiscorrError, QueryError, UsageError
 
 if TYPE_CHECKING:
     from aiscorr.query.named import NamedQuery
+    from aiscorr.query.tables import Shape
 
 _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
@@ -27,22 +29,24 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A value for $NAME.")
 @click.option("--case", "case", metavar="FAILURE", help="Ask all that is computed to judge a failure, step by step.")
+@click.option("--wide", "shape", flag_value="wide", help="A table with all columns next to each other.")
+@click.option("--vertical", "shape", flag_value="vertical", help="A table with one value a line.")
 @click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
 @click.option("--describe", metavar="VIEW", help="What a view is, and its columns.")
 @click.pass_obj
 def query(
     context: Context, sql: str | None, file_name: str | None, form: str, output: str | None,
-    parameters: Sequence[str], case: str | None, is_list: bool, describe: str | None,
+    parameters: Sequence[str], case: str | None, shape: Shape | None, is_list: bool, describe: str | None,
 ) -> int:  # fmt: skip
     """Run one SQL statement, `-` for stdin, @NAME for a named query; with nothing, an interactive shell."""
-    if is_list:
-        emit(_list_views(context), output)
-    elif describe:
-        emit(_describe(describe), output)
+    if is_list or describe:
+        text = _describe(describe) if describe else _list_views(context)
+        context.show([text]) if output is None else emit(text, output)
     elif sql is None and file_name is None and sys.stdin.isatty():
         _shell(context)
     else:
-        _run_query(context, _asked(context, sql, file_name), form, output, _pairs(parameters), case)
+        asked = _asked(context, sql, file_name)
+        _run_query(context, asked, View(form, shape or "auto", None), output, _pairs(parameters), case)
     return 0
 
 
@@ -79,7 +83,7 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 
 
 def _run_query(
-    context: Context, asked: NamedQuery | str, form: str, output: str | None, parameters: dict[str, str],
+    context: Context, asked: NamedQuery | str, view: View, output: str | None, parameters: dict[str, str],
     case: str | None = None,
 ) -> None:  # fmt: skip
     from aiscorr.query.formats import write_text
@@ -87,7 +91,7 @@ def _run_query(
     from aiscorr.query.shell import terminal_width
     from aiscorr.query.statement import BINARY_FORMATS, fetch, run, write_binary
 
-    sql = asked if isinstance(asked, str) else asked.sql
+    sql, form = asked if isinstance(asked, str) else asked.sql, view.form
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
     with context.reading() if case is None else _reading_case(context, case) as connection:
@@ -99,10 +103,15 @@ def _run_query(
             with _binary_output(output) as target:
                 write_binary(result, sql, form, target)
             return
-        rows = fetch(result, sql)
+        rows = fetch(result, sql, view.most)
         hint = "" if isinstance(asked, str) or rows.rows else why_no_rows(connection, asked, parameters)
-    width = terminal_width() if output is None and sys.stdout.isatty() else None
-    emit(write_text(rows, form, width=width), output)
+    if output is None:
+        width = terminal_width() if sys.stdout.isatty() else None
+        context.show([write_text(rows, form, width=width, shape=view.shape)], is_wide=view.shape == "wide")
+    else:
+        emit(write_text(rows, form, shape=view.shape), output)
+    if rows.is_cut:
+        context.say(f"only the first {len(rows.rows):,} rows; all of them: .limit 0")
     if hint:
         context.say(f"no rows: {hint}")
 
@@ -152,12 +161,16 @@ def _binary_output(output: str | None) -> Iterator[Any]:
         raise UsageError(f"the file cannot be written: {error.strerror}", where=output, try_this="check -o") from None
 
 
-def _list_views(context: Context) -> str:
+def _list_views(context: Context, word: str = "") -> str:
+    """The views and named queries, of which the name or sentence holds a word."""
     from aiscorr.analysis.spec import view_specs
     from aiscorr.query.named import named_queries
 
-    specs = [spec for spec in view_specs() if spec.is_in_database]
-    queries = named_queries(context.settings.query_folders)
+    specs = [spec for spec in view_specs() if spec.is_in_database and word in f"{spec.name} {spec.sentence}"]
+    known = named_queries(context.settings.query_folders).items()
+    queries = {name: item for name, item in known if word in f"{name} {item.sentence}"}
+    if not specs and not queries:
+        raise UsageError(f"no view or query has {word!r}", where=".tables", try_this="aiscorr query --list")
     size = max(len(name) for name in (*queries, *(spec.name for spec in specs))) + 2
     lines = ["views that others may rely on:"]
     lines += [f"  {spec.name:<{size}}{spec.sentence}" for spec in specs if spec.is_public]
@@ -175,42 +188,14 @@ def _describe(view: str) -> str:
 
 
 def _shell(context: Context) -> None:
-    from aiscorr.query.named import named_queries
-    from aiscorr.query.shell import HELP, run_shell
+    from aiscorr.cli.shelling import Shell, shell_names
+    from aiscorr.query.shell import run_shell
 
-    form = ["table"]
-
-    def execute(text: str) -> None:
-        verb, _, rest = text.strip().rstrip(";").partition(" ")
-        if verb == ".help":
-            click.echo(HELP, nl=False)
-        elif verb == ".views":
-            click.echo(_list_views(context), nl=False)
-        elif verb == ".queries":
-            for name, item in named_queries(context.settings.query_folders).items():
-                click.echo(f"@{name}  {item.sentence}")
-        elif verb == ".describe":
-            click.echo(_describe(rest.strip()), nl=False)
-        elif verb == ".format" and rest.strip() in _FORMATS[:5]:
-            form[0] = rest.strip()
-        elif verb.startswith("."):
-            raise UsageError(f"unknown command {text!r}", where="the shell", try_this=".help")
-        else:
-            asked = _asked(context, text.strip().rstrip(";") if text.startswith("@") else text, None)
-            _run_query(context, asked, form[0], None, {})
+    def ask(text: str, given: dict[str, str], view: View) -> None:
+        _run_query(context, _asked(context, text, None), view, None, given)
 
     def complain(text: str) -> None:
         click.echo(text, err=True)
 
-    run_shell(execute, lambda: _completions(context), context.say, complain, dict(os.environ))
-
-
-def _completions(context: Context) -> list[str]:
-    from aiscorr.query.named import named_queries
-    from aiscorr.query.shell import completion_words
-    from aiscorr.store.database import reading
-
-    words = [f"@{name}" for name in named_queries(context.settings.query_folders)]
-    with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
-        words += completion_words(connection)
-    return words
+    shell = Shell(context, ask, lambda word: _list_views(context, word), _describe, View())
+    run_shell(shell.execute, lambda: shell_names(context), context.say, complain, dict(os.environ))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import click
 
 from aiscorr.cli.context import Context, emit, emit_bytes, has_colors
 from aiscorr.cli.ingesting import run_ingest, summary_text
-from aiscorr.errors import UsageError
+from aiscorr.errors import AiscorrError, UsageError
 
 if TYPE_CHECKING:
     from aiscorr.report.layout import Extent
@@ -158,11 +159,38 @@ def verify(context: Context, failure: str, form: str) -> int:
 @click.argument("name")
 @click.pass_obj
 def explain(context: Context, name: str) -> int:
-    """What a pattern, counter, view, column, failure class, fault, query or word means, and what to do."""
+    """What a pattern, counter, view, word … means, and what a job, failure, chain, node, request or host was."""
     from aiscorr.catalog.explain import explain as explain_name
+    from aiscorr.catalog.known import known
+    from aiscorr.query.shell import terminal_width
+    from aiscorr.store.database import reading
 
-    click.echo("\n\n".join(explain_name(name, context.settings.pattern_folders, context.settings.query_folders)))
+    folders = context.settings.pattern_folders, context.settings.query_folders
+    found: list[str] = []
+    with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
+        found = known(connection, name.strip())
+    try:
+        found += explain_name(name, *folders, may_be_flags=not found)
+    except UsageError:
+        if not found:
+            raise
+    width = terminal_width() if sys.stdout.isatty() else 110
+    context.show(["\n\n".join(_wrapped(text, width) for text in found) + "\n"])
     return 0
+
+
+def _wrapped(text: str, width: int) -> str:
+    """The paragraphs, their prose wrapped; commands stay whole."""
+    import textwrap
+
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        is_whole = line.startswith("  aiscorr ") or len(line) <= width
+        lines += [line] if is_whole else textwrap.wrap(
+            line, width, subsequent_indent=indent + "  " * bool(indent), break_long_words=False, break_on_hyphens=False
+        )  # fmt: skip
+    return "\n".join(lines)
 
 
 @click.command()

@@ -11,6 +11,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from aiscorr.query.tables import Shape, table_text
+
 _CSV_MARK = re.compile(r'[",\r\n]')
 _MARKDOWN_MARK = re.compile(r"[\\|<`*]")
 _LATE_CONTROL = re.compile(r"[\x7f-\x9f]")
@@ -24,14 +26,15 @@ _CONTROL = re.compile(rf"[\x00-\x1f\x7f-\x9f{_UNSEEN}]")
 
 @dataclass(frozen=True)
 class Rows:
-    """A result: column names and rows of Python values."""
+    """A result: column names and rows of Python values; `is_cut` where there are more rows than these."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    is_cut: bool = False
 
 
-def write_text(rows: Rows, form: str, *, width: int | None = None) -> str:
-    """The rows in a text format. `width` (columns of the terminal) cuts the cells of a table, and says so."""
+def write_text(rows: Rows, form: str, *, width: int | None = None, shape: Shape = "auto") -> str:
+    """The rows in a text format. A table has the `width` of the terminal in columns, where one is given."""
     if form == "csv":
         return _csv(rows)
     if form in ("json", "jsonl"):
@@ -42,7 +45,10 @@ def write_text(rows: Rows, form: str, *, width: int | None = None) -> str:
         return "".join(json_text(item) + "\n" for item in objects)
     if form == "markdown":
         return _markdown(rows)
-    return _table(rows, width)
+    if not rows.columns:
+        return ""
+    cells = [[printable(_text(value)) for value in row] for row in rows.rows]
+    return table_text(rows.columns, cells, [_is_numeric(rows, no) for no in range(len(rows.columns))], width, shape)
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -132,38 +138,3 @@ def _is_numeric(rows: Rows, index: int) -> bool:
     return bool(values) and all(
         isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values
     )
-
-
-def _table(rows: Rows, width: int | None) -> str:
-    if not rows.columns:
-        return ""
-    lines = [[printable(_text(value)) for value in row] for row in rows.rows]
-    widths = [max([len(name), *(len(line[index]) for line in lines)]) for index, name in enumerate(rows.columns)]
-    shown = _fitted(widths, width)
-    numeric = [_is_numeric(rows, index) for index in range(len(rows.columns))]
-
-    def laid_out(cells: Sequence[str]) -> str:
-        parts = []
-        for cell, size, is_number in zip(cells, shown, numeric, strict=True):
-            cut = cell if len(cell) <= size else cell[: size - 1] + "…"
-            parts.append(cut.rjust(size) if is_number else cut.ljust(size))
-        return "  ".join(parts).rstrip() + "\n"
-
-    body = laid_out(rows.columns) + laid_out(["-" * size for size in shown]) + "".join(map(laid_out, lines))
-    count = f"({len(lines)} row{'s' if len(lines) != 1 else ''}"
-    return (
-        body
-        + count
-        + ("; cells are cut to fit the terminal, --format csv shows all" if shown != widths else "")
-        + ")\n"
-    )
-
-
-def _fitted(widths: list[int], width: int | None) -> list[int]:
-    shown = list(widths)
-    if width is None:
-        return shown
-    while sum(shown) + 2 * (len(shown) - 1) > width and max(shown) > 12:
-        widest = shown.index(max(shown))
-        shown[widest] -= 1
-    return shown

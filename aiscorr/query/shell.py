@@ -1,31 +1,49 @@
-"""The interactive SQL shell: history, completion over views, columns, functions and named queries.
+"""The interactive SQL shell: history, completion by context, and which typed lines are commands of its own.
 
 The database is opened for each statement and closed after it.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import AiscorrError
+from aiscorr.query.completion import Names, candidates
 
 if TYPE_CHECKING:
-    import duckdb
+    from prompt_toolkit.completion import Completer
     from prompt_toolkit.history import History
     from prompt_toolkit.key_binding import KeyBindings
     from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 
 HELP = """\
-SQL ends with `;`. @NAME runs a named query. Further:
-  .views            the views, with a sentence each
-  .describe VIEW    its columns
+SQL ends with `;`, or with `\\G` for one value a line; several statements may stand on a line. @NAME runs a named query,
+with -p NAME=VALUE as reports print it; so does a whole command, `aiscorr query @NAME …`. Further:
+  .tables [WORD]    the views, with a sentence each (also .views, \\d)
+  .describe VIEW    what a view is, and its columns (also \\d VIEW)
+  .schema VIEW      the SQL of a view
   .queries          the named queries
-  .format FORMAT    table, csv, json, jsonl, markdown
-  .quit             leave (Ctrl-D does too)
+  .mode MODE        table, wide, vertical, csv, json, jsonl or markdown (also .format; \\x for vertical and back)
+  .limit N          rows shown of a statement, 1000 at first; 0 for all
+  .timer on|off     say how long a statement took
+  .quit             leave (also exit, quit, \\q, Ctrl-D)
 """
+COMMANDS = (
+    ".tables", ".views", ".describe", ".schema", ".queries", ".mode", ".format", ".limit", ".timer", ".help", ".quit",
+)  # fmt: skip
+#: What people type in other shells, and what it is here.
+_SPELLINGS = {
+    "exit": ".quit", "quit": ".quit", "\\q": ".quit", ".exit": ".quit", ".q": ".quit", "help": ".help", "?": ".help",
+    "\\?": ".help", "\\h": ".help", ".h": ".help", "\\d": ".tables", "\\dt": ".tables", "\\dv": ".tables",
+    "\\x": ".mode vertical", "\\timing": ".timer", ".views": ".tables", ".format": ".mode", "\\d+": ".tables",
+}  # fmt: skip
+#: Parts of a text in which a semicolon ends nothing.
+_QUOTED = re.compile(r"'(?:[^']|'')*(?:'|$)|\"(?:[^\"]|\"\")*(?:\"|$)|--[^\n]*|/\*.*?(?:\*/|$)|(\$\w*\$).*?(?:\1|$)", re.DOTALL)
+_END = re.compile(r";|\\G\b", re.IGNORECASE)
 
 
 def history_path(environment: dict[str, str]) -> Path:
@@ -34,21 +52,39 @@ def history_path(environment: dict[str, str]) -> Path:
     return Path(base) / "aiscorr" / "history"
 
 
-def completion_words(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Names of views, tables, columns, functions and keywords, for completion."""
-    sources = (
-        "select view_name from duckdb_views() where not internal",
-        "select distinct column_name from duckdb_columns() where not internal",
-        "select distinct function_name from duckdb_functions() where regexp_matches(function_name, '^[a-z]')",
-        "select keyword_name from duckdb_keywords()",
-    )
-    return [str(row[0]) for sql in sources for row in connection.execute(sql).fetchall()]
+def command_of(text: str) -> tuple[str, str] | None:
+    """The shell's own command that a line is, and what follows it; None for SQL, a named query and `aiscorr …`."""
+    line = text.strip().rstrip(";").strip()
+    verb, _, rest = line.partition(" ")
+    known = _SPELLINGS.get(verb.lower(), verb)
+    if verb.lower() in ("\\d", "\\d+", "\\dv", "\\dt") and rest.strip():
+        return ".describe", rest.strip()
+    if known.startswith(".") and (verb.startswith((".", "\\")) or not rest):
+        verb, _, more = known.partition(" ")
+        return verb, (more or rest).strip()
+    return None
 
 
 def is_complete(text: str) -> bool:
-    """Whether a text can be run: a dot command, a named query, or SQL with its semicolon."""
+    """Whether a text can be run: a command of the shell, a named query, or SQL with its end."""
     stripped = text.strip()
-    return not stripped or stripped.startswith((".", "@")) or stripped.endswith(";")
+    is_line = stripped.startswith(("@", "aiscorr ", ".", "\\")) or command_of(stripped) is not None
+    return not stripped or is_line or stripped.endswith(";") or stripped.lower().endswith("\\g")
+
+
+def statements_of(text: str) -> list[tuple[str, bool]]:
+    """The statements of a text, and whether each ends with `\\G`, which asks for one value a line."""
+    found: list[tuple[str, bool]] = []
+    start = place = 0
+    while (end := _END.search(text, place)) is not None:
+        quoted = _QUOTED.search(text, place)
+        if quoted is not None and quoted.start() < end.start():
+            place = quoted.end()
+            continue
+        found.append((text[start : end.start()].strip(), end[0] != ";"))
+        start = place = end.end()
+    found.append((text[start:].strip(), False))
+    return [one for one in found if one[0]]
 
 
 def _enter_runs() -> KeyBindings:
@@ -70,6 +106,21 @@ def _enter_runs() -> KeyBindings:
     return bindings
 
 
+def _completer(names: Names) -> Completer:
+    from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+    from prompt_toolkit.document import Document
+
+    class ByContext(Completer):
+        """Offers what may come next where the cursor is."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent):  # type: ignore[no-untyped-def] # noqa: ANN202
+            """The candidates, the likeliest first."""
+            word, found = candidates(document.text_before_cursor, names)
+            yield from (Completion(name, start_position=-len(word)) for name in found)
+
+    return ByContext()
+
+
 def _history(environment: dict[str, str]) -> History:
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
@@ -83,20 +134,19 @@ def _history(environment: dict[str, str]) -> History:
 
 def run_shell(
     execute: Callable[[str], None],
-    words: Callable[[], Iterable[str]],
+    names: Callable[[], Names],
     say: Callable[[str], None],
     complain: Callable[[str], None],
     environment: dict[str, str],
 ) -> None:
     """Reads statements until the user leaves; `execute` runs one and shows its rows; no error and no Ctrl-C ends it."""
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import FuzzyWordCompleter
     from prompt_toolkit.lexers import PygmentsLexer
     from pygments.lexers.sql import SqlLexer
 
     session: PromptSession[str] = PromptSession(
         history=_history(environment),
-        completer=FuzzyWordCompleter(sorted(set(words()))),
+        completer=_completer(names()),
         lexer=PygmentsLexer(SqlLexer),
         multiline=True,
         key_bindings=_enter_runs(),
@@ -111,7 +161,7 @@ def run_shell(
             continue
         except EOFError:
             return
-        if text in (".quit", ".exit"):
+        if (command_of(text) or ("", ""))[0] == ".quit":
             return
         if not text:
             continue

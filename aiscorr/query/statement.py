@@ -100,8 +100,8 @@ def failed(sql: str, error: Exception, *, is_write: bool = False) -> QueryError:
     return QueryError(text, where=sql.strip()[:200], try_this=hint)
 
 
-def fetch(result: duckdb.DuckDBPyRelation | None, sql: str) -> Rows:
-    """All rows of a result, times in UTC; nanoseconds, which Python's times do not hold, as text. Raises QueryError."""
+def fetch(result: duckdb.DuckDBPyRelation | None, sql: str, most: int | None = None) -> Rows:
+    """All rows of a result, or so many of the first, times in UTC; nanoseconds, which Python's times do not hold, as text. Raises QueryError."""
     import duckdb
 
     if result is None:
@@ -112,7 +112,8 @@ def fetch(result: duckdb.DuckDBPyRelation | None, sql: str) -> Rows:
         if any(_plain_time(kind) != kind for kind in kinds):
             cells = [f'#{n}::{_plain_time(kind)} as "c{n}"' for n, kind in enumerate(kinds, start=1)]
             result = result.project(", ".join(cells))
-        return Rows(columns, result.fetchall())
+        rows = (result if most is None else result.limit(most + 1)).fetchall()
+        return Rows(columns, rows[:most], is_cut=most is not None and len(rows) > most)
     except duckdb.Error as error:
         raise failed(sql, error) from None
 
