@@ -1,7 +1,7 @@
 -- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, and a
 -- zone given that other logs contradict.
 -- grain: one row a failure and doubt
--- reads: failure, worker_file, clock
+-- reads: failure, worker_file, clock, ingested_file
 -- case: yes
 create or replace view clock_blind_spot as
 with file as (
@@ -10,6 +10,31 @@ with file as (
     from failure as f
     join worker_file as w on w.job_id = f.job_id and w.kind = 'worker_log'
     join clock as k on k.file_id = w.file_id
+),
+outermost as (
+    select f.failure_id, f.folder, string_split(f.folder, '/') as parts
+    from (select distinct failure_id, folder from file where method = 'assumed') as f
+    where not exists (
+            select 1 from file as o
+            where o.failure_id = f.failure_id and o.method = 'assumed'
+                and starts_with(f.folder, o.folder || '/')
+        )
+),
+above as (
+    select o.failure_id, array_to_string(o.parts[1:n.depth], '/') as folder
+    from outermost as o
+    join range(3, 64) as n(depth) on n.depth <= len(o.parts)
+),
+shared as (
+    select a.failure_id, a.folder
+    from above as a
+    where not exists (
+            select 1 from ingested_file as i
+            where i.kind = 'ais_log' and starts_with(i.path, a.folder || '/')
+        )
+    group by a.failure_id, a.folder
+    having count(*) = (select count(*) from outermost as o where o.failure_id = a.failure_id)
+    qualify row_number() over (partition by a.failure_id order by length(a.folder) desc) = 1
 )
 select
     failure_id,
@@ -21,7 +46,10 @@ select
         as why,
     'aiscorr ingest --timezone <Area/City> '
         || case when count(*) <= 4 then string_agg(path, ' ' order by path)
-            else string_agg(distinct folder, ' ' order by folder) end
+            else coalesce(
+                (select s.folder from shared as s where s.failure_id = file.failure_id),
+                (select string_agg(o.folder, ' ' order by o.folder)
+                    from outermost as o where o.failure_id = file.failure_id)) end
         || case when count(*) > 1 then '   # all together: one alone would be hours apart'
             else '' end
             as command,

@@ -92,7 +92,7 @@ def server(reader: Reader) -> FastMCP:
     except ImportError as error:
         raise UsageError(
             f"the tools need a package that is not installed: {error.name}",
-            where="aiscorr mcp", try_this="pip install 'aiscorr[mcp]'",
+            where="aiscorr mcp", try_this="pip install '.[mcp]' in the folder of aiscorr's source",
         ) from None  # fmt: skip
 
     made, tools = FastMCP("aiscorr", instructions=_INSTRUCTIONS, log_level="ERROR"), Tools(reader)

@@ -126,7 +126,7 @@ def test_without_the_extra(missing: str, run: Command, monkeypatch: pytest.Monke
     """Where the packages of the extra are not installed, the error says what to install."""
     monkeypatch.setitem(sys.modules, missing, None)
     done = run("serve", "--only-http")
-    assert done.code == 2 and missing in done.err and "try: pip install 'aiscorr[serve]'" in done.err
+    assert done.code == 2 and missing in done.err and "try: pip install '.[serve]' in the folder" in done.err
 
 
 def basic(user: str, password: str) -> str:

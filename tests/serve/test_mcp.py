@@ -118,4 +118,4 @@ def test_without_the_extra(run: Command, monkeypatch: pytest.MonkeyPatch) -> Non
     """Where the package is not installed, the error says what to install."""
     monkeypatch.setitem(sys.modules, "mcp.server.fastmcp", None)
     done = run("mcp")
-    assert done.code == 2 and "mcp" in done.err and "try: pip install 'aiscorr[mcp]'" in done.err
+    assert done.code == 2 and "mcp" in done.err and "try: pip install '.[mcp]' in the folder" in done.err

@@ -60,7 +60,7 @@ def _uvicorn() -> Any:
         raise UsageError(
             f"the HTTP server needs a package that is not installed: {error.name}",
             where="aiscorr serve --listen, or [serve.http]",
-            try_this="pip install 'aiscorr[serve]'",
+            try_this="pip install '.[serve]' in the folder of aiscorr's source",
         ) from None
     return uvicorn
 
