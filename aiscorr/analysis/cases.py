@@ -110,11 +110,12 @@ def judge_cases(
     changed: Collection[str] | None,
     judging: Judging = judge_in_turn,
     has_rows: Callable[[str], bool] = lambda name: True,
+    tell: Callable[[int, int], None] = lambda done, count: None,
 ) -> None:
     """Judges the cases whose rows are others than before, in the caller's transaction, and keeps what came of it.
 
     `changed`: the inputs that may have other rows than at the last time, None where nothing was judged before.
-    `has_rows`: whether one may have any.
+    `has_rows`: whether one may have any. `tell` is told how many cases are judged, of how many.
     """
     is_first = changed is None
     if is_first:
@@ -123,7 +124,9 @@ def judge_cases(
     jobs = _stale_jobs(connection, {name: one for name, one in inputs.items() if changed and name in changed})
     if is_first and not jobs:
         _make_tables(connection, _known_columns(connection, inputs))
-    for job, results in judging(_slices(connection, inputs, jobs), len(jobs)):
+    tell(0, len(jobs))
+    for done, (job, results) in enumerate(judging(_slices(connection, inputs, jobs), len(jobs)), start=1):
+        tell(done, len(jobs))
         if is_first:
             _make_tables(connection, {name: result.columns for name, result in results.items()})
             is_first = False

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import Judging, judge_cases, judge_in_turn
 from aiscorr.analysis.needs import Presence
-from aiscorr.analysis.order import in_order, plan_plainly
+from aiscorr.analysis.order import Step, in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.schema.tables import TABLES
@@ -35,6 +36,8 @@ _OTHER_VIEWS_HELP = "aiscorr ingest, on the same logs or an empty folder, makes 
 _SHARED_ROWS = 122_880
 #: How many rows a stored view held, and the sum of their hashes.
 _Content = tuple[int, str]
+#: Is told how far the analysis is: `views` or `cases`, how many are done, and how many there are.
+Tell = Callable[[str, int, int], None]
 _NOTHING: _Content = (0, "0")
 
 
@@ -67,6 +70,7 @@ def refresh_alone(
     then: Callable[[duckdb.DuckDBPyConnection], None],
     judging: Judging = judge_in_turn,
     threads: int = 1,
+    tell: Tell = lambda step, done, count: None,
 ) -> None:
     """Brings a working copy up to date (see refresh_views), and what stands on it; all else is committed before.
 
@@ -78,11 +82,11 @@ def refresh_alone(
     import duckdb
 
     try:
-        refresh_views(copy.connection, judging, then, threads)
+        refresh_views(copy.connection, judging, then, threads, tell)
     except (PlanError, duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException):
         connection = copy.reopen()
         plan_plainly(connection)
-        refresh_views(connection, judging, then)
+        refresh_views(connection, judging, then, tell=tell)
 
 
 def refresh_views(
@@ -90,6 +94,7 @@ def refresh_views(
     judging: Judging = judge_in_turn,
     then: Callable[[duckdb.DuckDBPyConnection], None] = lambda connection: None,
     threads: int = 1,
+    tell: Tell = lambda step, done, count: None,
 ) -> None:
     """Computes the views whose inputs or SQL changed, then judges the cases that have other rows.
 
@@ -100,15 +105,15 @@ def refresh_views(
     count = _cursors(connection, threads)
     with load.few_checkpoints(connection):
         if _definitions(connection) == _wanted(specs):
-            changed, contents, presence = _compute_changed(connection, specs, count)
+            changed, contents, presence = _compute_changed(connection, specs, count, tell)
             late: list[ViewSpec] = []
         else:
             _remove_all(connection)
             of_database, late = _in_order(specs)
             changed = None
-            contents, presence = _make(connection, of_database, count)
+            contents, presence = _make(connection, of_database, count, tell)
     connection.execute("begin")
-    judge_cases(connection, changed, judging, presence.has_rows)
+    judge_cases(connection, changed, judging, presence.has_rows, partial(tell, "cases"))
     for spec in late:
         create_view(connection, spec)
     _keep(connection, specs if changed is None else [spec for spec in specs if spec.name in contents], contents)
@@ -147,7 +152,7 @@ def _remove_all(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _make(
-    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int, tell: Tell
 ) -> tuple[dict[str, _Content], Presence]:
     """Makes views again; gives what the stored ones hold, and which have rows."""
     contents: dict[str, _Content] = {}
@@ -168,7 +173,7 @@ def _make(
             contents[spec.name] = _NOTHING
         create_view(cursor, spec, f"from {spec.stored_name}")
 
-    in_order(connection, specs, make, threads)
+    in_order(connection, specs, _told(make, len(specs), tell), threads)
     presence.keep(connection, {spec.name: spec.stored_name for spec in specs if spec.is_stored})
     return contents, presence
 
@@ -178,7 +183,7 @@ def _tables_with_rows(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def _compute_changed(
-    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int
+    connection: duckdb.DuckDBPyConnection, specs: Sequence[ViewSpec], threads: int, tell: Tell
 ) -> tuple[set[str], dict[str, _Content], Presence]:
     """Computes each stored view of which an input changed.
 
@@ -209,8 +214,20 @@ def _compute_changed(
             presence.note(spec, None)
         changed.add(spec.name)
 
-    in_order(connection, [spec for spec in specs if not spec.is_case], renew, threads)
+    of_database = [spec for spec in specs if not spec.is_case]
+    in_order(connection, of_database, _told(renew, len(of_database), tell), threads)
     return changed, contents, presence
+
+
+def _told(step: Step, count: int, tell: Tell) -> Step:
+    """The step, after which is told how many views are done."""
+    done = itertools.count(1)
+
+    def stepped(connection: duckdb.DuckDBPyConnection, spec: ViewSpec) -> None:
+        step(connection, spec)
+        tell("views", next(done), count)
+
+    return stepped
 
 
 def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: So many are named; of more their number is said.
 _MANY = 4
+#: A shorter beginning of an id may be a word.
+_TELLING = 4
 #: A fault that explains a failure, as the timeline of a report has it.
 _HEAVY = 0.5
 
@@ -41,17 +43,21 @@ def known(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     whole = _Asker(connection, name)
     found = [text for reader in readers for text in reader(whole)]
     if not found:
-        found = [text for longer in _beginnings(whole) for text in known(connection, longer)]
+        begun = _beginnings(whole)
+        if len(begun) > 1:
+            more = f" and {len(begun) - 2 * _MANY} more" if len(begun) > 2 * _MANY else ""
+            return [printable(f"{len(begun)} ids begin with {name}: {', '.join(begun[: 2 * _MANY])}{more}.")]
+        found = [text for longer in begun for text in known(connection, longer)]
     return [printable(text.replace("\n", "\0")).replace("\\x00", "\n") for text in found] if found else []
 
 
 def _beginnings(asker: _Asker) -> list[str]:
-    """The one failure or chain whose id begins so."""
+    """The failures and chains whose ids begin so."""
     rows = asker.rows(
         "select failure_id from failure where starts_with(failure_id, $name) union all"
-        " select chain_id from get_batch_chain where starts_with(chain_id, $name)"
+        " select chain_id from get_batch_chain where starts_with(chain_id, $name) order by 1"
     )
-    return [str(rows[0][0])] if len(rows) == 1 and len(asker.name) > 3 else []
+    return [str(row[0]) for row in rows] if len(asker.name) >= _TELLING else []
 
 
 def _failures(asker: _Asker) -> Iterable[str]:
@@ -113,8 +119,8 @@ def _chains(asker: _Asker) -> Iterable[str]:
         yield _text(
             f"{chain_id} is a chain of broken x-get-batch requests"
             + (f" that began at node {suspect}" if suspect else "")
-            + (f", which was {str(fault).replace('_', ' ')}" if fault and suspect else "") + ".",
-            f"It has {steps} steps from {_moment(started)} to {_moment(ended)} UTC and broke {wids} requests"
+            + (f" ({str(fault).replace('_', ' ')})" if fault and suspect else "") + ".",
+            f"It has {steps} steps from {_moment(started)} to {_moment(ended)} UTC and broke {wids} request{'s' * (wids != 1)}"
             + (f" of xaction {xid}" if xid else "")
             + (f", most of them put together by {designated}" if designated else "") + ".",
             *(

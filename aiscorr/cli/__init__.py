@@ -13,6 +13,7 @@ import click
 
 from aiscorr import __version__
 from aiscorr.cli.collecting import collect
+from aiscorr.cli.completing import completion
 from aiscorr.cli.context import Context
 from aiscorr.cli.ingesting import ingest
 from aiscorr.cli.lines import lines
@@ -84,7 +85,7 @@ def _also_behind(command: click.Command) -> click.Command:
     return command
 
 
-for _command in (ingest, pull, query, report, lines, verify, explain, collect, serve, mcp, demo):
+for _command in (ingest, pull, query, report, lines, verify, explain, collect, serve, mcp, demo, completion):
     cli.add_command(_also_behind(_command))
 
 

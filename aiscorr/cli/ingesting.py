@@ -96,7 +96,7 @@ class _Stop:
         """The progress, of which the phase is noted: from storing on there is nothing to be kept."""
 
         def watched(phase: str, file_count: int, byte_count: int, row_count: int) -> None:
-            self._is_storing = phase == "load"
+            self._is_storing = phase not in ("read", "scan")
             show(phase, file_count, byte_count, row_count)
 
         return watched

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aiscorr.cli import completing
 from aiscorr.cli.context import Context, has_colors
 from aiscorr.errors import AiscorrError, SourceError, UsageError
 
@@ -26,7 +27,7 @@ _TEXT = 4_000
 
 
 @click.command()
-@click.argument("what", metavar="FILE:LINE|FAILURE", default="latest")
+@click.argument("what", metavar="FILE:LINE|FAILURE", default="latest", shell_complete=completing.places)
 @click.option("-C", "around", type=click.IntRange(0, 100_000), default=10, help="Lines before and after FILE:LINE.")
 @click.option("--before", default="10s", metavar="TIME", help="How much before the failure's window: 30s, 5m, 2h.")
 @click.option("--after", default="10s", metavar="TIME", help="How much after it.")

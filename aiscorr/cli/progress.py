@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from aiscorr.cli.context import Context
 Show = Callable[[str, int, int, int], None]
 #: Between lines where there is no terminal; a run that ends before says nothing.
 LINE_EVERY_S = 5.0
+_READING = ("read", "scan")
 
 
 @dataclass
@@ -24,16 +26,30 @@ class _Pace:
     clock: Callable[[], float]
     file_count: int = 0
     byte_count: int = 0
+    phase: str = "read"
     started_s: float = field(init=False)
+    phase_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.started_s = self.clock()
+        self.started_s = self.phase_s = self.clock()
+
+    def step(self, phase: str, first: int, second: int, row_count: int) -> str:
+        """The step that follows reading and how far it is; of its own seconds the clock starts with it."""
+        if phase != self.phase:
+            self.phase, self.phase_s = phase, self.clock()
+        return {
+            "load": f"storing {row_count:,} events of {first:,} files",
+            "views": f"analysing: {first:,} of {second:,} views",
+            "cases": f"judging: {first:,} of {second:,} jobs",
+            "publish": "publishing",
+        }[phase]
 
     def text(self, phase: str, file_count: int, byte_count: int, row_count: int) -> str:
         """Files, bytes, rows and time left, in a line."""
         seconds = self.clock() - self.started_s
-        if phase == "load":
-            return f"storing {row_count:,} events of {file_count:,} files and analysing, {seconds:.0f} s"
+        if phase not in _READING:
+            step = self.step(phase, file_count, byte_count, row_count)
+            return f"{step}, {self.clock() - self.phase_s:.0f} s"
         share = min(byte_count / self.byte_count, 1.0) if self.byte_count else 1.0
         rest = f", about {seconds / share - seconds:.0f} s left to read" if share > 0.01 else ""
         return (
@@ -42,12 +58,17 @@ class _Pace:
         )
 
 
+def _can_move() -> bool:
+    """Whether a bar can be drawn over itself."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 @contextlib.contextmanager
 def progress(context: Context) -> Iterator[Show]:
     """What to tell the progress of an ingest to: phase (read, scan, load), files, bytes, rows."""
     if context.verbosity < 0:
         yield lambda phase, file_count, byte_count, row_count: None
-    elif sys.stderr.isatty():
+    elif _can_move():
         with _bar() as show:
             yield show
     else:
@@ -62,6 +83,8 @@ def _lines(clock: Callable[[], float]) -> Show:
         nonlocal next_s
         if phase == "read":
             pace.file_count, pace.byte_count = file_count, byte_count
+        elif phase not in _READING:
+            pace.step(phase, file_count, byte_count, row_count)
         if clock() >= next_s:
             next_s = clock() + LINE_EVERY_S
             click.echo(pace.text(phase, 0 if phase == "read" else file_count, 0 if phase == "read" else byte_count,
@@ -76,7 +99,7 @@ def _bar() -> Iterator[Show]:
     from rich.console import Console
 
     words = rich.TextColumn("{task.fields[words]}")
-    columns = (rich.SpinnerColumn(), rich.BarColumn(bar_width=20), words, rich.TimeRemainingColumn())
+    columns = (rich.SpinnerColumn(), rich.BarColumn(bar_width=20), words, rich.TimeElapsedColumn())
     pace = _Pace(time.monotonic)
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, words="looking for files")
@@ -93,8 +116,17 @@ def _bar() -> Iterator[Show]:
                 )
                 bar.update(task, completed=byte_count, words=text)
             else:
+                later(phase, file_count, byte_count, row_count)
+
+        def later(phase: str, first: int, second: int, row_count: int) -> None:
+            nonlocal task
+            is_next = phase != pace.phase
+            words = pace.step(phase, first, second, row_count)
+            if is_next:  # a step has a clock of its own
                 bar.update(task, visible=False)
-                bar.add_task("", total=None, words=pace.text(phase, file_count, byte_count, row_count))
+                task = bar.add_task("", total=None, words=words)
+            is_counted = phase in ("views", "cases")
+            bar.update(task, words=words, total=second if is_counted else None, completed=first if is_counted else 0)
 
         yield show
 
@@ -104,7 +136,7 @@ def pull_progress(context: Context) -> Iterator[Callable[[int, int, int, tuple[s
     """What to tell the progress of a pull to: nodes done, nodes there are, bytes, nodes that are being asked."""
     if context.verbosity < 0:
         yield lambda done, count, byte_count, names: None
-    elif sys.stderr.isatty():
+    elif _can_move():
         with _pull_bar() as show:
             yield show
     else:

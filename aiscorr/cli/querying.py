@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aiscorr.cli import completing
 from aiscorr.cli.context import Context, emit
 from aiscorr.cli.shelling import View
 from aiscorr.errors import AiscorrError, QueryError, UsageError
@@ -23,16 +24,19 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 
 
 @click.command()
-@click.argument("sql", required=False)
+@click.argument("sql", required=False, shell_complete=completing.queries)
 @click.option("-f", "--file", "file_name", metavar="FILE", help="Read the statement from a file.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="table")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
-@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A value for $NAME.")
-@click.option("--case", "case", metavar="FAILURE", help="Ask all that is computed to judge a failure, step by step.")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A value for $NAME.",
+              shell_complete=completing.parameters)  # fmt: skip
+@click.option("--case", "case", metavar="FAILURE", help="Ask all that is computed to judge a failure, step by step.",
+              shell_complete=completing.failures)  # fmt: skip
 @click.option("--wide", "shape", flag_value="wide", help="A table with all columns next to each other.")
 @click.option("--vertical", "shape", flag_value="vertical", help="A table with one value a line.")
 @click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
-@click.option("--describe", metavar="VIEW", help="What a view is, and its columns.")
+@click.option("--describe", metavar="VIEW", help="What a view is, and its columns.",
+              shell_complete=completing.views)  # fmt: skip
 @click.pass_obj
 def query(
     context: Context, sql: str | None, file_name: str | None, form: str, output: str | None,
@@ -90,11 +94,14 @@ def _run_query(
     from aiscorr.query.named import why_no_rows
     from aiscorr.query.shell import terminal_width
     from aiscorr.query.statement import BINARY_FORMATS, fetch, run, write_binary
+    from aiscorr.report.failure_choice import whole_names
 
     sql, form = asked if isinstance(asked, str) else asked.sql, view.form
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
     with context.reading() if case is None else _reading_case(context, case) as connection:
+        if not isinstance(asked, str) and case is None:
+            parameters = whole_names(connection, parameters)
         try:
             result = run(connection, sql, parameters)
         except QueryError as error:

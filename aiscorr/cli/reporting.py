@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aiscorr.cli import completing
 from aiscorr.cli.context import Context, emit, emit_bytes, has_colors
 from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import AiscorrError, UsageError
@@ -23,7 +24,7 @@ _FORMATS = ("text", "markdown", "json", "html", "pdf")
 
 
 @click.command()
-@click.argument("failure", default="latest")
+@click.argument("failure", default="latest", shell_complete=completing.failures)
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Else what the end of FILE's name says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--since", metavar="TIME", help="All failures since then: 30d, a day, or a moment in UTC.")
@@ -121,7 +122,7 @@ def _report(
 
 
 @click.command()
-@click.argument("failure", default="all")
+@click.argument("failure", default="all", shell_complete=completing.failures)
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
 @click.pass_obj
 def verify(context: Context, failure: str, form: str) -> int:
@@ -156,7 +157,7 @@ def verify(context: Context, failure: str, form: str) -> int:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing.names)
 @click.pass_obj
 def explain(context: Context, name: str) -> int:
     """What a pattern, counter, view, word … means, and what a job, failure, chain, node, request or host was."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ENOUGH_BYTES = 120_000_000
 _LINE_BYTES = 48
 
+#: The phase, files, bytes and rows; in the phases `views` and `cases` how many are done, and of how many.
 Progress = Callable[[str, int, int, int], None]
 
 
@@ -73,9 +74,10 @@ def ingest(
         with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
             # another ingest may have published since the plan was made
             merged = merge(results, load.known_files(copy.connection), known)
-            run_id = _store(copy, merged, plan, now, options, memory_limit)
+            run_id = _store(copy, merged, plan, now, options, memory_limit, progress)
             failures = changed_failures(copy.connection, run_id)
             latest = newest_first(copy.connection)[0][0] if failures else None
+            progress("publish", 0, 0, 0)
         summary = _summary(run_id, plan, merged, time.monotonic() - started)
         return replace(summary, failures=failures, latest_failure_id=latest)
 
@@ -106,8 +108,9 @@ def _scan_all(
 
 
 def _store(
-    copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str
-) -> int:
+    copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str,
+    progress: Progress,
+) -> int:  # fmt: skip
     connection = copy.connection
     is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
     if is_limited:
@@ -139,7 +142,10 @@ def _store(
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    refresh_alone(copy, conclude, judging(options.job_count, memory_limit), options.job_count)
+    def tell(step: str, done: int, count: int) -> None:
+        progress(step, done, count, 0)
+
+    refresh_alone(copy, conclude, judging(options.job_count, memory_limit), options.job_count, tell)
     return run_id
 
 

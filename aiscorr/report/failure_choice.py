@@ -10,6 +10,8 @@ from aiscorr.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
+_MANY = 8
+
 
 def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
     """The ids that `latest`, `all`, a failure id, its beginning or a job id stand for; the newest first."""
@@ -19,10 +21,30 @@ def failure_ids(connection: duckdb.DuckDBPyConnection, which: str) -> list[str]:
     if which == "all":
         return [row[0] for row in rows]
     found = [row[0] for row in rows if row[0] == which] or [row[0] for row in rows if row[1] == which]
-    found = found or [row[0] for row in rows if row[0].startswith(which)]
-    if not found:
+    if found:
+        return found
+    begun = [row for row in rows if row[0].startswith(which)]
+    if not begun:
         raise _unknown(connection, which, [row[0] for row in rows])
-    return found
+    if len(begun) > 1:
+        shown = ", ".join(row[0] for row in begun[:_MANY])
+        more = f" and {len(begun) - _MANY} more" if len(begun) > _MANY else ""
+        raise UsageError(f"{len(begun)} failures begin with {which!r}", where="the database", try_this=shown + more)
+    return [begun[0][0]]
+
+
+def whole_names(connection: duckdb.DuckDBPyConnection, given: dict[str, str]) -> dict[str, str]:
+    """The values of a query, of which `failure` may be the beginning of one id, and `latest`.
+
+    What fits none is left as it is. Raises UsageError for the beginning of several.
+    """
+    named = given.get("failure")
+    rows = newest_first(connection) if named else []
+    if not named or any(named in row for row in rows):
+        return given
+    if named != "latest" and not any(row[0].startswith(named) for row in rows):
+        return given
+    return given | {"failure": failure_ids(connection, named)[0]} if rows else given
 
 
 def _unknown(connection: duckdb.DuckDBPyConnection, which: str, failure_ids: list[str]) -> UsageError:
