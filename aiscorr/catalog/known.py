@@ -68,12 +68,14 @@ def _failures(asker: _Asker) -> Iterable[str]:
     for failure_id, job, kind, verdict, confidence, statement, hang, error, end in rows:
         moments = [
             f"{word} {_moment(moment)}"
-            for word, moment in (("its first error is of", error), ("the others waited since", hang), ("it ended at", end))
+            for word, moment in (
+                ("its first error is of", error),
+                ("the others waited since", hang),
+                ("it ended at", end),
+            )
             if moment
         ]
-        chains = asker.rows(
-            "select c.chain_id from failure_chain as c where c.failure_id = $name and c.is_verdict"
-        )
+        chains = asker.rows("select c.chain_id from failure_chain as c where c.failure_id = $name and c.is_verdict")
         yield _text(
             f"{failure_id} is a failure of job {job}, of class {kind}: storage {verdict}, confidence {confidence}.",
             f"{statement}.",
@@ -103,7 +105,9 @@ def _jobs(asker: _Asker) -> Iterable[str]:
         _more(failures, "failures"),
         "" if failures else "No failure of it is known.",
     ]  # fmt: skip
-    first = f"report {asker.name}" if failures else f"query \"from worker_event where job_id = '{_quoted(asker.name)}'\""
+    first = (
+        f"report {asker.name}" if failures else f"query \"from worker_event where job_id = '{_quoted(asker.name)}'\""
+    )
     yield _text(*sentences, commands=(first, *((f"lines {asker.name}",) if failures else ())))
 
 

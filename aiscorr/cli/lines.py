@@ -104,7 +104,7 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
     ]
     context.show(_texts(head, found, places.line, limit, is_colored), jump=_MARKED)
     for error in missing:
-        context.say(f"gone: {error.where or error.what}")
+        click.echo(f"error: {error}", err=True)
     return 3 if missing else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -47,13 +48,11 @@ def page(texts: Iterable[str], command: Sequence[str] | None) -> None:
     sys.stdout.flush()
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the pager's while it shows something
     try:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", errors="replace") as pager:
-            try:
-                for text in texts:
-                    pager.stdin.write(text)  # type: ignore[union-attr]
-                pager.stdin.close()  # type: ignore[union-attr]
-            except BrokenPipeError:  # whoever has seen enough leaves the pager
-                pass
-            pager.wait()
+        with (
+            contextlib.suppress(BrokenPipeError),  # whoever has seen enough leaves the pager
+            subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", errors="replace") as pager,
+        ):
+            for text in texts:
+                pager.stdin.write(text)  # type: ignore[union-attr]
     finally:
         signal.signal(signal.SIGINT, previous)

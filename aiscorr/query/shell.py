@@ -42,7 +42,9 @@ _SPELLINGS = {
     "\\x": ".mode vertical", "\\timing": ".timer", ".views": ".tables", ".format": ".mode", "\\d+": ".tables",
 }  # fmt: skip
 #: Parts of a text in which a semicolon ends nothing.
-_QUOTED = re.compile(r"'(?:[^']|'')*(?:'|$)|\"(?:[^\"]|\"\")*(?:\"|$)|--[^\n]*|/\*.*?(?:\*/|$)|(\$\w*\$).*?(?:\1|$)", re.DOTALL)
+_QUOTED = re.compile(
+    r"'(?:[^']|'')*(?:'|$)|\"(?:[^\"]|\"\")*(?:\"|$)|--[^\n]*|/\*.*?(?:\*/|$)|(\$\w*\$).*?(?:\1|$)", re.DOTALL
+)
 _END = re.compile(r";|\\G\b", re.IGNORECASE)
 
 

@@ -126,7 +126,9 @@ def _without_shared(
 def _without_date(columns: Cells) -> tuple[str, Cells]:
     """The one day of all times, and the columns with the time of day alone."""
     timed = [
-        number for number, values in enumerate(columns) if any(values) and all(_TIME.match(one) for one in values if one)
+        number
+        for number, values in enumerate(columns)
+        if any(values) and all(_TIME.match(one) for one in values if one)
     ]
     days = {one[:10] for number in timed for one in columns[number] if one}
     if len(days) != 1:
@@ -140,7 +142,9 @@ def _without_date(columns: Cells) -> tuple[str, Cells]:
 def _without_root(columns: Cells) -> tuple[str, Cells]:
     """The folder that all paths are in, and the columns with what is below it."""
     placed = [
-        number for number, values in enumerate(columns) if any(values) and all(one.startswith("/") for one in values if one)
+        number
+        for number, values in enumerate(columns)
+        if any(values) and all(one.startswith("/") for one in values if one)
     ]
     parts = [one.partition("!")[0].split("/")[:-1] for number in placed for one in columns[number] if one]
     shared: list[str] = []

@@ -84,6 +84,17 @@ def other_failures(report: doc.Report) -> list[Block]:
     return [Paragraph(head, "open"), Bullets(tuple(items))]
 
 
+def latest_of(report: doc.Report) -> list[Block]:
+    """That there are other failures, which are named at the end: what the reader came for stands first."""
+    count = len(report.other_failures)
+    said = f"The latest of {count + 1} failures in this database; the {count} others are at the end."
+    return (
+        [Paragraph(said if count > 1 else "The latest of 2 failures in this database; the other is at the end.", "dim")]
+        if count
+        else []
+    )
+
+
 def no_failure(report: doc.Report) -> list[Block]:
     """That no failure was found, and in which logs: jobs, nodes, and AIStore's own faults."""
     if report.overview is not None:

@@ -10,7 +10,7 @@ from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
 from aiscorr.report.commands import COMMAND
-from aiscorr.report.layout import Extent, foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.layout import Extent, foot, laid_out, latest_of, no_failure, other_failures, standing_apart
 from aiscorr.report.overview_layout import overview_sections
 from aiscorr.report.table_lines import table_lines
 from aiscorr.report.wrapping import hanging, lines_of
@@ -35,7 +35,8 @@ def render_markdown(report: doc.Report, *, extent: Extent = "usual") -> str:
         parts += [f"{'##' if number else '#'} {title}\n", *map(_markdown, blocks)]
     if not report.failures:
         return "\n".join([*parts, *map(_markdown, no_failure(report)), *apart])
-    parts += [_markdown(block) for block in other_failures(report)]
+    others = other_failures(report)
+    parts += [_markdown(block) for block in latest_of(report)]
     for failure in (laid_out(one, extent) for one in report.failures):
         parts.append(f"# Failure {failure.failure_id}\n")
         if failure.root:
@@ -43,7 +44,7 @@ def render_markdown(report: doc.Report, *, extent: Extent = "usual") -> str:
         for title, blocks in failure.sections:
             parts.append(f"## {title}\n")
             parts += [_markdown(block) for block in blocks]
-    parts += [*apart, foot(report) + "\n"]
+    parts += [*map(_markdown, others), *apart, foot(report) + "\n"]
     return "\n".join(parts)
 
 
@@ -65,7 +66,7 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
     for number, (title, blocks) in enumerate(overview_sections(report)):
         _heading(console, title, "-" if number else "=", width)
         _show(console, blocks, gap=True)
-    _show(console, other_failures(report), gap=True)
+    _show(console, latest_of(report), gap=True)
     for failure in (laid_out(one, extent) for one in report.failures):
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if failure.root:
@@ -75,6 +76,7 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
             _heading(console, title, "-", width)
             _show(console, blocks)
         console.print()
+    _show(console, other_failures(report), gap=True)
     apart = standing_apart(report)
     if not report.failures:
         _show(console, no_failure(report), gap=bool(apart))

@@ -293,6 +293,24 @@ def test_report_to_a_file(form: str, run: Command, db: str) -> None:
     assert failure_id(db) in text and text.endswith("\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [
+        ("a.html", "<!doctype html>"),
+        ("a.HTM", "<!doctype html>"),
+        ("a.md", "# Failure "),
+        ("a.json", "{"),
+        ("a.txt", "FAILURE "),
+    ],
+)
+def test_the_suffix_decides_the_form(name: str, begin: str, run: Command, db: str) -> None:
+    """The end of the file's name says what is written to it, unless --format does."""
+    assert run("--db", db, "report", "-o", name).code == 0
+    assert Path(name).read_text("utf-8").startswith(begin)
+    assert run("--db", db, "report", "-o", name, "--format", "json").code == 0
+    assert json.loads(Path(name).read_text("utf-8"))["failures"]
+
+
 def test_report_to_a_file_that_cannot_be(run: Command, db: str) -> None:
     """A report that cannot be written is an error with the name of the file."""
     outcome = run("--db", db, "report", "-o", "missing/report")

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 from outside import aiscorr, ended, left_behind, started
 from packing import LOG, noise, written
-from scenes import column, read_in
+from scenes import FIXTURES, NOW, column, read_in
 from stored_rows import files, leave_analysis_out, stored
 
 from aiscorr.cli import progress
 from aiscorr.cli.context import Context
+from aiscorr.ingest import pipeline
+from aiscorr.model import IngestOptions
 from aiscorr.store.work_folder import remove_stale, work_folder
 
 
@@ -149,6 +151,47 @@ def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str], mon
         "1 of 4 files, 0.5 of 2.0 MB, 5,000 rows, 5 s, about 15 s left to read",
         "2 of 4 files, 1.0 of 2.0 MB, 10,000 rows, 10 s, about 10 s left to read",
     ]
+
+
+def test_progress_of_the_analysis(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows reading is told step by step, each with how far it is and with seconds of its own."""
+    now = [0.0]
+    monkeypatch.setattr("aiscorr.cli.progress.time.monotonic", lambda: now[0])
+    with progress.progress(Context(None, None, 0)) as show:
+        show("read", 4, 2_000_000, 0)
+        for second, step in ((20, ("load", 4, 0, 9000)), (26, ("views", 10, 143, 0)), (31, ("views", 90, 143, 0)),
+                             (33, ("cases", 0, 6, 0)), (37, ("cases", 2, 6, 0)), (42, ("publish", 0, 0, 0))):  # fmt: skip
+            now[0] = float(second)
+            show(*step)
+    assert capsys.readouterr().err.splitlines() == [
+        "storing 9,000 events of 4 files, 0 s",
+        "analysing: 10 of 143 views, 0 s",
+        "analysing: 90 of 143 views, 5 s",
+        "judging: 2 of 6 jobs, 4 s",
+        "publishing, 0 s",
+    ]
+
+
+def test_steps_of_an_ingest(tmp_path: Path) -> None:
+    """An ingest tells every step: reading, storing, each view, each case, publishing."""
+    told: list[tuple[str, int, int]] = []
+    pipeline.ingest(
+        [str(FIXTURES / "worker_logs_only" / "workers")], str(tmp_path / "x.duckdb"), IngestOptions(job_count=1), now=NOW,
+        progress=lambda phase, first, second, _rows: told.append((phase, first, second)),
+    )  # fmt: skip
+    assert list(dict.fromkeys(phase for phase, *_ in told)) == ["read", "scan", "load", "views", "cases", "publish"]
+    views = [(done, count) for phase, done, count in told if phase == "views"]
+    assert [done for done, _ in views] == list(range(1, views[0][1] + 1))
+    assert [one[1:] for one in told if one[0] == "cases"] == [(0, 1), (1, 1)]
+
+
+def test_a_terminal_that_cannot_move_has_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With TERM=dumb progress is told in lines."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    assert not progress._can_move()
+    monkeypatch.setenv("TERM", "xterm")
+    assert progress._can_move()
 
 
 def test_progress_is_a_bar_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,13 +121,6 @@ def test_table(run: Command, db: str) -> None:
     assert outcome.out == "name    n\n----  ---\na       1\nbcd   100\n\n(3 rows)\n"
 
 
-def test_table_cut_to_the_terminal() -> None:
-    """A table too wide for the terminal is cut, and says so."""
-    found = write_text(Rows(("text", "n"), [("x" * 100, 5)]), "table", width=40)
-    assert max(map(len, found.splitlines()[:-1])) == 40 and "…  5" in found
-    assert found.endswith("(1 row; cells are cut to fit the terminal, --format csv shows all)\n")
-
-
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_control_characters_are_shown(form: str, run: Command, db: str) -> None:
     """Control characters of a log do not reach the terminal."""

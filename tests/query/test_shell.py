@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from stored_rows import leave_analysis_out
 from aiscorr.analysis.spec import view_specs
 from aiscorr.cli import querying
 from aiscorr.errors import QueryError
-from aiscorr.query.shell import completion_words, history_path, is_complete, run_shell, terminal_width
+from aiscorr.query.completion import Names, candidates, names_of
+from aiscorr.query.shell import command_of, history_path, is_complete, run_shell, statements_of, terminal_width
 from aiscorr.store.database import reading
 
 LEAVE = "\x04"
@@ -49,17 +51,34 @@ def session(
     complaints: list[str] = []
     keys.send_text(typed)
     environment = {"XDG_STATE_HOME": str(state)} if state else {"XDG_STATE_HOME": "/dev/null/nowhere"}
-    run_shell(execute or done.append, lambda: ["failure", "from"], said.append, complaints.append, environment)
+    names = Names(("failure",), ("clock",), words=("from",))
+    run_shell(execute or done.append, lambda: names, said.append, complaints.append, environment)
     return done, said, complaints
 
 
-@pytest.mark.parametrize("text", ["select 1;", "select 1 ;\n", ".help", "@chains", "", "  ", "  .views", "select\n1;"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select 1;",
+        "select 1 ;\n",
+        ".help",
+        "@chains",
+        "",
+        "  ",
+        "  .views",
+        "select\n1;",
+        "from job\\G",
+        "help",
+        "?",
+        "\\d",
+    ],
+)
 def test_complete(text: str) -> None:
     """SQL with its semicolon, a dot command, a named query and nothing at all are complete."""
     assert is_complete(text)
 
 
-@pytest.mark.parametrize("text", ["select 1", "select 1; -- why", "select ';' as a", "from failure\n"])
+@pytest.mark.parametrize("text", ["select 1", "select 1; -- why", "select ';' as a", "from failure\n", "help me"])
 def test_not_complete(text: str) -> None:
     """SQL without its semicolon goes on."""
     assert not is_complete(text)
@@ -79,9 +98,9 @@ def test_statements_over_lines(keys: PipeInput) -> None:
     assert said == ["aiscorr query: SQL ends with `;`, .help for more"] and complaints == []
 
 
-@pytest.mark.parametrize("word", [".quit", ".exit"])
+@pytest.mark.parametrize("word", [".quit", ".exit", "exit", "quit;", "\\q", ".q"])
 def test_leaving(word: str, keys: PipeInput) -> None:
-    """`.quit` and `.exit` leave, and empty lines are nothing."""
+    """Whatever a shell is left with leaves, and empty lines are nothing."""
     assert session(keys, f"\r  \r{word}\rselect 1;\r")[0] == []
 
 
@@ -122,12 +141,45 @@ def test_history_that_cannot_be_kept(keys: PipeInput) -> None:
     assert session(keys, "select 1;\r" + LEAVE)[0] == ["select 1;"]
 
 
-def test_completion_words(db: str) -> None:
-    """Views, columns, functions and keywords are completed."""
+def test_names_of_a_database(db: str) -> None:
+    """Views, the public ones first, their columns in order, functions, keywords and named queries are completed."""
+    public = [spec.name for spec in view_specs() if spec.is_public]
     with reading(db) as connection:
-        words = set(completion_words(connection))
-    assert {spec.name for spec in view_specs() if spec.is_in_database} <= words
-    assert {"failure_id", "node_id", "count", "regexp_matches", "select", "where"} <= words
+        names = names_of(connection, public, {"chains": ()}, [".help"])
+    assert {spec.name for spec in view_specs() if spec.is_in_database} <= {*names.public, *names.views}
+    assert set(names.public) == set(public) and names.columns["failure"][:2] == ["failure_id", "job_id"]
+    assert {"count", "regexp_matches", "select", "where"} <= set(names.words)
+
+
+NAMES = Names(
+    ("failure", "timeline"),
+    ("ais_file", "failure_case"),
+    {"failure": ("failure_id", "ended_at"), "ais_file": ("path", "fault"), "failure_case": (), "timeline": ("text",)},
+    ("from", "first", "select"),
+    {"chains": (), "counters": ("failure",)},
+    (".help", ".mode"),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("select * from f", ["failure", "failure_case", "ais_file"]),
+        ("from failure as a join t", ["timeline"]),
+        ("from failure as x where x.f", ["failure_id"]),
+        ("from failure where failure.e", ["ended_at"]),
+        ("from failure where end", ["ended_at"]),
+        ("@c", ["@chains", "@counters"]),
+        ("@counters ", ["failure=", "-p"]),
+        ("@counters -p f", ["failure="]),
+        (".m", [".mode"]),
+        ("select fa", ["failure", "failure_case", "failure_id", "fault"]),
+    ],
+)
+def test_completion_by_context(before: str, found: list[str]) -> None:
+    """Behind `from` come views, behind an alias its columns, behind `@` named queries and then their parameters."""
+    told = candidates(before, NAMES)[1]
+    assert [name for name in told if name in found] == found == told[: len(found)], told
 
 
 def test_completion(keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +215,7 @@ def test_dot_commands(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyP
     """The dot commands show help, views, a view's columns and the named queries, and choose the format."""
     typed = ".help\r.queries\r.views\r.describe clock\r.format json\rselect 7 as n;\r.format csv\r@failures\r.quit\r"
     out, err = opened(run, keys, monkeypatch, typed, "--db", db)
-    assert "SQL ends with `;`. @NAME runs a named query." in out and "\n@chains  x-get-batch chains" in out
+    assert "@NAME runs a named query" in out and "\n@chains  x-get-batch chains" in out
     assert "views that others may rely on:" in out and "clock: How the times of a file became UTC." in out
     assert '[\n {\n  "n": 7\n }\n]\n' in out and "\nfailure_id,failure_class," in out
     assert err == "aiscorr query: SQL ends with `;`, .help for more\n"
@@ -178,13 +230,58 @@ def test_mistakes_in_the_shell(run: Command, keys: PipeInput, monkeypatch: pytes
         "@nope",
         "selec;",
         "delete from ais_line;",
-        "select 1; select 2;",
+        "@counters failure",
+        "aiscorr report --nope",
     )
     typed = "\r".join((*wrong, "select 9 as n;", LEAVE))
     out, err = opened(run, keys, monkeypatch, typed, "-q", "--db", db)
-    assert err.count("error: ") == 7 and err.startswith("error: unknown command '.nope'\n")
-    assert "unknown command '.format docx'" in err and "read-only" in err and "found 2" in err
+    assert err.count("error: ") == 8 and err.startswith("error: unknown command '.nope'\n")
+    assert "there is no mode 'docx'" in err and "read-only" in err and "'failure' is not NAME=VALUE" in err
+    assert "No such option: --nope" in err or "no such option" in err.lower()
     assert out == "n\n-\n9\n(1 row)\n"
+
+
+def test_what_other_shells_call_it() -> None:
+    """Words of psql, sqlite and MySQL are understood; SQL and words of it are not taken for commands."""
+    assert command_of("\\d") == command_of(".views") == command_of("\\dt") == (".tables", "")
+    assert command_of("\\d failure;") == (".describe", "failure") and command_of("\\x") == (".mode", "vertical")
+    assert command_of("help") == command_of("?") == command_of("\\?") == (".help", "")
+    assert (
+        command_of("select 1;") is command_of("@chains") is command_of("help me;") is command_of("exit code;") is None
+    )
+
+
+def test_statements_of_a_line() -> None:
+    """Statements end with a semicolon or `\\G`, but not with one in a text, a name or a comment."""
+    text = "select ';' as \"a;b\" -- no; end\n; from job\\G /* ; */ select $$;$$"
+    assert statements_of(text) == [
+        ("select ';' as \"a;b\" -- no; end", False), ("from job", True), ("/* ; */ select $$;$$", False),
+    ]  # fmt: skip
+    assert statements_of(" ; ;") == [] and statements_of("select 'open") == [("select 'open", False)]
+
+
+def test_queries_as_reports_print_them(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+    """A named query takes -p, and a whole command is run; the beginning of an id is enough."""
+    typed = ".mode csv\r@counters -p failure=418;\raiscorr query @chains\raiscorr report 418 --brief\r" + LEAVE
+    out, err = opened(run, keys, monkeypatch, typed, "--db", db)
+    assert "AZq6Oo53" in out and "chain-0914T102138-AZq6Oo53-killed" in out and "Storage failed this job" in out
+    assert "error" not in err
+
+
+def test_several_statements_modes_and_limit(
+    run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str
+) -> None:
+    """Statements of one line run one by one, \\G gives one value a line, and a limit says how to get all."""
+    typed = "select 1 as a; select 2 as b\\G\r.limit 2\r.timer on\rfrom range(5);\r.limit 0\rfrom range(5);\r.tables chain\r"
+    out, err = opened(run, keys, monkeypatch, typed + ".schema clock\r" + LEAVE, "--db", db)
+    assert (
+        out.startswith("a\n-\n1\n(1 row)\n-- 1 of 1\nb  2\n(1 row)\nrange\n")
+        and "(2 rows)" in out
+        and "(5 rows)" in out
+    )
+    assert "only the first 2 rows; all of them: .limit 0\n" in err and re.search(r"^0\.\d{3} s$", err, re.MULTILINE)
+    assert "  get_batch_chain " in out and "  @chains" in out and "  node_coverage" not in out
+    assert "create or replace view clock as\n" in out
 
 
 def test_shell_without_a_database(run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,7 +143,9 @@ _Dated = tuple[int, bool | None, str, int, bytes]
 
 def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
     """The lines of a file with their times, up to the end of the span; of a traceback all have that of its error."""
-    moments = Moments(source.file.kind, source.file.shift_ns, source.known.moments, source.file.first_ns or span.first_ns)
+    moments = Moments(
+        source.file.kind, source.file.shift_ns, source.known.moments, source.file.first_ns or span.first_ns
+    )
     rank: int | None = None
     undated: list[_Dated] = []
     for number, raw in numbered_lines(source.file.path, source.first):

@@ -111,9 +111,7 @@ def line_span(
     return {int(row[0]): (int(row[1]), None if row[2] is None else int(row[2])) for row in rows}
 
 
-def stored_lines(
-    connection: duckdb.DuckDBPyConnection, file_id: int, first: int, last: int | None
-) -> StoredLines:
+def stored_lines(connection: duckdb.DuckDBPyConnection, file_id: int, first: int, last: int | None) -> StoredLines:
     """The stored lines of a file between two numbers."""
     rows = connection.execute(
         _LINES + "select line_no, max(utc_ns), bool_or(is_error), max(rank) from line where file_id = $file"

@@ -53,9 +53,7 @@ def _there(path: str, start: int) -> str:
     return f"a line from 1 to {count}" if count else "another file: it is empty"
 
 
-def _moments(
-    connection: duckdb.DuckDBPyConnection | None, path: str, first: int, last: int
-) -> Moments | None:
+def _moments(connection: duckdb.DuckDBPyConnection | None, path: str, first: int, last: int) -> Moments | None:
     found = None if connection is None else stored_file(connection, path)
     if connection is None or found is None or found.first_ns is None:
         return None
