@@ -93,7 +93,7 @@ def _jobs(asker: _Asker) -> Iterable[str]:
     if not rows:
         return
     failures = asker.rows("select failure_id, statement from failure where job_id = $name order by ended_at desc")
-    attempt, task, framework, ranks, world, nodes, started, ended, reason = rows[-1]
+    _, task, framework, ranks, world, nodes, started, ended, reason = rows[-1]
     what = " / ".join(str(part) for part in (task, framework) if part)
     size = f"{ranks} of {world} ranks" if world else f"{ranks} ranks"
     sentences = [
@@ -113,8 +113,8 @@ def _jobs(asker: _Asker) -> Iterable[str]:
 
 def _chains(asker: _Asker) -> Iterable[str]:
     rows = asker.rows(
-        "select chain_id, suspect_node_id, fault_kind, designated_node_id, xid, wid_count, step_count, started_at, ended_at"
-        " from get_batch_chain where chain_id = $name"
+        "select chain_id, suspect_node_id, fault_kind, designated_node_id, xid, wid_count, step_count, started_at,"
+        " ended_at from get_batch_chain where chain_id = $name"
     )
     for chain_id, suspect, fault, designated, xid, wids, steps, started, ended in rows:
         reached = asker.rows(
@@ -124,7 +124,8 @@ def _chains(asker: _Asker) -> Iterable[str]:
             f"{chain_id} is a chain of broken x-get-batch requests"
             + (f" that began at node {suspect}" if suspect else "")
             + (f" ({str(fault).replace('_', ' ')})" if fault and suspect else "") + ".",
-            f"It has {steps} steps from {_moment(started)} to {_moment(ended)} UTC and broke {wids} request{'s' * (wids != 1)}"
+            f"It has {steps} steps from {_moment(started)} to {_moment(ended)} UTC and broke {wids}"
+            f" request{'s' * (wids != 1)}"
             + (f" of xaction {xid}" if xid else "")
             + (f", most of them put together by {designated}" if designated else "") + ".",
             *(
@@ -134,7 +135,8 @@ def _chains(asker: _Asker) -> Iterable[str]:
             ),
             "" if reached else "It reached no rank of a known failure.",
             commands=(
-                *(f"report {row[0]}" for row in reached[:1]), *(f"query @steps -p failure={row[0]}" for row in reached[:1]),
+                *(f"report {row[0]}" for row in reached[:1]),
+                *(f"query @steps -p failure={row[0]}" for row in reached[:1]),
                 *((f"explain {suspect}",) if suspect else ()),
             ),
         )  # fmt: skip
@@ -156,9 +158,9 @@ def _nodes(asker: _Asker) -> Iterable[str]:
         yield _text(
             f"{node_id} is a {role} of the AIStore cluster {cluster}" + (f" on host {host}" if host else "")
             + (f", AIStore {version}" if version else "") + ".",
-            f"Its log was read and covers {_moment(first)} to {_moment(last)} UTC." if has_log else "No log of it was read.",
+            f"Its log covers {_moment(first)} to {_moment(last)} UTC." if has_log else "No log of it was read.",
             *(
-                f"At {_moment(start)} UTC: {str(kind).replace('_', ' ')}" + (f", until {_moment(end)}" if end else "") + "."
+                f"At {_moment(start)} UTC: {str(kind).replace('_', ' ')}{f', until {_moment(end)}' if end else ''}."
                 for kind, start, end in faults[:_MANY]
             ),
             _more(faults, "faults"),
@@ -210,13 +212,17 @@ def _hosts(asker: _Asker) -> Iterable[str]:
         + (f" of {', '.join(f'{role} {node_id}' for node_id, role in nodes[:_MANY])}" if nodes else "")
         + (f"{' and' if nodes else ''} of job {', '.join(str(row[0]) for row in jobs[:_MANY])}" if jobs else "") + ".",
         *(
-            f"In failure {failure_id} it ran rank {', '.join(map(str, every[:16]))}"
-            + (f", of which {', '.join(map(str, culprits))} kept the others waiting or failed first" if culprits else "")
-            + "."
+            f"In failure {failure_id} it ran {_ranks(every)}"
+            + (f"; {_ranks(culprits)} kept the others waiting or failed first" if culprits else "") + "."
             for failure_id, every, culprits in ranks[:_MANY]
         ),
         commands=(*(f"report {row[0]}" for row in ranks[:1]), *(f"explain {row[0]}" for row in nodes[:1])),
     )  # fmt: skip
+
+
+def _ranks(ranks: list[int]) -> str:
+    more = f" and {len(ranks) - 16} more" if len(ranks) > 16 else ""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:16]))}{more}"
 
 
 def _text(*sentences: str, commands: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""`completion`: what bash, zsh and fish complete, with verbs and options, failures, jobs, views, queries and patterns."""
+"""`completion`: what bash, zsh and fish complete: verbs, options, failures, jobs, views, queries and patterns."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def names(context: click.Context, parameter: click.Parameter, begun: str) -> lis
 def _queries(context: click.Context, mark: str) -> list[tuple[str, str]]:
     from aiscorr.query.named import named_queries
 
-    found = ()
+    found: tuple[str, ...] = ()
     with contextlib.suppress(AiscorrError):
         found = _own(context).settings.query_folders
     return [(f"{mark}{name}", item.sentence) for name, item in named_queries(found).items()]

@@ -98,8 +98,8 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
         paths, found = merged_lines(connection, span, missing.append)
     places = Places(paths)
     head = [
-        f"Failure {span.failure_id}: {_moment(span.first_ns):%Y-%m-%d %H:%M:%S} to {_moment(span.last_ns):%H:%M:%S} UTC,"
-        f" {len(paths)} files" + (f" below {places.root}" if places.root else "") + "\n",
+        f"Failure {span.failure_id}: {_moment(span.first_ns):%Y-%m-%d %H:%M:%S} to {_moment(span.last_ns):%H:%M:%S}"
+        f" UTC, {len(paths)} files" + (f" below {places.root}" if places.root else "") + "\n",
         f"{_LEGEND}\n",
     ]
     context.show(_texts(head, found, places.line, limit, is_colored), jump=_MARKED)

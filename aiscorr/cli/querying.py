@@ -14,7 +14,7 @@ import click
 from aiscorr.cli import completing
 from aiscorr.cli.context import Context, emit
 from aiscorr.cli.shelling import View
-from aiscorr.errors import AiscorrError, QueryError, UsageError
+from aiscorr.errors import QueryError, UsageError
 
 if TYPE_CHECKING:
     from aiscorr.query.named import NamedQuery

@@ -17,6 +17,7 @@ from aiscorr.query.shell import COMMANDS, HELP, command_of, statements_of
 
 if TYPE_CHECKING:
     from aiscorr.query.completion import Names
+    from aiscorr.query.named import NamedQuery
     from aiscorr.query.tables import Shape
 
 _SHAPES = ("wide", "vertical")
@@ -67,7 +68,7 @@ class Shell:
         elif verb == ".tables":
             self.context.show([self.listing(rest)])
         elif verb == ".queries":
-            self.context.show(f"@{name}  {item.sentence}\n" for name, item in self._queries().items())
+            self.context.show(f"@{name}  {item.sentence}\n" for name, item in _queries(self.context).items())
         elif verb == ".describe":
             self.context.show([self.describing(rest)])
         elif verb == ".schema":
@@ -126,20 +127,20 @@ class Shell:
         if self.is_timed:
             self.context.say(f"{time.monotonic() - started:.3f} s")
 
-    def _queries(self):  # type: ignore[no-untyped-def] # noqa: ANN202
-        from aiscorr.query.named import named_queries
 
-        return named_queries(self.context.settings.query_folders)
+def _queries(context: Context) -> dict[str, NamedQuery]:
+    from aiscorr.query.named import named_queries
+
+    return named_queries(context.settings.query_folders)
 
 
 def shell_names(context: Context) -> Names:
     """What the shell completes; without a database the named queries and the commands alone."""
     from aiscorr.analysis.spec import view_specs
     from aiscorr.query.completion import Names, names_of
-    from aiscorr.query.named import named_queries
     from aiscorr.store.database import reading
 
-    queries = {name: item.parameters for name, item in named_queries(context.settings.query_folders).items()}
+    queries = {name: item.parameters for name, item in _queries(context).items()}
     with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
         return names_of(connection, (spec.name for spec in view_specs() if spec.is_public), queries, COMMANDS)
     return Names(queries=queries, commands=COMMANDS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 
 HELP = """\
-SQL ends with `;`, or with `\\G` for one value a line; several statements may stand on a line. @NAME runs a named query,
+SQL ends with `;`, or with `\\G` for one value a line; a line may hold several statements. @NAME runs a named query,
 with -p NAME=VALUE as reports print it; so does a whole command, `aiscorr query @NAME …`. Further:
   .tables [WORD]    the views, with a sentence each (also .views, \\d)
   .describe VIEW    what a view is, and its columns (also \\d VIEW)
@@ -115,7 +115,7 @@ def _completer(names: Names) -> Completer:
     class ByContext(Completer):
         """Offers what may come next where the cursor is."""
 
-        def get_completions(self, document: Document, complete_event: CompleteEvent):  # type: ignore[no-untyped-def] # noqa: ANN202
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
             """The candidates, the likeliest first."""
             word, found = candidates(document.text_before_cursor, names)
             yield from (Completion(name, start_position=-len(word)) for name in found)

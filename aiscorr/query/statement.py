@@ -101,7 +101,10 @@ def failed(sql: str, error: Exception, *, is_write: bool = False) -> QueryError:
 
 
 def fetch(result: duckdb.DuckDBPyRelation | None, sql: str, most: int | None = None) -> Rows:
-    """All rows of a result, or so many of the first, times in UTC; nanoseconds, which Python's times do not hold, as text. Raises QueryError."""
+    """All rows of a result, or the first `most`, times in UTC; what Python's times do not hold as text.
+
+    Raises QueryError.
+    """
     import duckdb
 
     if result is None:

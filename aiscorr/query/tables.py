@@ -1,4 +1,4 @@
-"""Rows as a table for people: nothing is ever cut. What all rows share goes above it, what has no room below its row."""
+"""Rows as a table that cuts nothing: what all rows share goes above it, what has no room below its row."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 COMMAND = re.compile(
     r"""aiscorr (?:query (?:"[^"]*"|'[^']*'|@\w+)(?: -p \w+=[\w.:-]*\w)*|(?:report|lines|explain) [\w.:-]*\w"""
     r"""|verify\b|collect \w+|ingest (?:--timezone )?<[^>]*>(?: <[^>]*>)?)"""
-    r"""|\b(?:nvidia-smi|dmesg|journalctl|py-spy|sacct|squeue)(?: dump)?(?: --?[a-zA-Z][\w-]*(?: [A-Z]{3,}| <[^>]*>)?)+"""
+    r"""|\b(?:nvidia-smi|dmesg|journalctl|py-spy|sacct|squeue)(?: dump)?"""
+    r"""(?: --?[a-zA-Z][\w-]*(?: [A-Z]{3,}| <[^>]*>)?)+"""
     r"""|\bkubectl (?:describe pod|logs --previous)"""
 )

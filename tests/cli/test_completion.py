@@ -45,7 +45,7 @@ def completed(line: str, db: str) -> list[str]:
     ],
 )
 def test_values(line: str, found: list[str], library: Library) -> None:
-    """Verbs, options and their values, failures, jobs, named queries and their parameters, views, nodes and patterns."""
+    """Verbs, options and their values, failures, jobs, named queries with parameters, views, nodes and patterns."""
     assert completed(line, library.database(DB)) == found
 
 

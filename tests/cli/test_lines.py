@@ -111,7 +111,7 @@ def merged(run: Command, db: str | Path, *options: str) -> list[str]:
 
 
 def test_lines_of_a_failure(run: Command, db: str) -> None:
-    """All files of a failure are one, in order of corrected time, with whose a line is, its place, and what marks it."""
+    """All files of a failure are one, in order of corrected time; each line has its writer, its place and its mark."""
     head, legend, day, *found, end = merged(run, db, "latest")
     (failure_id,) = rows(db, "select failure_id from failure")[0]
     assert head.startswith(f"Failure {failure_id}: 2026-09-14 10:21:") and day == "--- 2026-09-14"
@@ -141,7 +141,7 @@ def test_an_undated_error_is_at_its_moment(run: Command, db: str) -> None:
 
 def test_each_line_once(own: tuple[Path, Path], run: Command) -> None:
     """A record that several files hold, as INFO and ERROR do, is shown once; what a node says twice is shown twice."""
-    db, logs = own
+    db, _ = own
     found = merged(run, db, "--limit", "0")
     errors = [line for line in found if " E 10:2" in line]
     assert errors and len({line.rpartition("  ")[0] for line in errors}) == len(errors)
@@ -211,7 +211,7 @@ def clocked(
 
 
 def test_moments_of_lines() -> None:
-    """Stamps are moved by the file's clock to the day on which they fit; a line without one has that of the one before."""
+    """Stamps are moved by the file's clock to the day on which they fit; a line without one has the time before it."""
     near = 1_795_219_131 * SECOND  # 2026-11-20 23:58:51 UTC
     worker = [
         "no stamp",

@@ -51,7 +51,20 @@ PUBLIC = [
     "observation",
     "suspect",
 ]
-VERBS = ["ingest", "pull", "query", "report", "verify", "explain", "serve", "mcp", "demo", "collect"]
+VERBS = [
+    "ingest",
+    "pull",
+    "query",
+    "report",
+    "lines",
+    "verify",
+    "explain",
+    "serve",
+    "mcp",
+    "demo",
+    "collect",
+    "completion",
+]
 
 
 @lru_cache(maxsize=1)

@@ -159,10 +159,12 @@ def test_progress_of_the_analysis(capsys: pytest.CaptureFixture[str], monkeypatc
     monkeypatch.setattr("aiscorr.cli.progress.time.monotonic", lambda: now[0])
     with progress.progress(Context(None, None, 0)) as show:
         show("read", 4, 2_000_000, 0)
-        for second, step in ((20, ("load", 4, 0, 9000)), (26, ("views", 10, 143, 0)), (31, ("views", 90, 143, 0)),
-                             (33, ("cases", 0, 6, 0)), (37, ("cases", 2, 6, 0)), (42, ("publish", 0, 0, 0))):  # fmt: skip
+        for second, step, first, of in (
+            (20, "load", 4, 0), (26, "views", 10, 143), (31, "views", 90, 143),
+            (33, "cases", 0, 6), (37, "cases", 2, 6), (42, "publish", 0, 0),
+        ):  # fmt: skip
             now[0] = float(second)
-            show(*step)
+            show(step, first, of, 9000)
     assert capsys.readouterr().err.splitlines() == [
         "storing 9,000 events of 4 files, 0 s",
         "analysing: 10 of 143 views, 0 s",
@@ -176,8 +178,8 @@ def test_steps_of_an_ingest(tmp_path: Path) -> None:
     """An ingest tells every step: reading, storing, each view, each case, publishing."""
     told: list[tuple[str, int, int]] = []
     pipeline.ingest(
-        [str(FIXTURES / "worker_logs_only" / "workers")], str(tmp_path / "x.duckdb"), IngestOptions(job_count=1), now=NOW,
-        progress=lambda phase, first, second, _rows: told.append((phase, first, second)),
+        [str(FIXTURES / "worker_logs_only" / "workers")], str(tmp_path / "x.duckdb"), IngestOptions(job_count=1),
+        now=NOW, progress=lambda phase, first, second, _rows: told.append((phase, first, second)),
     )  # fmt: skip
     assert list(dict.fromkeys(phase for phase, *_ in told)) == ["read", "scan", "load", "views", "cases", "publish"]
     views = [(done, count) for phase, done, count in told if phase == "views"]

@@ -272,8 +272,8 @@ def test_several_statements_modes_and_limit(
     run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str
 ) -> None:
     """Statements of one line run one by one, \\G gives one value a line, and a limit says how to get all."""
-    typed = "select 1 as a; select 2 as b\\G\r.limit 2\r.timer on\rfrom range(5);\r.limit 0\rfrom range(5);\r.tables chain\r"
-    out, err = opened(run, keys, monkeypatch, typed + ".schema clock\r" + LEAVE, "--db", db)
+    typed = "select 1 as a; select 2 as b\\G\r.limit 2\r.timer on\rfrom range(5);\r.limit 0\rfrom range(5);\r"
+    out, err = opened(run, keys, monkeypatch, typed + ".tables chain\r.schema clock\r" + LEAVE, "--db", db)
     assert (
         out.startswith("a\n-\n1\n(1 row)\n-- 1 of 1\nb  2\n(1 row)\nrange\n")
         and "(2 rows)" in out

@@ -101,7 +101,7 @@ def test_own_request_is_shown(failure: doc.FailureReport) -> None:
 
 
 def test_error_of_the_rank_stands_at_its_moment(failure: doc.FailureReport) -> None:
-    """The chain leads to the error of the rank and to what came of it; what AIStore noticed later is told apart, the own request is not."""
+    """The chain leads to the error of the rank and what came of it; what others noticed later stands apart."""
     began = failure.chains[0].steps[0]
     assert began.at is not None
     error, late = began.at + timedelta(seconds=1), began.at + timedelta(seconds=9)

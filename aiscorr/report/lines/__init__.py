@@ -1,1 +1,1 @@
-"""Lines of the original files: one with its surroundings, and those of a failure from all its files in order of time."""
+"""Lines of the original files: one in its surroundings, or those of a failure from all its files in order of time."""

@@ -172,7 +172,7 @@ def _dated(source: _Source, span: Span) -> Iterator[_Dated]:
 
 
 def _once(lines: Iterable[MergedLine]) -> Iterator[MergedLine]:
-    """Each line once: copies of a record in another file, of the same time and words, go; the one that is marked stays."""
+    """Each line once: of a record in several files, with the same time and words, the one that is marked."""
     for _, group in groupby(lines, key=lambda line: line.utc_ns):
         kept: dict[tuple[str, str], MergedLine] = {}
         for line in group:

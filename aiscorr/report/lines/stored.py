@@ -50,7 +50,7 @@ class StoredLines:
 
 
 def file_called(connection: duckdb.DuckDBPyConnection | None, name: str) -> str:
-    """The path of a file on disk, else of the ingested one whose path ends so. Raises UsageError for none or several."""
+    """The path of a file on disk, else of the one ingested file whose path ends so. Raises UsageError."""
     on_disk = name.partition("!")[0]
     if os.path.isfile(on_disk):
         return os.path.abspath(on_disk) + name[len(on_disk) :]
@@ -78,7 +78,7 @@ def stored_file(connection: duckdb.DuckDBPyConnection, path: str) -> StoredFile 
 def files_of(
     connection: duckdb.DuckDBPyConnection, job_id: str, cluster: str | None, first_ns: int, last_ns: int
 ) -> list[StoredFile]:
-    """The worker logs of a job and the logs of its cluster that say something of a time, the fullest of a node first."""
+    """The worker logs of a job and the logs of its cluster that say something of a time, the fullest first."""
     return _files(
         connection,
         "i.state = 'ingested' and (i.kind = 'worker_log' and s.job_id = $job or i.kind = 'ais_log'"

@@ -32,7 +32,7 @@ class NearLine:
 def lines_around(
     connection: duckdb.DuckDBPyConnection | None, path: str, line_no: int, around: int
 ) -> Iterator[NearLine]:
-    """The line and as many before and after it. Raises SourceError for a file that is gone, UsageError for no such line."""
+    """The line and as many before and after it. Raises SourceError where the file is gone, UsageError for no line."""
     first = max(1, line_no - around)
     start, last = max(1, first - _LEAD), line_no + around
     moments = _moments(connection, path, start, last)

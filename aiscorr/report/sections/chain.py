@@ -106,7 +106,9 @@ def _in_order(failure: FailureReport, chain: Chain, places: Places) -> tuple[lis
     own, cited = own_wids(failure, chain), cited_lines(failure)
     errors = [_error(line, places) for line in _errors(failure, chain)]
     failed = max((moment for moment, _ in errors if moment), default=None)
-    reasons = {(line.path, line.line_no): line.why for cause in failure.root_causes[:1] for line in cause.supports}
+    reasons: dict[tuple[str | None, int | None], str] = {
+        (line.path, line.line_no): line.why for cause in failure.root_causes[:1] for line in cause.supports
+    }
     dated: list[tuple[datetime | None, Line]] = []
     after: list[tuple[str, str]] = []
     for number, (step, more) in enumerate(shown_steps(failure, chain)):

@@ -6,7 +6,7 @@ from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
 from aiscorr.report.document import FailureReport
 
 TITLE = "What to do"
-ORDER = 15
+ORDER = 12
 EMPTY = "No advice."
 
 _WHO = {"storage": "Storage team", "client": "Client (data loading code, SDK)", "training": "Training"}
