@@ -67,4 +67,4 @@ def test_sentences_are_short() -> None:
         sentences += re.split(r"(?<=[.:;?])\s|\n| — |  +|aiscorr \w+ ", text)
     assert len(sentences) > 1000
     long = [one for one in sentences if len(re.findall(r"[A-Za-z]{2,}", one)) > MOST_WORDS]
-    assert [one for one in long if not re.search(r"^ *\$ |--> |\.\d{6} ", one)] == []
+    assert [one for one in long if not re.search(r"^ *\$ |--> |\.\d{6} |\S:\d+ ", one)] == []
