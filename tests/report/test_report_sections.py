@@ -310,3 +310,29 @@ def test_what_is_known_of_the_time_after(failure: doc.FailureReport) -> None:
     assert isinstance(plain, dict)
     (delta, _) = plain["counter_deltas"]
     assert delta["is_after_complete"]
+
+
+def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.FailureReport) -> None:
+    """What a rank did comes first, whenever its line was written; then that the others waited and a watchdog fired."""
+    hang = failure.hang_started_at
+    assert hang is not None
+    second = timedelta(seconds=1)
+    base = doc.CitedLine(
+        "/w", 1, None, None, None, "[rank5]:[E914 10:22:38.95 x.cpp:1] [Rank 5] Received a dump signal", ""
+    )
+    fired = replace(
+        failure.timeline[0], at=hang + 60 * second, weight=1, text="timeout: x", path="/w", line_no=4, rank=6
+    )
+    lines = (
+        replace(base, line_no=4, at=hang + 60 * second, latest_at=hang + 60 * second, why="the failure itself"),
+        replace(base, line_no=3, at=hang + 61 * second, latest_at=hang + 61 * second, why="it had not come"),
+        replace(base, line_no=2, why="its stack"),
+        replace(base, line_no=1, at=hang - second, latest_at=hang - second, why="its last step"),
+    )
+    cause = replace(failure.root_causes[0], supports=lines)
+    told = replace(failure, chains=(), root_causes=(cause,), timeline=(*failure.timeline, fired))
+    (steps,) = [block for block in chain_section.blocks(told, Places([])) if isinstance(block, Steps)]
+    heads = [head for head, _, _ in steps.items]
+    assert heads[0].endswith("its last step") and heads[1] == "its stack"
+    assert heads[2].startswith("it had not come (written ") and "begin to wait" in heads[3]
+    assert heads[-1].endswith("the failure itself") and steps.items[2][1] == "Received a dump signal"

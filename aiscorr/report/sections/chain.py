@@ -66,23 +66,29 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
 
 
 def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line, ...]:
-    """The lines that carry the verdict, what came of it, and what was written later; undated lines are of the hang.
+    """The lines that carry the verdict, then what came of it: that the others waited, and that a watchdog fired.
 
-    Of a crash at 10:21:38, a stack without a time and a notice at 10:22:40, with a hang since 10:21:40, the stack comes
-    second and the hang third.
+    A line that was written after the others began to wait shows a cause all the same, as of a rank that never came: it
+    says when it was written. Only what a watchdog said is an effect.
     """
     hang = failure.hang_started_at
-    dated: list[tuple[datetime, Line]] = []
-    undated: list[Line] = []
+    fired = {(item.path, item.line_no) for item in failure.timeline if item.text.startswith("timeout:")}
+    causes: list[tuple[int, datetime, Line]] = []
+    effects = _effects(failure, places)
     for line in failure.root_causes[0].supports:
         moment = line.at if line.is_estimate else line.latest_at or line.at
-        undated += [_line(line, places)] if moment is None else []
-        dated += [(moment, _line(line, places))] if moment is not None else []
-    before = [one for one in dated if hang is None or one[0] <= hang]
-    after = [one for one in dated if one not in before]
-    in_order = (sorted(lines, key=lambda one: one[0]) for lines in (before, [*_effects(failure, places), *after]))
-    causes, effects = ([line for _, line in lines] for lines in in_order)
-    return (*causes, *undated, *effects)
+        head, text, place = _line(line, places)
+        if moment is None:
+            causes.append((1, datetime.min, (head, text, place)))
+        elif hang is None or moment <= hang:
+            causes.append((0, moment, (head, text, place)))
+        elif (line.path, line.line_no) in fired:
+            effects.append((moment, (head, text, place)))
+        else:
+            causes.append((2, moment, (f"{line.why} (written {clock(moment)})", text, place)))
+    causes.sort(key=lambda one: one[:2])
+    effects.sort(key=lambda one: one[0])
+    return (*(line for _, _, line in causes), *(line for _, line in effects))
 
 
 def _effects(failure: FailureReport, places: Places) -> list[tuple[datetime, Line]]:
@@ -90,9 +96,11 @@ def _effects(failure: FailureReport, places: Places) -> list[tuple[datetime, Lin
     cited = cited_lines(failure)
     steps: list[tuple[datetime, Line]] = []
     waiting = (item for item in failure.timeline if item.source == "ranks" and item.at == failure.hang_started_at)
-    fired = (item for item in failure.timeline if item.weight == 1 and item.text.startswith("timeout:"))
-    for item in (next(waiting, None), next(fired, None)):
-        if item is not None and (item.source == "ranks" or (item.path, item.line_no) not in cited):
+    every = [item for item in failure.timeline if item.text.startswith("timeout:")]
+    is_told = not cited.isdisjoint((item.path, item.line_no) for item in every)
+    fired = None if is_told else next((item for item in every if item.weight == 1), None)
+    for item in (next(waiting, None), fired):
+        if item is not None:
             who = f"rank {item.rank} " if item.rank is not None else ""
             head, _, words = item.text.partition(": ") if who else (item.text, "", "")
             text = said(words, _TEXT) if words else ""
