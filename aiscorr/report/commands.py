@@ -11,4 +11,6 @@ COMMAND = re.compile(
     r"""|\b(?:nvidia-smi|dmesg|journalctl|py-spy|sacct|squeue)(?: dump)?"""
     r"""(?: --?[a-zA-Z][\w-]*(?: [A-Z]{3,}| <[^>]*>)?)+"""
     r"""|\bkubectl (?:describe pod|logs --previous)"""
+    r"""|\bais (?:object (?:show|ls|validate)|show \w+|bucket props show|log get cluster)"""
+    r"""(?: (?:\w+://|\./)\S*\w)?(?: --props all)?"""
 )
