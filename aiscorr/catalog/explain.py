@@ -122,12 +122,12 @@ def _flags(text: str) -> list[str]:
 
 
 def _holding(word: str, folders: tuple[str, ...]) -> list[str]:
-    """The first patterns whose samples or explanations hold a word, or that are of this tier."""
+    """The first patterns whose samples or explanations hold a word."""
     wanted, names = word.lower(), dict[str, None]()
     for kind in ("ais", "worker"):
         for one in pattern_set(kind, folders):
             text = " ".join((one.title, one.means, *(sample.line for sample in one.samples)))
-            if wanted in text.lower() or wanted == one.tier:
+            if wanted in text.lower():
                 names[one.name] = None
     return list(names)[:6]
 

@@ -48,6 +48,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         whole = f"all {len(failure.timeline)} events, with those above"
         words = f'{hidden} lesser events{below} are not shown; {whole}: aiscorr query "{query}"'
         result.append(Paragraph(words, "dim"))
+    if rows:
+        result.append(Paragraph(f"All lines of all files in this time: aiscorr lines {failure.failure_id}", "dim"))
     notes = [
         _UNDATED if any(not item.is_exact for item, _ in shown) else "",
         "no decimals: its clock prints whole seconds" if any(not item.at.microsecond for item, _ in shown) else "",
