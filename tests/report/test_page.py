@@ -98,7 +98,7 @@ def test_surroundings(library: Library) -> None:
             assert whole[wanted - 1].startswith(shown.removesuffix("…")), (line.path, wanted)
         ids = re.findall(rf'class="cited" id="(f0-x\d+-{number})"', html)
         assert len(ids) == len(set(ids)) >= 1
-    assert html.count("<summary><code") == len(failure.excerpts)
+    assert render_html(report, extent="full").count("<summary><code") == len(failure.excerpts)
 
 
 def test_a_file_that_is_gone(library: Library) -> None:
