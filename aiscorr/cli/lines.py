@@ -130,7 +130,7 @@ def _texts(head: list[str], found: Iterable[MergedLine], place: Any, limit: int,
 
 
 def _seconds(text: str, where: str) -> float:
-    from aiscorr.serve.plan import duration
+    from aiscorr.report.period import duration
 
     return 0.0 if text in ("0", "0s") else duration(text, where).total_seconds()
 
