@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from aiscorr.errors import UsageError
-from aiscorr.model import IngestOptions
+from aiscorr.model import PROCESSES, IngestOptions
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
 CONFIG_NAME = "aiscorr.toml"
 DB_NAME = "aiscorr.duckdb"
 _KEYS = {
-    "db": str, "timezone": str, "timezones": dict, "jobs": int, "threads": int, "memory_limit": str,
+    "db": str, "timezone": str, "timezones": dict, "jobs": int, "engine": str, "threads": int, "memory_limit": str,
     "patterns": list, "formats": list, "queries": list, "endpoint": str, "pull": dict, "serve": dict,
 }  # fmt: skip
 _PULL_KEYS = {
@@ -64,6 +64,7 @@ class Settings:
     timezone: str | None
     timezone_globs: tuple[tuple[str, str], ...]
     job_count: int
+    engine: str
     thread_count: int | None
     memory_limit: str
     pattern_folders: tuple[str, ...]
@@ -95,6 +96,7 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         timezone=timezone,
         timezone_globs=tuple((glob, zone) for glob, zone in zones.items()),
         job_count=int(values.get("jobs", 0)),
+        engine=environment.get("AISCORR_ENGINE") or values.get("engine", PROCESSES),
         thread_count=values.get("threads"),
         memory_limit=environment.get("AISCORR_MEMORY_LIMIT") or values.get("memory_limit", DEFAULT_MEMORY_LIMIT),
         pattern_folders=_folders(values, "patterns", base, path),
@@ -177,9 +179,11 @@ def _seconds(environment: Mapping[str, str], name: str, default: float) -> float
 
 def ingest_options(settings: Settings) -> IngestOptions:
     """What the settings say about files and how to read them."""
+    from aiscorr.ingest.engine import check_name
+
     return IngestOptions(
         timezone=settings.timezone, timezone_globs=settings.timezone_globs,
-        job_count=settings.job_count or default_job_count(),
+        job_count=settings.job_count or default_job_count(), engine=check_name(settings.engine, settings.config_path),
         pattern_folders=settings.pattern_folders, format_folders=settings.format_folders,
     )  # fmt: skip
 

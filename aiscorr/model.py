@@ -8,6 +8,8 @@ from typing import Protocol
 
 #: Of the folders beside a database that ingests work in; they hold no logs.
 WORK_PREFIX = ".aiscorr-"
+#: The engine that runs tasks in processes of this machine.
+PROCESSES = "processes"
 
 
 class ByteStream(Protocol):
@@ -54,7 +56,7 @@ class Unreadable:
 class IngestOptions:
     """What the user said about the files of one ingest call.
 
-    `job_templates`: globs of worker logs in which `{job_id}` stands for the job's id.
+    `job_templates`: globs of worker logs in which `{job_id}` stands for the job's id. `engine`: where tasks run.
     """
 
     kind: str | None = None
@@ -65,6 +67,7 @@ class IngestOptions:
     timezone_globs: tuple[tuple[str, str], ...] = ()
     year: int | None = None
     job_count: int = 1
+    engine: str = PROCESSES
     pattern_folders: tuple[str, ...] = ()
     format_folders: tuple[str, ...] = ()
 

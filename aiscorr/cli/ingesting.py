@@ -28,21 +28,23 @@ KINDS = ("ais_log", "worker_log", "flight_recorder", "stack_dump", "node_status"
 @click.option("--timezone", metavar="ZONE", help="IANA zone of files that print none.")
 @click.option("--year", type=click.IntRange(2015, 2100), help="Year of lines that print none.")
 @click.option("--jobs", type=click.IntRange(1, 256), help="Processes to read with (else the CPUs).")
+@click.option("--engine", metavar="ENGINE", help="Where to read and judge: processes, dask, dask://HOST:PORT, …")
 @click.option(
     "--format", "form", type=click.Choice(("text", "json")), default="text", help="Of the summary, on stdout."
 )
 @click.pass_obj
 def ingest(
     context: Context, paths: Sequence[str], kind: str | None, cluster: str | None, job: str | None,
-    timezone: str | None, year: int | None, jobs: int | None, form: str,
+    timezone: str | None, year: int | None, jobs: int | None, engine: str | None, form: str,
 ) -> int:  # fmt: skip
     """Read files, folders and archives into the database.
 
-    What a file is, is told by its content. The same bytes twice give nothing new; a grown file gives its tail.
+    The content of a file says what it is. The same bytes twice give nothing new; a grown file gives its tail.
     """
     from dataclasses import replace
 
     from aiscorr.config import check_zone, ingest_options
+    from aiscorr.ingest.engine import check_name
 
     settings = context.settings
     if timezone:
@@ -50,7 +52,7 @@ def ingest(
     known = ingest_options(settings)
     options = replace(
         known, kind=kind, cluster=cluster, job_id=job, timezone=timezone or known.timezone, year=year,
-        job_count=jobs or known.job_count,
+        job_count=jobs or known.job_count, engine=check_name(engine, "--engine") if engine else known.engine,
     )  # fmt: skip
     summary = run_ingest(context, paths, settings, options)
     click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context), nl=False)

@@ -145,7 +145,8 @@ def _store(
     def tell(step: str, done: int, count: int) -> None:
         progress(step, done, count, 0)
 
-    refresh_alone(copy, conclude, judging(options.job_count, memory_limit), options.job_count, tell)
+    judge_all = judging(options.job_count, memory_limit, options.engine)
+    refresh_alone(copy, conclude, judge_all, options.job_count, tell)
     return run_id
 
 

@@ -14,7 +14,7 @@ from itertools import chain, count
 from aiscorr.checksum import END_BYTES
 from aiscorr.errors import AiscorrError
 from aiscorr.ingest.meter import Meter, Report, TaskSink
-from aiscorr.model import FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
+from aiscorr.model import PROCESSES, FileSummary, IngestOptions, KnownFile, SourceRef, Unreadable
 from aiscorr.parse.file_reader import FileReader, ReadStopped
 from aiscorr.parse.path_hints import is_dump_name
 from aiscorr.parse.resume_place import is_as_read
@@ -206,6 +206,9 @@ def scan(
 ) -> Iterator[ScanResult]:
     """Results of all tasks as they end; with several jobs and enough bytes, in several processes."""
     tasks = tasks_of(items)
+    if options.engine != PROCESSES:
+        yield from _scan_on_engine(tasks, folder, options, now_ns, should_stop, report)
+        return
     if options.job_count > 1 and len(tasks) > 1 and sum(map(_work, items)) >= POOL_BYTES:
         yield from _scan_in_pool(tasks, folder, options, now_ns, should_stop, report)
         return
@@ -255,6 +258,49 @@ def _scan_in_pool(
     if len(done) < len(tasks):
         yield ScanResult(is_stopped=True)
     yield from _scan_lost(lost, folder, options, now_ns, should_stop, report)
+
+
+def _scan_on_engine(
+    tasks: list[list[ScanItem]],
+    folder: str,
+    options: IngestOptions,
+    now_ns: int,
+    should_stop: Callable[[], bool],
+    report: Report,
+) -> Iterator[ScanResult]:
+    """Results of tasks that another engine runs; files whose worker was lost again and again are named."""
+    from aiscorr.ingest import engine
+
+    arguments = [
+        (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
+        for number, task in enumerate(tasks)
+    ]
+    done = 0
+    with engine.executor(options.engine, options.job_count) as pool:
+        for number, result in engine.run(pool, _engine_task, arguments, should_stop):
+            done += 1
+            read = tasks[number]
+            if result is None:
+                reason = "cannot be read: the worker that read it was lost (no memory left? see the worker's log)"
+                yield ScanResult(unreadable=[Unreadable(item.ref.path, reason) for item in read])
+                continue
+            report(
+                len(read),
+                sum(item.ref.stored_byte_count for item in read),
+                sum(s.event_count for s in result.summaries),
+            )
+            yield result
+    if done < len(tasks):
+        yield ScanResult(is_stopped=True)
+
+
+def _engine_task(
+    items: list[ScanItem], folder: str, label: str, options: IngestOptions, now_ns: int, more_ids: tuple[int, int]
+) -> ScanResult:
+    from aiscorr.ingest import engine
+
+    engine.check_folder(folder)
+    return scan_task(items, folder, label, options, now_ns, lambda: False, quiet, more_ids)
 
 
 def _scan_lost(

@@ -36,7 +36,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Inputs]]:
             found.append((job, inputs))
             yield job, judge(inputs)
 
-    monkeypatch.setattr(pipeline, "judging", lambda job_count, memory_limit: noted)
+    monkeypatch.setattr(pipeline, "judging", lambda job_count, memory_limit, engine_name: noted)
     return found
 
 
@@ -59,7 +59,7 @@ def test_a_case_is_a_function_of_its_rows(library: Library, tmp_path: Path, judg
     assert set(wanted) == {spec.name for spec in case_views() if spec.is_kept}
     assert rows_of(judge(from_files, threads=2)) == wanted
     with ThreadPoolExecutor(2) as executor:
-        for given, results in judging.judge_on(executor, [(job, inputs)] * 3, 2, "1GB"):
+        for given, results in judging.judge_on(executor, [(job, inputs)] * 3, 2, judge):
             assert (given, rows_of(results)) == (job, wanted)
 
 
@@ -138,7 +138,7 @@ def test_a_process_that_dies_loses_no_case(library: Library, tmp_path: Path, jud
     ((_, inputs),) = judged
     wanted = rows_of(judge(inputs))
     with _Dying(1) as executor:
-        found = list(judging.judge_on(executor, [("a", inputs), ("b", inputs), ("c", inputs)], 2, "1GB"))
+        found = list(judging.judge_on(executor, [("a", inputs), ("b", inputs), ("c", inputs)], 2, judge))
     assert sorted(job for job, _ in found) == ["a", "b", "c"]
     assert all(rows_of(results) == wanted for _, results in found)
 
