@@ -25,7 +25,7 @@ launcher as (
             || case
                 when r.role in ('initiator', 'waiting', 'ahead')
                     then 'it waited in the collective and its own watchdog ended it'
-                when r.role = 'notified' then 'it only heard of another rank''s time-out'
+                when r.role = 'notified' then 'it was only notified of another rank''s time-out'
                 else 'it went down after rank ' || l.culprit_rank::varchar end
                 as because,
         s.file_id, s.line_no

@@ -144,7 +144,7 @@ def _search(wanted: FailureFilter) -> str:
     form = inputs("/failures", {"q": wanted.text or "", "since": wanted.since or ""}, button="search", kept=kept)
     lines = f"/search?{urlencode({'text': wanted.text})}" if wanted.text else "/search"
     hint = "in statements, timelines and evidence; since: 7d, a day or a moment in UTC; "
-    return form + f'<p class="dim hint">{escape(hint)}{link(lines, "search all stored lines")}</p>\n'
+    return form + f'<p class="dim search-note">{escape(hint)}{link(lines, "search all stored lines")}</p>\n'
 
 
 def _chosen(wanted: FailureFilter) -> str:

@@ -67,7 +67,7 @@ async def _answered(site: Site, text: str, named: NamedQuery | None, values: Map
         return f'<div class="error" role="alert">\n{said}<p class="dim">{hint}</p></div>\n'
     hint = named.without_rows if named is not None and not answer.row_count else ""
     shown = f'<p class="dim">{escape(hint)}</p>\n' if hint else rows_table(answer.columns, json.loads(answer.body))
-    return f"<p>{row_count(answer)} · take away: {_taken_away(text, named, values)}</p>\n{shown}"
+    return f"<p>{row_count(answer)} · download: {_taken_away(text, named, values)}</p>\n{shown}"
 
 
 def row_count(answer: Answer) -> str:
