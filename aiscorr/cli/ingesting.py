@@ -137,8 +137,12 @@ def _summary_json(summary: IngestSummary) -> str:
     return json_text(values, indent=1) + "\n"
 
 
+#: What -q leaves of a summary.
+_NEWS = ("unreadable", "problem", "failure")
+
+
 def summary_text(summary: IngestSummary, context: Context) -> str:
-    """What an ingest read, left out and found, for people."""
+    """What an ingest read, left out and found, for people; with -q only what could not be read, and failures."""
     from aiscorr.query.formats import printable
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
@@ -162,7 +166,9 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
         lines.append(f"failure {failure_id}: {failure_class}, storage {verdict}: {statement}")
     if len(summary.failures) > 6:
         lines.append(f"failures: {len(summary.failures) - 6} more (aiscorr query @failures)")
-    if summary.failures:
+    if context.verbosity < 0:
+        lines = [line for line in lines if line.startswith(_NEWS)]
+    elif summary.failures:
         lines.append(f"read more: aiscorr report{_which(summary)}")
     elif not summary.file_count:
         lines.append("no file was found there")

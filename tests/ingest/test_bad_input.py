@@ -73,7 +73,7 @@ def night(folder: Path) -> Path:
 def test_a_night(tmp_path: Path, run: Command, rows_only: None) -> None:
     """Of a folder full of damage all that is whole goes in on its line, and the summary names what is not: code 3."""
     logs = night(tmp_path / "logs")
-    done = run("-q", "ingest", logs)
+    done = run("ingest", logs)
     assert (done.code, done.err) == (3, "")
     assert len(done.out.splitlines()) <= 24
     assert f"unreadable: {logs}/torn.tgz: archive ends early or is damaged: " in done.out
