@@ -9,7 +9,7 @@ from typing import Literal
 
 #: Next to each other as far as there is room, all next to each other, or one value a line.
 Shape = Literal["auto", "wide", "vertical"]
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (?=\d\d:\d\d)")
+_TIME = re.compile(r"(~?)(\d{4}-\d\d-\d\d) (?=\d\d:\d\d)")
 _GAP, _BELOW = 2, 4
 #: A value below its row that is longer has a line of its own.
 _SHORT = 36
@@ -21,6 +21,7 @@ Cells = list[list[str]]
 
 def table_text(columns: Sequence[str], cells: Cells, numeric: Sequence[bool], width: int | None, shape: Shape) -> str:
     """The table with a count of its rows; `width` is that of the page, None for one without end."""
+    columns, cells, numeric = _with_marks(columns, cells, numeric)
     count = f"({len(cells)} row{'s' if len(cells) != 1 else ''}"
     if shape == "vertical":
         return f"{_vertical(columns, cells, width)}{count})\n"
@@ -32,6 +33,21 @@ def table_text(columns: Sequence[str], cells: Cells, numeric: Sequence[bool], wi
     if _total(_widths(names, kept)) <= width:
         return f"{head}{_grid(names, kept, is_number)}{count})\n"
     return f"{head}{_folded(names, kept, is_number, width)}{count}; --wide has all columns next to each other)\n"
+
+
+def _with_marks(
+    columns: Sequence[str], cells: Cells, numeric: Sequence[bool]
+) -> tuple[Sequence[str], Cells, Sequence[bool]]:
+    """A moment that no line has is marked with `~` as in a report, in the place of a column that says so."""
+    if "event_at" not in columns or "is_exact" not in columns:
+        return columns, cells, numeric
+    moment, exact = columns.index("event_at"), columns.index("is_exact")
+    marked = [
+        [f"~{cell}" if number == moment and row[exact] == "false" else cell for number, cell in enumerate(row)]
+        for row in cells
+    ]
+    rest = [number for number in range(len(columns)) if number != exact]
+    return [columns[n] for n in rest], [[row[n] for n in rest] for row in marked], [numeric[n] for n in rest]
 
 
 def _widths(names: Sequence[str], cells: Cells) -> list[int]:
@@ -130,11 +146,11 @@ def _without_date(columns: Cells) -> tuple[str, Cells]:
         for number, values in enumerate(columns)
         if any(values) and all(_TIME.match(one) for one in values if one)
     ]
-    days = {one[:10] for number in timed for one in columns[number] if one}
+    days = {one.lstrip("~")[:10] for number in timed for one in columns[number] if one}
     if len(days) != 1:
         return "", columns
     return days.pop(), [
-        [_TIME.sub("", one, count=1) for one in values] if number in timed else values
+        [_TIME.sub(r"\1", one, count=1) for one in values] if number in timed else values
         for number, values in enumerate(columns)
     ]
 

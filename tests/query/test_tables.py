@@ -50,6 +50,18 @@ def test_what_rows_share_is_above() -> None:
     assert first.split() == ["a/INFO.1", "23:04:52.8", "23:05:00", "w" * 30]
 
 
+def test_moments_that_no_line_has_are_marked() -> None:
+    """A moment that is not exact has a `~`, as in a report, and the column that says so is not shown."""
+    table = Rows(
+        ("event_at", "is_exact", "text"), [("2026-11-20 23:04:52", True, "a"), ("2026-11-20 23:04:53", False, "b")]
+    )
+    assert lines(table) == [
+        "event_at              text", "--------------------  ----", "2026-11-20 23:04:52   a", "~2026-11-20 23:04:53  b"
+    ]  # fmt: skip
+    assert "~23:04:53" in "".join(lines(table, 24)) and "all times are of 2026-11-20" in "".join(lines(table, 24))
+    assert lines(table, shape="vertical")[-2].split() == ["event_at", "~2026-11-20", "23:04:53"]
+
+
 def test_days_and_folders_that_differ_stay() -> None:
     """Where times are of two days, or paths share no folder, they are whole."""
     table = Rows(
