@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ _FORMATS = ("text", "markdown", "json", "html", "pdf")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="Else what the end of FILE's name says, else text.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file.")
 @click.option("--since", metavar="TIME", help="All failures since then: 30d, a day, or a moment in UTC.")
+@click.option("--against", metavar="FAILURE", shell_complete=completing.failures, help="What it shares with another.")
 @click.option("--no-verify", is_flag=True, help="Do not read the cited lines again.")
 @click.option("--brief", is_flag=True, help="Only the verdict, who acts, and the strongest lines.")
 @click.option("--full", is_flag=True, help="All there is: triage, words, and suspects and coverage in any case.")
@@ -40,6 +41,7 @@ def report(
     form: str | None,
     output: str | None,
     since: str | None,
+    against: str | None,
     no_verify: bool,
     brief: bool,
     full: bool,
@@ -47,24 +49,15 @@ def report(
     color: bool | None,
 ) -> int:
     """The incident report of a failure: latest, an id, a job id, or all."""
-    if brief and full:
-        raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
-    if since is not None and failure not in ("latest", "all"):
-        raise UsageError(f"--since and {failure!r}", where="aiscorr report", try_this="leave one of them away")
+    _check_options(failure, since, against, brief=brief, full=full)
     form = form or _form_of(output)
     if form == "pdf" and output is None:
         raise UsageError("a PDF is no text", where="aiscorr report", try_this="-o report.pdf, or -o - for a pipe")
-    text = _report(
-        context,
-        context.settings.db_path,
-        failure,
-        form,
-        is_verified=not no_verify,
-        since=since,
-        extent="brief" if brief else "full" if full else "usual",
-        width=width,
-        color=has_colors(color, output),
-    )
+    shown = _Shown(form, width, has_colors(color, output), "brief" if brief else "full" if full else "usual")
+    if against is not None:
+        text = _comparison(context, failure, against, shown)
+    else:
+        text = _report(context, context.settings.db_path, failure, shown, is_verified=not no_verify, since=since)
     if form == "pdf":
         from aiscorr.report.paper import pdf_of
 
@@ -76,6 +69,34 @@ def report(
     return 0
 
 
+def _check_options(failure: str, since: str | None, against: str | None, *, brief: bool, full: bool) -> None:
+    """Raises UsageError where options exclude each other."""
+    if brief and full:
+        raise UsageError("--brief and --full at once", where="aiscorr report", try_this="leave one of them away")
+    if since is not None and failure not in ("latest", "all"):
+        raise UsageError(f"--since and {failure!r}", where="aiscorr report", try_this="leave one of them away")
+    if against is not None and (since is not None or brief or full):
+        said = "--against compares two failures, whole"
+        raise UsageError(said, where="aiscorr report", try_this="leave --since, --brief and --full away")
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """How a document is shown: its form, its columns where they are given, colours, and how much of it."""
+
+    form: str
+    width: int | None
+    color: bool
+    extent: Extent = "usual"
+
+    @property
+    def columns(self) -> int:
+        """The width of a text: as given, else that of the terminal within limits, else 110."""
+        from aiscorr.query.shell import terminal_width
+
+        return self.width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
+
+
 def _form_of(output: str | None) -> str:
     """What the name of a file says of its form."""
     _, end = os.path.splitext(output or "")
@@ -83,18 +104,8 @@ def _form_of(output: str | None) -> str:
 
 
 def _report(
-    context: Context,
-    db_path: str,
-    failure: str,
-    form: str,
-    *,
-    is_verified: bool,
-    width: int | None,
-    color: bool,
-    extent: Extent = "usual",
-    since: str | None = None,
+    context: Context, db_path: str, failure: str, shown: _Shown, *, is_verified: bool, since: str | None = None
 ) -> str:
-    from aiscorr.query.shell import terminal_width
     from aiscorr.report import render
     from aiscorr.report.build import build_report, build_report_since
     from aiscorr.report.citation import read_again, read_around
@@ -107,18 +118,37 @@ def _report(
             build_report(connection, failure, now) if begin is None else build_report_since(connection, begin, now)
         )
     if is_verified:
-        document = read_around(document) if form in ("html", "pdf") else read_again(document)
-    if form == "json":
+        document = read_around(document) if shown.form in ("html", "pdf") else read_again(document)
+    if shown.form == "json":
         return render.render_json(document)
-    if form == "markdown":
-        return render.render_markdown(document, extent=extent)
-    if form in ("html", "pdf"):
+    if shown.form == "markdown":
+        return render.render_markdown(document, extent=shown.extent)
+    if shown.form in ("html", "pdf"):
         from aiscorr.report.html import render_html
         from aiscorr.report.overview_html import render_overview
 
-        return (render_html if document.overview is None else render_overview)(document, extent=extent)
-    columns = width or (min(max(terminal_width(), 60), 160) if sys.stdout.isatty() else 110)
-    return render.render_text(document, width=columns, color=color, extent=extent)
+        return (render_html if document.overview is None else render_overview)(document, extent=shown.extent)
+    return render.render_text(document, width=shown.columns, color=shown.color, extent=shown.extent)
+
+
+def _comparison(context: Context, first: str, second: str, shown: _Shown) -> str:
+    from aiscorr.query.formats import json_text
+    from aiscorr.report import render
+    from aiscorr.report.comparison import build_comparison, comparison_sections
+    from aiscorr.report.document import to_json
+    from aiscorr.report.html import render_sections_html
+    from aiscorr.report.layout import foot
+
+    with context.reading() as connection:
+        document = build_comparison(connection, first, second, datetime.now(UTC))
+    if shown.form == "json":
+        return json_text(to_json(document), indent=2) + "\n"
+    sections, last = comparison_sections(document), foot(document)
+    if shown.form == "markdown":
+        return render.render_sections_markdown(sections, last)
+    if shown.form in ("html", "pdf"):
+        return render_sections_html(sections, last)
+    return render.render_sections_text(sections, last, width=shown.columns, color=shown.color)
 
 
 @click.command()
@@ -212,15 +242,8 @@ def demo(context: Context, keep: str | None, form: str) -> int:
         options = IngestOptions(job_count=settings.job_count or default_job_count())
         summary = run_ingest(context, paths, replace(settings, db_path=db_path), options)
         context.say(summary_text(summary, context).split("\nfailure ")[0])
-        text = _report(
-            context,
-            db_path,
-            "latest",
-            form,
-            is_verified=True,
-            width=None,
-            color=has_colors(None),
-        )
+        shown = _Shown(form, None, has_colors(None))
+        text = _report(context, db_path, "latest", shown, is_verified=True)
         emit(text, None)
     if keep is None and form == "text":
         context.say("for the commands above: aiscorr demo --keep demo.duckdb, then aiscorr --db demo.duckdb …")

@@ -142,11 +142,8 @@ def _store(
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    def tell(step: str, done: int, count: int) -> None:
-        progress(step, done, count, 0)
-
     judge_all = judging(options.job_count, memory_limit, options.engine)
-    refresh_alone(copy, conclude, judge_all, options.job_count, tell)
+    refresh_alone(copy, conclude, judge_all, options.job_count, lambda step, done, of: progress(step, done, of, 0))
     return run_id
 
 

@@ -35,8 +35,21 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
         parts = [block_html(block) for block in no_failure(report)]
     parts += [block_html(block) for block in standing_apart(report)]
     body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
-    head = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
-    return page(title, body, head)
+    return page(title, body, _head())
+
+
+def _head() -> str:
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
+
+
+def render_sections_html(sections: Sequence[tuple[str, list[Block]]], foot_line: str) -> str:
+    """Sections of another document than a report as one HTML file; the first one's title is the document's."""
+    parts = []
+    for number, (title, blocks) in enumerate(sections):
+        level = "h2" if number else "h1"
+        parts.append(f"<section>\n<{level}>{escape(title)}</{level}>\n{''.join(map(block_html, blocks))}</section>\n")
+    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot_line)}</footer>\n<script>{script()}</script>\n"
+    return page(sections[0][0], body, _head())
 
 
 def page(title: str, body: str, head: str) -> str:

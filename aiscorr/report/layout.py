@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime
 from typing import Literal, Protocol, TypeVar, cast
 
 from aiscorr.query.formats import printable
@@ -33,6 +34,18 @@ class Placed(Protocol):
         """The file, absolute."""
 
 
+class Made(Protocol):
+    """A document that says what made it, and when."""
+
+    @property
+    def aiscorr_version(self) -> str:
+        """The release of aiscorr."""
+
+    @property
+    def generated_at(self) -> datetime:
+        """The moment, UTC."""
+
+
 @dataclass(frozen=True)
 class LaidOut:
     """One failure, harmless to show: its sections with their titles, and how its paths are shortened."""
@@ -54,14 +67,14 @@ class LaidOut:
 
 def laid_out(failure: doc.FailureReport, extent: Extent = "usual") -> LaidOut:
     """The sections of a failure in their order; an empty one says why, or is left out."""
-    shown = _printable(failure)
+    shown = unseen_shown(failure)
     places = Places(_paths(shown))
     return LaidOut(shown, places, tuple(_sections(shown, places, extent)))
 
 
 def standing_apart(report: doc.Report) -> list[Block]:
     """Jobs that may hang now; nothing where there are none."""
-    shown = _printable(report.standing_apart)
+    shown = unseen_shown(report.standing_apart)
     if not shown:
         return []
     items = tuple((f"job {item.job_id}: {item.statement}", f"{item.path}:{item.line_no}") for item in shown)
@@ -71,7 +84,7 @@ def standing_apart(report: doc.Report) -> list[Block]:
 
 def other_failures(report: doc.Report) -> list[Block]:
     """The failures that the database holds beside the latest, each with the command that shows it; nothing for none."""
-    shown = _printable(report.other_failures)
+    shown = unseen_shown(report.other_failures)
     if not shown:
         return []
     items = [
@@ -99,7 +112,7 @@ def no_failure(report: doc.Report) -> list[Block]:
     """That no failure was found, and in which logs: jobs, nodes, and AIStore's own faults."""
     if report.overview is not None:
         return []  # the overview says it
-    covered = _printable(report.covered)
+    covered = unseen_shown(report.covered)
     if covered is None or not (covered.jobs or covered.node_ids):
         return [Paragraph(_NO_LOGS)]
     items = [_job(job) for job in covered.jobs[:_MANY]]
@@ -139,19 +152,19 @@ def _job(job: doc.CoveredJob) -> str:
     return f"job {job.job_id}{attempt}: {job.rank_count}{size} ranks{span}{end}"
 
 
-def foot(report: doc.Report) -> str:
+def foot(report: Made) -> str:
     """What made the report, and when."""
     return f"aiscorr {report.aiscorr_version}, {report.generated_at:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _printable(value: _T) -> _T:
+def unseen_shown(value: _T) -> _T:
     """The same with control characters of logs and file names shown by their codes: a terminal must not obey them."""
     if isinstance(value, str):
         return cast(_T, printable(value))
     if isinstance(value, tuple):
-        return cast(_T, tuple(map(_printable, value)))
+        return cast(_T, tuple(map(unseen_shown, value)))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{field.name: _printable(getattr(value, field.name)) for field in fields(value)})
+        return replace(value, **{field.name: unseen_shown(getattr(value, field.name)) for field in fields(value)})
     return value
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+#: Titles with what is below them.
+Sections = Sequence[tuple[str, list[Block]]]
 _STYLE = {"guilty": "bold red", "innocent": "bold green", "open": "bold yellow", "dim": "dim", "plain": ""}
 
 
@@ -50,19 +52,8 @@ def render_markdown(report: doc.Report, *, extent: Extent = "usual") -> str:
 
 def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent = "usual") -> str:
     """The report as text of the given width in columns; ANSI colours where `color`."""
-    from rich.console import Console
-
     buffer = io.StringIO()
-    console = Console(
-        file=buffer,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    console = _console(buffer, width, color)
     for number, (title, blocks) in enumerate(overview_sections(report)):
         _heading(console, title, "-" if number else "=", width)
         _show(console, blocks, gap=True)
@@ -83,6 +74,45 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
     _show(console, apart)
     if report.failures:
         console.print(foot(report) + "\n", style="dim", end="")
+    return _without_ends(buffer)
+
+
+def render_sections_text(sections: Sections, foot_line: str, *, width: int, color: bool) -> str:
+    """Sections of another document than a report as text; the first one's title is the document's."""
+    buffer = io.StringIO()
+    console = _console(buffer, width, color)
+    for number, (title, blocks) in enumerate(sections):
+        _heading(console, title, "-" if number else "=", width)
+        _show(console, blocks, gap=True)
+    console.print(foot_line + "\n", style="dim", end="")
+    return _without_ends(buffer)
+
+
+def render_sections_markdown(sections: Sections, foot_line: str) -> str:
+    """The same as Markdown."""
+    parts = []
+    for number, (title, blocks) in enumerate(sections):
+        parts += [f"{'##' if number else '#'} {title}\n", *map(_markdown, blocks)]
+    return "\n".join([*parts, foot_line + "\n"])
+
+
+def _console(buffer: io.StringIO, width: int, color: bool) -> Console:
+    from rich.console import Console
+
+    return Console(
+        file=buffer,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def _without_ends(buffer: io.StringIO) -> str:
+    """The text without blanks at the ends of its lines."""
     return "\n".join(line.rstrip() for line in buffer.getvalue().split("\n"))
 
 

@@ -113,17 +113,6 @@ def test_what_is_asked_for_wrongly(arguments: tuple[str, ...], words: str, run: 
     assert outcome.err.endswith(f"  try: {words}\n")
 
 
-def test_a_quiet_ingest(run: Command, library: Library, tmp_path: Path) -> None:
-    """With -q an ingest prints the failures that it found and what it could not read, and nothing where all is well."""
-    folder, db = library.folder("target_killed_short_batch"), tmp_path / "x.duckdb"
-    gone = tmp_path / "gone.log"
-    first = run("-q", "--db", db, "ingest", folder / "ais", folder / "workers", gone)
-    assert first.code == 3
-    assert [line.partition(" ")[0] for line in first.out.splitlines()] == ["unreadable:", "failure"]
-    again = run("-q", "--db", db, "ingest", folder / "ais", folder / "workers")
-    assert (again.code, again.out, again.err) == (0, "", "")
-
-
 def test_global_flags_behind_the_verb(run: Command, tmp_path: Path) -> None:
     """A flag of all verbs counts behind the verb as before it, and the one behind wins."""
     named, other = tmp_path / "named.duckdb", tmp_path / "other.duckdb"
