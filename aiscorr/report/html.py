@@ -8,7 +8,7 @@ from html import escape
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
-from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, no_failure, other_failures, standing_apart
+from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, latest_of, no_failure, other_failures, standing_apart
 from aiscorr.report.page.assets import policy, script, script_source, style
 from aiscorr.report.page.first import first_screen, verdict_words
 from aiscorr.report.page.links import Links
@@ -30,10 +30,10 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
     shown = [laid_out(failure, extent) for failure in report.failures]
     title = f"Failure {shown[0].failure_id}" if len(shown) == 1 else "Failures"
     parts = [section(failure, f"f{number}-") for number, failure in enumerate(shown)]
-    parts = [*map(block_html, other_failures(report)), *parts]
+    parts = [*map(block_html, latest_of(report)), *parts]
     if not shown:
         parts = [block_html(block) for block in no_failure(report)]
-    parts += [block_html(block) for block in standing_apart(report)]
+    parts += [block_html(block) for block in (*other_failures(report), *standing_apart(report))]
     body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
     return page(title, body, _head())
 

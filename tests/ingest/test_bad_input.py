@@ -286,6 +286,7 @@ def test_a_full_disk(limit: int, pool: bool, tmp_path: Path) -> None:
     before = db.read_bytes()
     done = aiscorr(
         tmp_path,
+        "-q",
         "--db",
         db,
         "ingest",

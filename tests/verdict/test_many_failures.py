@@ -11,14 +11,15 @@ DB = "two_jobs"
 
 
 def test_the_latest_is_not_all(run: Command, library: Library) -> None:
-    """A report of the latest failure begins with the others and their commands; a named one does not."""
+    """A report of the latest failure says above that there are others, and names their commands at its end."""
     db = library.database(DB)
     found = rows(db, "select failure_id, storage_verdict from failure order by ended_at desc")
     latest, *others = [row[0] for row in found]
     for form in ("text", "markdown", "html"):
-        head = run("--db", db, "report", "--no-verify", "--format", form).out.split("Verdict")[0]
-        assert f"latest of {len(found)} failures" in head and "aiscorr report all" in head
-        assert all(f"aiscorr report {name}" in head for name in others) and f"aiscorr report {latest}" not in head
+        text = run("--db", db, "report", "--no-verify", "--format", form).out
+        end = text[text.index("Clocks") :]
+        assert f"latest of {len(found)} failures" in text[: text.index("Verdict")] and "aiscorr report all" in end
+        assert all(f"aiscorr report {name}" in end for name in others) and f"aiscorr report {latest}" not in end
     for which in (latest, "all"):
         assert "failures in this database" not in run("--db", db, "report", "--no-verify", which).out
     report = json.loads(run("--db", db, "report", "--no-verify", "--format", "json").out)

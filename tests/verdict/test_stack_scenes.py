@@ -268,7 +268,7 @@ def test_no_watchdog_has_spoken_yet(tmp_path: Path) -> None:
     assert report["failures"] == []
     assert [(item["ranks"], item["is_moved"]) for item in report["standing_apart"]] == [([6], False)]
     statement = report["standing_apart"][0]["statement"]
-    assert statement == "Rank 6 stands in readinto (socket.py) while 7 ranks wait in all_reduce (distributed_c10d.py)"
+    assert statement == "Rank 6 is in readinto (socket.py) while 7 ranks wait in all_reduce (distributed_c10d.py)"
     with site(db, tmp_path) as served:
         page = served.get("/").text
         assert "<h2>Jobs that may hang now</h2>" in page and "readinto" in page

@@ -14,7 +14,7 @@ from aiscorr.report.render import render_json, render_markdown, render_text
 
 def report_of(*, is_still: bool) -> doc.Report:
     """A report without a failure, of a job whose name would clear the screen."""
-    said = "Rank 2 stands in read while 3 ranks wait"
+    said = "Rank 2 is in read while 3 ranks wait"
     return doc.Report(
         doc.SCHEMA, NOW, "1", (), (doc.StandingApart("j\x1b[2J", (2,), is_still, False, said, "/r2", 15),)
     )
@@ -26,7 +26,7 @@ def test_every_form_says_who_and_where(is_still: bool) -> None:
     report = report_of(is_still=is_still)
     for text in (render_text(report, width=300, color=False), render_markdown(report), render_html(report)):
         assert "No failure was found" in text and "A job may hang now:" in text
-        assert "Rank 2 stands in read while 3 ranks wait" in text and "/r2:15" in text
+        assert "Rank 2 is in read while 3 ranks wait" in text and "/r2:15" in text
         assert ("aiscorr collect stacks" in text) != is_still
         assert "\x1b" not in text
 
