@@ -225,6 +225,16 @@ def _more_ids(tasks: list[list[ScanItem]], number: int) -> tuple[int, int]:
     return sum(len(task) for task in tasks) + 1 + number, len(tasks)
 
 
+def _arguments(
+    tasks: list[list[ScanItem]], folder: str, options: IngestOptions, now_ns: int
+) -> list[tuple[object, ...]]:
+    """What each task is given, in another process or on another machine."""
+    return [
+        (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
+        for number, task in enumerate(tasks)
+    ]
+
+
 def _scan_in_pool(
     tasks: list[list[ScanItem]],
     folder: str,
@@ -237,10 +247,7 @@ def _scan_in_pool(
     from aiscorr.ingest import pool
 
     done: set[int] = set()
-    arguments = [
-        (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
-        for number, task in enumerate(tasks)
-    ]
+    arguments = _arguments(tasks, folder, options, now_ns)
     lost: list[list[ScanItem]] = []
     try:
         for number, result in pool.run(_pool_task, arguments, options.job_count, should_stop, report):
@@ -271,10 +278,7 @@ def _scan_on_engine(
     """Results of tasks that another engine runs; files whose worker was lost again and again are named."""
     from aiscorr.ingest import engine
 
-    arguments = [
-        (task, folder, f"{os.getpid()}-{number}", options, now_ns, _more_ids(tasks, number))
-        for number, task in enumerate(tasks)
-    ]
+    arguments = _arguments(tasks, folder, options, now_ns)
     done = 0
     with engine.executor(options.engine, options.job_count) as pool:
         for number, result in engine.run(pool, _engine_task, arguments, should_stop):
