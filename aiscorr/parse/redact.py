@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aiscorr.parse.search.word_bits import WordBits
 
@@ -35,7 +35,12 @@ _USERINFO = re.compile(r"(\b[a-z][a-z0-9+.]{1,15}://)[^/\s:@\"']{0,200}:[^/\s@\"
 _TOKEN = re.compile(
     r"\b(?:eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?|hf_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{20,})"
 )
-
+#: A private key on one line, whose line ends are written out.
+_PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)(?!-----)[^\s\"'].*?(?=-----END|$)")
+#: A private key on lines of its own, each perhaps behind a label of a rank; so long are its lines where it is cut.
+_KEY_EDGE = re.compile(r"-----(BEGIN|END) [A-Z ]{0,30}PRIVATE KEY-----")
+_KEY_LINE = re.compile(r"(?:(?<=^)|(?<=[\s\]:|>]))[A-Za-z0-9+/]{16,}={0,2}\s*$|(?<=^)[A-Za-z0-9+/]{4,15}={0,2}\s*$")
+_KEY_WIDTHS, _KEY_RUN = (64, 70, 76), 3
 
 _SIGNED = ("x-amz-", "x-goog-", "signature", "expires", "policy", "key-pair-id", "accesskeyid")
 _ASKED = ("token", "access_key", "secret", "sig=", "sig%3d", "se=", "se%3d", "auth=", "jwt=", "key=", "pwd=", "passw",
@@ -51,6 +56,7 @@ _ALL_RULES = (
     ((*_NAMES, *(f"{mark}token" for mark in "_.-")), _NAMED, r"\1<redacted>"),
     (("--token", "--auth-token"), _FLAG, r"\1<redacted>"),
     (("@",), _USERINFO, r"\1<redacted>@"),
+    (("private key-----",), _PRIVATE_KEY, r"\1<redacted>"),
     (("eyj", "hf_", "gho_", "ghp_", "ghs_", "ghu_"), _TOKEN, "<redacted>"),
 )
 _QUERY = ("?", "%3f")
@@ -77,3 +83,26 @@ def redacted(texts: Iterable[str]) -> dict[str, str]:
     words_of = _WORDS.of
     suspects = [text for text in texts if words_of(text) & _MAY_BE_SECRET]
     return {text: clean for text in suspects if (clean := redact(text)) != text}
+
+
+def redacted_lines(lines: Sequence[str]) -> list[str]:
+    """Lines that follow each other, each by `redact`, and those of private keys taken out, also where a key is cut."""
+    found = [_KEY_LINE.search(line) for line in lines]
+    edges = [edge[1] if (edge := _KEY_EDGE.search(line)) else "" for line in lines]
+    first = next((edge for edge in edges if edge), "")
+    is_inside, inside = first == "END", []
+    for edge in edges:
+        is_inside = (is_inside or edge == "BEGIN") and edge != "END"
+        inside.append(is_inside)
+    run: list[int] = []
+    for number, match in enumerate([*found, None]):
+        if match is not None and len(match[0].rstrip()) in _KEY_WIDTHS and not match[0].islower():
+            run.append(number)
+            continue
+        for one in run if len(run) >= _KEY_RUN else ():
+            inside[one] = True
+        run = []
+    return [
+        line[: match.start()] + "<redacted>" if match is not None and hidden else redact(line)
+        for line, match, hidden in zip(lines, found, inside, strict=True)
+    ]

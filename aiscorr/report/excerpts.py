@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import SourceError
-from aiscorr.parse.redact import redact
+from aiscorr.parse.redact import redacted_lines
 from aiscorr.parse.values import strip_ansi
 from aiscorr.report import document as doc
 from aiscorr.sources.read import TruncatedError, buffered, open_member
@@ -48,7 +48,7 @@ class Excerpts:
         """Keeps a line with those before it and behind it."""
         kept = [*before, *lines[: AROUND + 1]]
         first = line_no - (len(kept) - len(lines[: AROUND + 1]))
-        self._found[path, line_no] = first, tuple(map(_shown, kept))
+        self._found[path, line_no] = first, tuple(_shown(kept))
 
     def of(self, failure_id: str) -> tuple[doc.Excerpt, ...]:
         """The excerpts of a failure; those of neighbouring lines are one."""
@@ -80,7 +80,7 @@ def traceback_read(traceback: doc.Traceback) -> doc.Traceback:
     except (SourceError, TruncatedError, OSError):
         return traceback
     own = f"[rank{traceback.rank}]:"
-    lines = [_shown(raw) for raw in raws]
+    lines = _shown(raws)
     if lines and lines[0].startswith(own):
         lines = [line.removeprefix(own).removeprefix(" ") for line in lines if line.startswith(own)]
     if len(lines) > _TRACEBACK_HEAD + _TRACEBACK_TAIL:
@@ -89,9 +89,9 @@ def traceback_read(traceback: doc.Traceback) -> doc.Traceback:
     return replace(traceback, lines=tuple(lines))
 
 
-def _shown(raw: bytes) -> str:
-    text = redact(strip_ansi(raw.decode("utf-8", "replace"))).rstrip()
-    return text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + "…"
+def _shown(raws: Iterable[bytes]) -> list[str]:
+    texts = [text.rstrip() for text in redacted_lines([strip_ansi(raw.decode("utf-8", "replace")) for raw in raws])]
+    return [text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + "…" for text in texts]
 
 
 def _places(failure: doc.FailureReport) -> Iterator[tuple[str, int]]:

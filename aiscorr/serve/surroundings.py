@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import SourceError, UsageError
-from aiscorr.parse.redact import redact
+from aiscorr.parse.redact import redacted_lines
 from aiscorr.parse.values import strip_ansi
 from aiscorr.sources.read import TruncatedError, buffered, open_member
 from aiscorr.store.records import records
@@ -97,9 +97,5 @@ def _texts(path: str, first: int, last: int) -> list[str]:
             if number % 65536 == 0 and time.monotonic() > end:
                 raise SourceError("the way to the line takes too long", where=path, try_this="unpack the archive")
         kept: deque[bytes] = deque(islice(stream, last - first + 1))
-    return [_shown(raw) for raw in kept]
-
-
-def _shown(raw: bytes) -> str:
-    text = redact(strip_ansi(raw.decode("utf-8", "replace"))).rstrip("\r\n")
-    return text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + " … (cut)"
+    texts = redacted_lines([strip_ansi(raw.decode("utf-8", "replace")).rstrip("\r\n") for raw in kept])
+    return [text if len(text) <= _LONGEST_LINE else text[:_LONGEST_LINE] + " … (cut)" for text in texts]

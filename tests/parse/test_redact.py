@@ -7,7 +7,7 @@ import time
 import pytest
 
 from aiscorr.parse.batches import RowBatch
-from aiscorr.parse.redact import redact
+from aiscorr.parse.redact import redact, redacted_lines
 from aiscorr.schema.tables import WORKER_LINE
 
 SECRETS = [
@@ -93,3 +93,32 @@ def test_every_text_column_is_cleaned() -> None:
     batch.add(dict.fromkeys(names, secret))
     (row,) = batch.take().to_pylist()
     assert {row[name] for name in names} == {clean}
+
+
+KEY = [
+    "-----BEGIN RSA PRIVATE KEY-----",
+    *["MIIEowIBAAKCAQEA" * 4] * 5,
+    "c2VjcmV0a2V5==",
+    "-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("label", ["", "[rank3]: ", "2026-11-20 23:04:52 INFO "])
+@pytest.mark.parametrize(("first", "last"), [(0, 8), (2, 8), (0, 4), (1, 5)])
+def test_a_private_key_over_several_lines(label: str, first: int, last: int) -> None:
+    """Lines of a private key are taken out, whole or cut at either end, and the lines around it stay."""
+    lines = redacted_lines(["step 12 loss 0.71", *(label + line for line in KEY[first:last]), "checkpoint saved"])
+    assert "MIIE" not in "".join(lines)
+    assert label or "c2Vj" not in "".join(lines)  # behind a label so short a rest may be any word
+    assert lines[0] == "step 12 loss 0.71" and lines[-1] == "checkpoint saved"
+    assert sum("<redacted>" in line for line in lines) >= 3
+
+
+def test_a_private_key_on_one_line() -> None:
+    """A key whose line ends are written out loses its text; a line that only names a key stays."""
+    line = r'{"private_key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\nqhkiG9w0\n-----END PRIVATE KEY-----\n"}'
+    assert redact(line) == r'{"private_key": "-----BEGIN PRIVATE KEY-----<redacted>-----END PRIVATE KEY-----\n"}'
+    for kept in ("-----BEGIN PRIVATE KEY-----", "no PRIVATE KEY----- was found", "PEM: -----BEGIN EC PRIVATE KEY-----"):
+        assert redact(kept) == kept
+    for lines in (["aB" * 32, "short", "Ba" * 32], [f"sha256 {'0a1b' * 16}"] * 4):
+        assert redacted_lines(lines) == lines
