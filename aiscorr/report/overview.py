@@ -55,6 +55,7 @@ class Overview:
     """The failures of a time in numbers. Ratios are of all failures, or of those with a verdict on storage.
 
     `mean_until_hang_s`: from the first sign of storage to the hang, of the `timed_count` failures that have both.
+    `undated_count` failures have no known time, and belong to none.
     """
 
     since: datetime
@@ -71,6 +72,7 @@ class Overview:
     median_until_hang_s: float | None = None
     timed_count: int = 0
     earlier_count: int = 0
+    undated_count: int = 0
     groups: tuple[Group, ...] = ()
     recurring: tuple[Repeat, ...] = ()
 
@@ -86,12 +88,16 @@ def read_overview(connection: duckdb.DuckDBPyConnection, since: datetime, now: d
     recurring = (
         Repeat(**{**row, "failure_ids": tuple(row["failure_ids"])}) for row in _rows(connection, "recurring", since)
     )
-    (earlier,) = connection.execute(
-        "select count(*)::integer from failure_facet where facet = 'verdict' and failed_at < ?::timestamp",
+    earlier, undated = connection.execute(
+        "select (count(*) filter (where failed_at < ?::timestamp))::integer,"
+        " (count(*) filter (where failed_at is null))::integer from failure_facet where facet = 'verdict'",
         [_shown(since)],
     ).fetchall()[0]
     counts = share[0] if share else {}
-    return Overview(since, now, **counts, earlier_count=earlier, groups=tuple(groups), recurring=tuple(recurring))
+    return Overview(
+        since, now, **counts, earlier_count=earlier, undated_count=undated, groups=tuple(groups),
+        recurring=tuple(recurring),
+    )  # fmt: skip
 
 
 def failures_since(connection: duckdb.DuckDBPyConnection, since: datetime) -> set[str]:

@@ -18,6 +18,10 @@ _SELDOM = ("host", "job")
 _STATEMENT = 110
 _COUNTS = ("failures", "guilty", "innocent", "undetermined", "rank hours")
 _PER_CENT = 100
+_UNDATED = (
+    'aiscorr query "select failure_id, storage_verdict, statement from failure'
+    ' where coalesce(ended_at, first_error_at, hang_started_at) is null"'
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def overview_sections(report: doc.Report) -> Sections:
     if overview is None:
         return ()
     if not overview.failure_count:
-        return ((title(overview), [Paragraph(none_in_time(overview))]),)
+        return ((title(overview), [Paragraph(none_in_time(overview)), *undated(overview)]),)
     parts: list[tuple[str, list[Block]]] = [
         (title(overview), sums(overview)),
         ("Index", [_index(index_lines(report))]),
@@ -98,7 +102,16 @@ def sums(overview: Overview) -> list[Block]:
                 f" median {span(overview.median_until_hang_s or 0)} ({timed} failure{'s' * (timed > 1)})."
             )
         )
-    return blocks
+    return blocks + undated(overview)
+
+
+def undated(overview: Overview) -> list[Block]:
+    """How many failures no time is known of, so that they are missing here, and the command that shows them."""
+    count = overview.undated_count
+    if not count:
+        return []
+    said = "1 failure without a known time is" if count == 1 else f"{number(count)} failures without a known time are"
+    return [Paragraph(f"{said} not counted here: {_UNDATED}", "dim")]
 
 
 def group_blocks(overview: Overview, facet: str) -> list[Block]:

@@ -6,12 +6,13 @@ import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from commands import Command
 from html_page import Parsed
 from reports import REPORT, misfits, with_text
-from scenes import NOW, Library, parts_of
+from scenes import NOW, Library, parts_of, read_in
 
 from aiscorr.errors import UsageError
 from aiscorr.report import document as doc
@@ -25,6 +26,13 @@ from aiscorr.store.database import reading
 
 SCENARIOS = ("target_killed_short_batch", "two_jobs", "worker_logs_only", "gpu_ecc_error")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+UNDATED = """[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:12211 (errno: 98 - Address in use).
+[E socket.cpp:472] [c10d] The server socket has failed to listen on any local network address.
+Traceback (most recent call last):
+  File "/app/train.py", line 40, in <module>
+    torch.distributed.barrier()
+torch.distributed.DistBackendError: NCCL error in: ../ProcessGroupNCCL.cpp:1331, invalid usage
+"""
 HOSTILE = """<script>alert(1)</script>"onload='x'\u202e"""
 
 
@@ -136,6 +144,28 @@ def test_no_failure_in_the_time(run: Command, db: str) -> None:
     found = json.loads(render_json(none))
     assert found["failures"] == [] and found["overview"]["failure_count"] == 0
     assert run("--db", db, "report", "--since", "1s").code == 0
+
+
+def test_failures_without_a_time(report: doc.Report) -> None:
+    """Failures whose time no line gives are counted in words, with the query that shows them."""
+    for count, words in ((1, "1 failure without a known time is"), (1234, "1,234 failures without a known time are")):
+        overview = replace(overview_of(report), undated_count=count)
+        for one in (overview, Overview(overview.since, overview.until, undated_count=count)):
+            told = replace(report, overview=one)
+            for shown in (render_text(told, width=200, color=False), render_overview(told)):
+                assert f"{words} not counted here" in shown and "is null" in shown
+    assert "without a known time" not in render_overview(report)
+
+
+def test_undated_failures_are_counted(tmp_path: Path) -> None:
+    """A failure whose log prints no times is counted as one without a time."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "job.log").write_text(UNDATED)
+    db = str(tmp_path / "one.duckdb")
+    read_in(db, tmp_path / "logs")
+    with reading(db) as connection:
+        overview = overview_of(build_report_since(connection, LONG_AGO, NOW))
+    assert (overview.failure_count, overview.undated_count) == (0, 1)
 
 
 @pytest.mark.parametrize(
