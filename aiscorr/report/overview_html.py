@@ -23,6 +23,7 @@ from aiscorr.report.overview_layout import (
     shown_groups,
     sums,
     title,
+    undated,
 )
 
 TONES = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
@@ -43,7 +44,7 @@ def render_overview(report: doc.Report, *, extent: Extent = "usual") -> str:
     parts = [overview_html(overview, index_lines(report), [f"#failure-{no}" for no in range(len(report.failures))])]
     for place, failure in enumerate(report.failures):
         shown = section(laid_out(failure, extent), f"f{place}-")
-        parts.append(f'<div class="one" id="failure-{place}">\n{shown}</div>\n')
+        parts.append(f'<div class="failed" id="failure-{place}">\n{shown}</div>\n')
     parts += [block_html(block) for block in standing_apart(report)]
     digest = b64encode(hashlib.sha256(overview_style().encode()).digest()).decode()
     allowed = policy().replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
@@ -59,7 +60,7 @@ def overview_html(overview: Overview, lines: list[IndexLine], links: list[str]) 
     """The overview; `links` are the addresses of the reports, one for each line of the index."""
     head = f"<h1>{escape(title(overview))}</h1>\n"
     if not overview.failure_count:
-        return head + f"<p>{escape(none_in_time(overview))}</p>\n"
+        return head + f"<p>{escape(none_in_time(overview))}</p>\n" + "".join(map(block_html, undated(overview)))
     counts = (overview.guilty_count, overview.innocent_count, overview.undetermined_count)
     parts = [head, '<div class="sum">\n', *map(block_html, sums(overview)), bar(counts), "</div>\n"]
     parts += ["<h2>Index</h2>\n", _index(lines, links)]
@@ -83,7 +84,7 @@ def bar(counts: tuple[int, int, int]) -> str:
         begin += width
     said = escape(", ".join(words))
     return (
-        f'<svg class="bar" viewBox="0 0 {_BAR} 10" preserveAspectRatio="none" role="img" aria-label="{said}">'
+        f'<svg class="share" viewBox="0 0 {_BAR} 10" preserveAspectRatio="none" role="img" aria-label="{said}">'
         f"<title>{said}</title>{''.join(parts)}</svg>\n"
     )
 

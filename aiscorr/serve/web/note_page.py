@@ -55,7 +55,7 @@ async def truths(site: Site, request: Request) -> Response:
 
 def note_html(site: Site, failure_id: str) -> str:
     """The note on a failure, and the form that changes it."""
-    head = '<section id="note" class="note">\n<h2>Note</h2>\n'
+    head = '<section id="note" class="remark">\n<h2>Note</h2>\n'
     try:
         kept = read_notes(notes_path(site.reader.settings.db_path)).get(failure_id, Note())
     except AiscorrError as error:  # the report is shown without it

@@ -64,7 +64,7 @@ async def _answered(site: Site, text: str, named: NamedQuery | None, values: Map
             for line in error.what.split("\n")
         )
         hint = escape(printable(error.try_this or ""))
-        return f'<div class="error" role="alert">\n{said}<p class="dim">{hint}</p></div>\n'
+        return f'<div class="refused" role="alert">\n{said}<p class="dim">{hint}</p></div>\n'
     hint = named.without_rows if named is not None and not answer.row_count else ""
     shown = f'<p class="dim">{escape(hint)}</p>\n' if hint else rows_table(answer.columns, json.loads(answer.body))
     return f"<p>{row_count(answer)} · download: {_taken_away(text, named, values)}</p>\n{shown}"
@@ -109,6 +109,6 @@ def _known(known: Mapping[str, NamedQuery]) -> str:
     )  # fmt: skip
     queries = " ".join(link(named_address(name, {}), f"@{name}") for name in known)
     return (
-        f'<details class="known"><summary>Views</summary><p>{views}</p>\n</details>\n'
-        f'<details class="known"><summary>Named queries</summary><p>{queries}</p>\n</details>\n'
+        f'<details class="names"><summary>Views</summary><p>{views}</p>\n</details>\n'
+        f'<details class="names"><summary>Named queries</summary><p>{queries}</p>\n</details>\n'
     )
