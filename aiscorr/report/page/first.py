@@ -72,8 +72,17 @@ def _decision(failure: doc.FailureReport) -> str:
     because = decision.because[:1].upper() + decision.because[1:]
     return (
         f'<section class="card wide"><h2>What to do</h2>\n<p class="big">{escape(action)}</p>\n'
-        f'<p class="dim">{escape(because)}.</p>\n<dl class="acts">\n{rows}</dl>\n</section>\n'
+        f'<p class="dim">{escape(because)}.</p>\n<dl class="acts">\n{rows}</dl>\n{_would_tell(failure)}</section>\n'
     )
+
+
+def _would_tell(failure: doc.FailureReport) -> str:
+    """Where nobody is advised to do anything: the command that would tell most."""
+    commands = [one.would_decide for one in failure.suspects] + [one.command for one in failure.blind]
+    command = next((one for one in commands if one), "")
+    if failure.recommendations or not command:
+        return ""
+    return f'<p>What would tell more: <code class="command">{escape(command)}</code></p>\n'
 
 
 def _nothing(failure: doc.FailureReport, to: str) -> str:
@@ -92,6 +101,8 @@ def _impact(failure: doc.FailureReport) -> str:
         facts.append((f"{count} × {lost}", f"from the failure to the end of the job: {total} of rank time lost"))
     elif count or lost:
         facts.append((count or lost, "stopped" if count else "from the failure to the end of the job"))
+    if failure.ended_at is None and (failure.hang_started_at or failure.first_error_at):
+        facts.append(("", "No line shows the end of the job: it may still hang."))
     if impact.steps_since_checkpoint is not None:
         facts.append((f"{impact.steps_since_checkpoint:,} steps", "since the last saved checkpoint, to be done again"))
     else:
@@ -110,14 +121,19 @@ def _before(failure: doc.FailureReport) -> str:
             f"<li><b>{nth} failure</b> {escape(subject)} in {one.span_days} days; {before}:"
             f" <code>{escape(one.last_failure_id)}</code></li>\n"
         )
-    body = (
-        f"<ul>\n{''.join(items)}</ul>\n"
-        if items
-        else '<p class="dim">First failure of its kind in this database.</p>\n'
-    )
+    body = f"<ul>\n{''.join(items)}</ul>\n" if items else f'<p class="dim">{_no_other(failure)}</p>\n'
     when = failure.ended_at or failure.first_error_at or failure.hang_started_at
     dated = f"<p>{time_of(when)}, job <b>{escape(failure.job_id)}</b></p>\n" if when else ""
     return f'<section class="card"><h2>When, and before</h2>\n{dated}{body}</section>\n'
+
+
+def _no_other(failure: doc.FailureReport) -> str:
+    """Why no failure before this one is shown."""
+    if not (failure.ended_at or failure.first_error_at or failure.hang_started_at):
+        return "No line gives its time, so that no failure is known to be before it."
+    if failure.failure_class == "undetermined":
+        return "Its cause is not known, so that it cannot be compared with failures before it."
+    return "This database has no recent failure like it."
 
 
 def _ordinal(number: int) -> str:
