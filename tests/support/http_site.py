@@ -61,7 +61,7 @@ class Site:
         parts = urlsplit(self.address)
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
         try:
-            connection.request(method, path, body, {"Connection": "close", **(headers or {})})
+            connection.request(method, path.partition("#")[0], body, {"Connection": "close", **(headers or {})})
             answer = connection.getresponse()
             return Got(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         finally:

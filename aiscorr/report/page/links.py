@@ -58,7 +58,7 @@ class Links:
     def _lines(self, number: int) -> str:
         excerpt = self._excerpts[number]
         rows = "".join(self._line(number, excerpt.first_line_no + i, text) for i, text in enumerate(excerpt.lines))
-        return f'<ol class="excerpt" start="{excerpt.first_line_no}">{rows}</ol>'
+        return f'<ol class="excerpt" start="{excerpt.first_line_no}" tabindex="0" aria-label="lines">{rows}</ol>'
 
     def _line(self, number: int, line_no: int, text: str) -> str:
         mark = f' class="cited" id="{self._name(number, line_no)}"' if line_no in self._excerpts[number].cited else ""

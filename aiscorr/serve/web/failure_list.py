@@ -150,17 +150,24 @@ def _search(wanted: FailureFilter) -> str:
 def _chosen(wanted: FailureFilter) -> str:
     """What narrows the list, each with a link that takes it off."""
     chips = [
-        f"{escape(facet)} <b>{escape(printable(value))}</b> {link(_without(wanted, facet), '✕')}"
+        f"{escape(facet)} <b>{escape(printable(value))}</b> {_off(_without(wanted, facet), facet)}"
         for facet, value in wanted.facets.items()
     ]
     if wanted.text:
-        chips.append(f"text <b>{escape(printable(wanted.text))}</b> {link(address(wanted, text=None, offset=0), '✕')}")
+        chips.append(
+            f"text <b>{escape(printable(wanted.text))}</b> {_off(address(wanted, text=None, offset=0), 'text')}"
+        )
     if wanted.since:
-        chips.append(f"since <b>{escape(wanted.since)}</b> {link(address(wanted, since=None, offset=0), '✕')}")
+        chips.append(f"since <b>{escape(wanted.since)}</b> {_off(address(wanted, since=None, offset=0), 'since')}")
     if not chips:
         return ""
     shown = "".join(f"<li>{chip}</li>\n" for chip in chips)
     return f'<ul class="chips">\n{shown}<li>{link("/failures", "all failures")}</li>\n</ul>\n'
+
+
+def _off(where: str, name: str) -> str:
+    """The link that takes what narrows the list off again."""
+    return f'<a href="{escape(where)}" aria-label="any {escape(name)}" title="any {escape(name)}">✕</a>'
 
 
 def _without(wanted: FailureFilter, facet: str) -> str:

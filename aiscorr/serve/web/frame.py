@@ -100,9 +100,9 @@ def failure_address(failure_id: str) -> str:
     return f"/failures/{quote(failure_id, safe='')}"
 
 
-def line_address(path: str, line_no: int | str) -> str:
-    """The page of a line in its surroundings."""
-    return f"/lines?{urlencode({'path': path, 'line': line_no})}"
+def line_address(path: str, line_no: int | str, **more: object) -> str:
+    """The page of a line in its surroundings, at that line; `more` goes into the address too."""
+    return f"/lines?{urlencode({'path': path, 'line': line_no, **more})}#here"
 
 
 def inputs(

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from aiscorr.errors import UsageError
 from aiscorr.query.formats import printable
+from aiscorr.report.sections.clocks import METHODS
 from aiscorr.serve.surroundings import AROUND, MOST_AROUND, Line, Surroundings
 from aiscorr.serve.web.answers import NotFoundError
 from aiscorr.serve.web.failure_list import number
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from aiscorr.serve.web.answers import Site
 
 _SEARCH = "search"
+_HEADS = "<thead><tr><th>no.</th><th>when</th><th>line</th><th>pattern</th></tr></thead>"
 _TONES = {"E": "guilty", "F": "guilty", "W": "open", "error": "guilty", "fatal": "guilty", "warning": "open"}
 
 
@@ -56,7 +58,8 @@ async def search(site: Site, request: Request) -> Response:
 
 def _found(rows: list[dict[str, Any]]) -> str:
     """Lines of several files: when, who, what, and where, which leads to the surroundings."""
-    return f'<table class="log">\n{"".join(map(_found_row, rows))}</table>\n'
+    heads = "<thead><tr><th>of</th><th>when</th><th>line</th></tr></thead>"
+    return f'<table class="log">\n{heads}\n{"".join(map(_found_row, rows))}</table>\n'
 
 
 def _found_row(row: dict[str, Any]) -> str:
@@ -78,14 +81,18 @@ def _page(found: Surroundings) -> str:
     facts = [
         ("file", f"<code>{escape(printable(file['path']))}</code>"),
         ("of", " ".join(_subjects(file)) or escape(str(file["kind"]).replace("_", " "))),
-        ("clock", f"{escape(str(file['method'] or 'unknown'))}, {_offset(file['zone_offset_s'])}"),
+        (
+            "clock",
+            f"{escape(METHODS.get(file['method'], 'unknown'))}, {_offset(file['zone_offset_s'])}",
+        ),
     ]
     rows = "".join(f"<dt>{words}</dt><dd>{value}</dd>\n" for words, value in facts)
     problem = f'<p class="open">{escape(printable(found.problem))}</p>\n' if found.problem else ""
     shown = "".join(_row(line, number_) for line in found.lines)
     return (
         f"<h1>Line {number_:,} of <code>{escape(printable(name))}</code></h1>\n<dl>\n{rows}</dl>\n{problem}"
-        f'{_moves(found)}<div class="scroll" tabindex="0" role="group" aria-label="lines"><table class="log">\n{shown}'
+        f'{_moves(found)}<div class="scroll" tabindex="0" role="group" aria-label="lines">'
+        f'<table class="log">\n{_HEADS}\n{shown}'
         f"</table></div>\n{_moves(found)}"
         + inputs("/lines", {"line": str(number_), "around": str(around)}, kept={"path": str(file["path"])})
     )
@@ -111,9 +118,7 @@ def _moves(found: Surroundings) -> str:
     moves = [("↑ earlier lines", line_no - step, around), ("↓ later lines", line_no + step, around)]
     if around < MOST_AROUND:
         moves.append(("more around it", line_no, min(4 * max(around, 5), MOST_AROUND)))
-    links = [
-        link(f"{line_address(path, at)}&{urlencode({'around': size})}", words) for words, at, size in moves if at > 0
-    ]
+    links = [link(line_address(path, at, around=size), words) for words, at, size in moves if at > 0]
     return f"<nav>{' '.join(links)}</nav>\n"
 
 

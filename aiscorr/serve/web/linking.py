@@ -58,7 +58,8 @@ def _placed(html: str, root: str, paths: Collection[str]) -> str:
         if path not in paths:
             return match[0]
         address = escape(line_address(path, match[3]))
-        return f'{match[0]}<a class="around" href="{address}" title="the line in its surroundings">¶</a>'
+        words = "the line in its surroundings"
+        return f'{match[0]}<a class="around" href="{address}" title="{words}" aria-label="{words}">¶</a>'
 
     return _outside(html, _PLACE, placed, "a")
 

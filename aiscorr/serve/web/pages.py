@@ -65,12 +65,16 @@ async def jobs(site: Site, request: Request) -> Response:
     now = datetime.now(UTC)
     young = [one for one in running if _age(one, now) < _YOUNG]
     old = [one for one in running if _age(one, now) >= _YOUNG]
-    body = "<h1>Jobs</h1>\n<h2>That may hang</h2>\n"
-    body += rows_table((), hanging) if hanging else "<p>None that stacks show: aiscorr collect stacks takes them.</p>\n"
-    body += "<h2>That run</h2>\n"
+    body = "<h1>Jobs</h1>\n<h2>May hang now</h2>\n"
+    body += (
+        rows_table((), hanging)
+        if hanging
+        else "<p>No stack shows a job that hangs. To take stacks: aiscorr collect stacks</p>\n"
+    )
+    body += "<h2>Running</h2>\n"
     body += _job_table(young, now) if young else "<p>None wrote a line in the last day.</p>\n"
     if old:
-        body += f"<h2>Without an end in their logs</h2>\n{_job_table(old, now)}"
+        body += f"<h2>Logs stop without an end</h2>\n{_job_table(old, now)}"
     return framed("Jobs", body, "/jobs")
 
 

@@ -5,6 +5,8 @@
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (!times.length || !zone || zone === "UTC") return;
   const utc = times.map((one) => one.textContent);
+  const heads = [...document.querySelectorAll("h2, th, nav a")].filter((one) => one.textContent.includes("(UTC)"));
+  const inUtc = heads.map((one) => one.textContent);
   const two = (number) => String(number).padStart(2, "0");
   const local = (one, index) => {
     const at = new Date(one.dateTime), text = utc[index];
@@ -25,10 +27,11 @@
       one.textContent = isLocal ? local(one, index) : utc[index];
       one.title = isLocal ? `${utc[index]} UTC` : `${local(one, index)} in ${zone}`;
     });
+    heads.forEach((one, index) => { one.textContent = isLocal ? inUtc[index].replace("(UTC)", `(${zone})`) : inUtc[index]; });
     button.textContent = isLocal ? `times in ${zone}` : "times in UTC";
     button.setAttribute("aria-label", isLocal ? "show times in UTC" : `show times in ${zone}`);
     const foot = document.querySelector("footer");
-    if (foot) foot.textContent = foot.textContent.replace(/Times are in .*\.$/, `Times are in ${isLocal ? zone : "UTC"}.`);
+    if (foot) foot.textContent = foot.textContent.replace(/Times are in .*\.$/, isLocal ? `Times are in ${zone}; those in sentences and drawings are in UTC.` : "Times are in UTC.");
   };
   button.addEventListener("click", () => {
     isLocal = !isLocal;
