@@ -213,16 +213,24 @@ def test_phone(scheme: str, browser: Browser, report: doc.Report, tmp_path: Path
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    (failure,) = report.failures
+    lines = tuple(replace(one, lines=tuple(400 * "x" for _ in one.lines)) for one in failure.excerpts)
+    chain = replace(report, failures=(replace(failure, excerpts=lines, timeline=failure.timeline[:1]),))
+    page = opened(browser, tmp_path, chain, **options).page
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert page.locator(".chain details .excerpt").count() > 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
     verdict = page.locator(".said").bounding_box()
     assert verdict is not None and verdict["y"] + verdict["height"] < 860
 
 
 def test_paper(browser: Browser, report: doc.Report, tmp_path: Path) -> None:
-    """On paper all is open and the drawn lines of the counters are there; afterwards the page is as it was."""
+    """Paper is white, all is open on it and drawn lines stand for the plots; afterwards the page is as it was."""
     page = opened(browser, tmp_path, report).page
     closed = page.locator("details:not([open])").count()
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
     page.locator("details:not([open])").first.wait_for(state="detached")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("figure.multi g.plot").first.is_visible() and not page.locator(".uplot").first.is_visible()
     page.emulate_media(media="screen")
     page.locator("details:not([open])").nth(closed - 1).wait_for(state="attached")

@@ -87,6 +87,11 @@ def test_times_in_the_readers_zone(browser: Browser, served: Site) -> None:
     assert "19:22" in page.locator("ol.index").inner_text()
     page.locator("button.zone").click()
     assert "10:22" in page.locator("ol.index").inner_text() and complaints == []
+    page.goto(f"{served.address}/failures/{KILLED}")
+    assert page.locator("h2", has_text="Timeline").inner_text() == "Timeline (UTC)"
+    page.locator("button.zone").click()
+    assert page.locator("h2", has_text="Timeline").inner_text() == "Timeline (Asia/Tokyo)"
+    assert "those in sentences and drawings are in UTC" in page.locator("footer").inner_text()
 
 
 def test_without_scripts(browser: Browser, served: Site) -> None:
@@ -99,3 +104,19 @@ def test_without_scripts(browser: Browser, served: Site) -> None:
     page.locator("textarea").fill("select 40 + 2 as answer")
     page.get_by_role("button", name="run").click()
     assert "42" in page.locator("table").inner_text() and "sql=select" in page.url
+
+
+def test_the_picture_is_that_of_the_report(browser: Browser, served: Site) -> None:
+    """On a served page each bar and mark has the place and the size that its numbers say, as in a report's file."""
+    page, _ = opened(browser, f"{served.address}/failures/{KILLED}", viewport={"width": 1280, "height": 900})
+    page.wait_for_selector("section.picture[data-view]")
+    wrong = page.evaluate("""() => {
+        const svg = document.querySelector("svg.lanes"), box = svg.getBoundingClientRect();
+        const scale = box.width / svg.viewBox.baseVal.width;
+        return [...svg.querySelectorAll("rect.bar:not(.soft)")].filter((one) => {
+            const seen = one.getBoundingClientRect();
+            return Math.abs(seen.width - one.getAttribute("width") * scale) > 3
+                || Math.abs(seen.height - one.getAttribute("height") * scale) > 3;
+        }).map((one) => one.outerHTML);
+    }""")
+    assert wrong == []

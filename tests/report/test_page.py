@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from aiscorr.report.citation import read_around
 from aiscorr.report.excerpts import AROUND
 from aiscorr.report.html import render_html
 from aiscorr.report.layout import laid_out
+from aiscorr.report.overview_html import overview_style
+from aiscorr.report.page.assets import style
 from aiscorr.report.page.data import json_for_html
 from aiscorr.report.page.lanes import Scene, scene
 from aiscorr.report.picture_side import Recurrence
@@ -58,7 +61,43 @@ def test_first_screen(library: Library) -> None:
     advice = {item.to: item.text for item in reversed(failure.recommendations)}
     assert [text for text in advice.values() if text not in first] == []
     assert failure.impact.lost_s is not None and f"{failure.impact.ranks:,} ranks ×" in first
-    assert "First failure of its kind in this database." in first
+    assert "This database has no recent failure like it." in first
+
+
+def test_first_screen_of_what_is_not_known(library: Library) -> None:
+    """Where nobody is advised, the command that would tell more stands first; only what is known is compared."""
+    report = report_with_lines(library, "worker_logs_only")
+    silent = replace(report.failures[0], recommendations=(), failure_class="undetermined", recurrence=())
+    first = seen_in(replace(report, failures=(silent,))).partition("What happened when")[0]
+    command = next(one.command for one in silent.blind if one.command)
+    asked = next((one.would_decide for one in silent.suspects if one.would_decide), command)
+    assert f"What would tell more: {' '.join(asked.split())}" in first
+    assert "Its cause is not known, so that it cannot be compared with failures before it." in first
+    hanging = seen_in(replace(report, failures=(replace(silent, ended_at=None),)))
+    assert "it may still hang" in hanging and "it may still hang" not in first
+    undated = replace(silent, ended_at=None, first_error_at=None, hang_started_at=None)
+    assert "No line gives its time" in seen_in(replace(report, failures=(undated,)))
+
+
+def test_the_day_of_a_time(library: Library) -> None:
+    """A rank that was last seen a day before the failure has that day, though its row shows a time of day only."""
+    report = report_with_lines(library, STORAGE)
+    (failure,) = report.failures
+    line = next(line for line in failure.ranks if line.role == "culprit" and line.last_seen_at)
+    assert line.last_seen_at is not None
+    seen = line.last_seen_at.replace(hour=3, microsecond=123000) - timedelta(days=1)
+    ranks = tuple(replace(one, last_seen_at=seen) if one is line else one for one in failure.ranks)
+    html = render_html(replace(report, failures=(replace(failure, ranks=ranks),)))
+    assert f'<time datetime="{seen:%Y-%m-%dT%H:%M:%S}.123Z">{seen:%H:%M:%S}.123</time>' in html
+
+
+def test_no_style_of_other_pages_reaches_into_a_report() -> None:
+    """Overviews and served pages name no class that the style of reports has: a bar is not stretched by theirs."""
+    names = set(re.findall(r"\.([a-z][\w-]*)", style()))
+    for sheet in (overview_style(), files("aiscorr.serve.web").joinpath("site.css").read_text("utf-8")):
+        selectors = [part for found in re.findall(r"([^{}]+)\{", sheet) for part in found.split(",")]
+        begins = {match[1] for one in selectors if (match := re.match(r"\s*\.([a-z][\w-]*)", one))}
+        assert begins & names == set()
 
 
 def test_recurrence(library: Library) -> None:

@@ -148,7 +148,7 @@ def test_links_of_a_failure(served: Site) -> None:
     for address, words in commands:
         page = shown(served, unescape(address))
         assert address.startswith(("/sql?", "/failures/", "/explain/")), words
-        assert 'class="error"' not in page and ("row" in page or not address.startswith("/sql")), words
+        assert 'class="refused"' not in page and ("row" in page or not address.startswith("/sql")), words
     for address in re.findall(r'<a class="around" href="([^"]+)"', html):
         assert 'id="here"' in shown(served, unescape(address))
     assert KILLED in failures_on(shown(served, link_to(html, "AZq6Oo53")))
@@ -222,7 +222,7 @@ def test_sql(served: Site) -> None:
         ("from read_text('/etc/passwd')", "disabled by configuration"),
     ):  # fmt: skip
         page = shown(served, "/sql", sql=wrong)
-        assert said in page and 'class="error"' in page and unescape(page).count(wrong) >= 1
+        assert said in page and 'class="refused"' in page and unescape(page).count(wrong) >= 1
     assert "the first 10,000 rows" in shown(served, "/sql", sql="from range(10001)")
 
 
@@ -251,7 +251,7 @@ def test_jobs(tmp_path: Path, library: Library) -> None:
     (job,) = column(db, "select job_id from job")
     with site(db, tmp_path) as served:
         html = shown(served, "/jobs")
-        assert f">{job}</a>" in html and '<th class="n">ago</th>' in html and "None that stacks show" in html
+        assert f">{job}</a>" in html and '<th class="n">ago</th>' in html and "No stack shows a job that hangs" in html
         assert "None wrote a line in the last day" in html, "its logs are older"
         assert served.get("/api/queries/running").json["rows"][0]["job_id"] == job
 

@@ -491,7 +491,6 @@
     if (target.localName === "summary") target.parentNode.open = true;
     const line = target.localName === "a" ? document.getElementById(target.hash.slice(1)) : target.parentNode.querySelector(".cited");
     for (let one = (line || target).closest("details"); one; one = one.parentNode.closest("details")) one.open = true;
-    for (let one = target.closest("details.more"); one; one = null) one.open = true;
     (line || target).scrollIntoView({ block: "center" });
   };
 
