@@ -88,21 +88,33 @@ def redacted(texts: Iterable[str]) -> dict[str, str]:
 def redacted_lines(lines: Sequence[str]) -> list[str]:
     """Lines that follow each other, each by `redact`, and those of private keys taken out, also where a key is cut."""
     found = [_KEY_LINE.search(line) for line in lines]
-    edges = [edge[1] if (edge := _KEY_EDGE.search(line)) else "" for line in lines]
-    first = next((edge for edge in edges if edge), "")
-    is_inside, inside = first == "END", []
-    for edge in edges:
+    hidden = _inside_key(lines) | _key_runs(found)
+    return [
+        line[: match.start()] + "<redacted>" if match is not None and number in hidden else redact(line)
+        for number, (line, match) in enumerate(zip(lines, found, strict=True))
+    ]
+
+
+def _inside_key(lines: Sequence[str]) -> set[int]:
+    """The numbers of lines between the edges of a key; an edge that is missing lies outside of the lines."""
+    marks = [_KEY_EDGE.search(line) for line in lines]
+    edges = [mark[1] if mark else "" for mark in marks]
+    is_inside, inside = next((edge for edge in edges if edge), "") == "END", set()
+    for number, edge in enumerate(edges):
         is_inside = (is_inside or edge == "BEGIN") and edge != "END"
-        inside.append(is_inside)
+        if is_inside and not edge:
+            inside.add(number)
+    return inside
+
+
+def _key_runs(found: Sequence[re.Match[str] | None]) -> set[int]:
+    """The numbers of lines that only a key has: several in a row of its width, and no hexadecimal digest."""
+    runs: set[int] = set()
     run: list[int] = []
     for number, match in enumerate([*found, None]):
         if match is not None and len(match[0].rstrip()) in _KEY_WIDTHS and not match[0].islower():
             run.append(number)
             continue
-        for one in run if len(run) >= _KEY_RUN else ():
-            inside[one] = True
+        runs.update(run if len(run) >= _KEY_RUN else ())
         run = []
-    return [
-        line[: match.start()] + "<redacted>" if match is not None and hidden else redact(line)
-        for line, match, hidden in zip(lines, found, inside, strict=True)
-    ]
+    return runs

@@ -22,7 +22,7 @@ __all__ = ["block_html", "page", "policy", "render_html", "script", "script_sour
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 #: Sections that are closed until somebody asks for them.
 _CLOSED = {one.TITLE for one in (clocks, coverage, glossary, key_files, triage)}
-_COMMAND = re.compile(r"(?s)(.*[:;,] )(aiscorr (?:query|report|ingest|verify|collect|explain)\b.*)")
+_COMMAND = re.compile(r"(?s)(.*[:;,] )(aiscorr (?:query|report|lines|ingest|pull|verify|collect|explain)\b.*)")
 
 
 def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:

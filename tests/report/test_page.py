@@ -91,6 +91,13 @@ def test_the_day_of_a_time(library: Library) -> None:
     assert f'<time datetime="{seen:%Y-%m-%dT%H:%M:%S}.123Z">{seen:%H:%M:%S}.123</time>' in html
 
 
+def test_commands_have_lines_of_their_own(library: Library) -> None:
+    """Each command that a sentence ends with is on a line of its own, to be copied."""
+    html = render_html(report_with_lines(library, STORAGE))
+    assert '<code class="command">aiscorr lines 4184269.0-20260914T102238</code>' in html
+    assert re.findall(r"<p[^>]*>[^<]*aiscorr (?:query|lines|report|ingest) ", html) == []
+
+
 def test_no_style_of_other_pages_reaches_into_a_report() -> None:
     """Overviews and served pages name no class that the style of reports has: a bar is not stretched by theirs."""
     names = set(re.findall(r"\.([a-z][\w-]*)", style()))

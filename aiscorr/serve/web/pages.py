@@ -50,9 +50,8 @@ async def home(site: Site, request: Request) -> Response:
         body += (
             f'<h2>Jobs that may hang now</h2>\n<p class="open">{_hang_words(hanging)} {link("/jobs", "all jobs")}</p>\n'
         )
-    body += (
-        f"<h2>Latest failures</h2>\n{failure_table(found)}<p>{link('/failures', f'all {found.total} failures')}</p>\n"
-    )
+    everything = link("/failures", f"all failures ({found.total:,})")
+    body += f"<h2>Latest failures</h2>\n{failure_table(found)}<p>{everything}</p>\n"
     body += f"<h2>The last 30 days</h2>\n{await _month(site)}"
     body += "<h2>The last run</h2>\n" + (_run_table(runs) if runs else "<p>No run so far.</p>\n")
     return framed("Was it the storage?", body, "/")
