@@ -198,6 +198,22 @@ def test_a_rank_of_the_grid(browser: Browser, report: doc.Report, tmp_path: Path
     assert page.locator("section.picture").get_attribute("data-rank") == "32" and shown.complaints == []
 
 
+def test_the_lane_of_a_chosen_rank_shows_what_is_known(browser: Browser, report: doc.Report, tmp_path: Path) -> None:
+    """A culprit keeps others waiting, a rank of which no line was read has no bar, and unknown time is hatched."""
+    (failure,) = report.failures
+    gone, rest = failure.ranks[0], failure.ranks[1:]
+    page = opened(browser, tmp_path, replace(report, failures=(replace(failure, ranks=rest),))).page
+    kinds = "[...document.querySelectorAll('g.one .row rect.bar')].map((one) => one.classList[1])"
+    page.locator("svg.grid").focus()
+    page.keyboard.press("ArrowRight")
+    assert f"rank {gone.rank}, unseen" in page.locator(".ranks .picked").inner_text()
+    assert page.evaluate(kinds) == [] and page.locator("g.one rect.unknown").count() == 1
+    for number, line in enumerate(rest):
+        page.keyboard.press("ArrowRight")
+        wanted = "held" if line.role == "culprit" else "wait"
+        assert page.evaluate(kinds) == ["run", wanted], (number, line.role)
+
+
 def test_4096_ranks_open_at_once(browser: Browser, report: doc.Report, tmp_path: Path) -> None:
     """The page of 4,096 ranks and 30 nodes is open, with its picture laid out, in less than two seconds."""
     shown = opened(browser, tmp_path, grown(report, 4096, 30))

@@ -79,6 +79,16 @@ def test_first_screen_of_what_is_not_known(library: Library) -> None:
     assert "No line gives its time" in seen_in(replace(report, failures=(undated,)))
 
 
+def test_ranks_of_which_nothing_was_read(library: Library) -> None:
+    """The grid has a cell for each rank of the job, also for one that no line is of, and says so."""
+    report = report_with_lines(library, STORAGE)
+    (failure,) = report.failures
+    fewer = replace(report, failures=(replace(failure, ranks=failure.ranks[2:]),))
+    missing = " and ".join(str(line.rank) for line in failure.ranks[:2])
+    assert missing == "0 and 1" and "2 unseen: no line of its own was read (0-1)" in seen_in(fewer)
+    assert "unseen:" not in seen_in(report)
+
+
 def test_the_day_of_a_time(library: Library) -> None:
     """A rank that was last seen a day before the failure has that day, though its row shows a time of day only."""
     report = report_with_lines(library, STORAGE)

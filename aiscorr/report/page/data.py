@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from aiscorr.report import document as doc
+from aiscorr.report.page.grid import seats
 from aiscorr.report.page.lanes import Scene
 from aiscorr.report.page.multiples import Plot
 from aiscorr.report.page.shapes import shape_of
@@ -37,19 +38,20 @@ def json_for_html(values: object) -> str:
 
 def _ranks(failure: doc.FailureReport, scene: Scene) -> dict[str, Any]:
     """Columns of the ranks, in the order of the grid; names are told once."""
-    roles, hosts, doings = ([*dict.fromkeys(names)] for names in zip(*map(_named, failure.ranks), strict=True)) if (
-        failure.ranks
+    ranks = seats(failure)
+    roles, hosts, doings = ([*dict.fromkeys(names)] for names in zip(*map(_named, ranks), strict=True)) if (
+        ranks
     ) else ([], [], [])  # fmt: skip
     return {
         "names": {"role": roles, "host": hosts, "doing": doings},
-        "rank": [line.rank for line in failure.ranks],
-        "role": [roles.index(line.role) for line in failure.ranks],
-        "host": [hosts.index(line.host or "") for line in failure.ranks],
-        "doing": [doings.index(line.activity.replace("_", " ")) for line in failure.ranks],
-        "seen": [_seconds(line.last_seen_at, scene) for line in failure.ranks],
-        "enqueued": [line.last_enqueued for line in failure.ranks],
-        "completed": [line.last_completed for line in failure.ranks],
-        "since": [since.get(line.rank) for since in (_since(failure, scene),) for line in failure.ranks],
+        "rank": [line.rank for line in ranks],
+        "role": [roles.index(line.role) for line in ranks],
+        "host": [hosts.index(line.host or "") for line in ranks],
+        "doing": [doings.index(line.activity.replace("_", " ")) for line in ranks],
+        "seen": [_seconds(line.last_seen_at, scene) for line in ranks],
+        "enqueued": [line.last_enqueued for line in ranks],
+        "completed": [line.last_completed for line in ranks],
+        "since": [since.get(line.rank) for since in (_since(failure, scene),) for line in ranks],
     }
 
 

@@ -127,7 +127,8 @@ def axis(start: datetime, length: float, top: float) -> str:
     while moment <= length:
         at = start + timedelta(seconds=moment)
         text = f"{at:%H:%M:%S}" if step >= 1 else f"{at:%H:%M:%S.%f}"[:-3]
-        parts.append(f'<path d="M{x(moment):.1f} {top}v5"/><text x="{x(moment):.1f}" y="{top + 17}">{text}</text>\n')
+        middle = min(x(moment), WIDTH - 3.1 * len(text) - 1)  # whole at the edge too
+        parts.append(f'<path d="M{x(moment):.1f} {top}v5"/><text x="{middle:.1f}" y="{top + 17}">{text}</text>\n')
         moment += step
     line = f'<path d="M{GUTTER} {top}H{WIDTH - RIGHT}"/>'
     day = f'<text class="note" x="4" y="{top + 17}">UTC, {start:%Y-%m-%d}</text>\n'

@@ -4,6 +4,7 @@
 (() => {
   const GUTTER = 150, RIGHT = 12, SVG = "http://www.w3.org/2000/svg", LEAST = 0.002;
   const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+  const WAITING = new Set(["initiator", "notified", "waiting", "ahead"]);
   const hint = document.createElement("div");
   hint.className = "hint";
   hint.hidden = true;
@@ -45,6 +46,7 @@
       this.section = section;
       this.box = section.querySelector(".plots");
       this.svg = this.box.querySelector("svg.lanes");
+      this.prefix = this.svg.querySelector("clipPath").id.slice(0, -1);
       this.full = [0, this.data.length];
       this.view = this.full.slice();
       this.plots = [];
@@ -138,7 +140,7 @@
       for (let moment = first; moment <= high; moment += step) {
         const x = this.x(moment).toFixed(1);
         group.append(tag("path", { d: `M${x} ${this.bottom}v5` }));
-        group.append(tag("text", { x, y: this.bottom + 17 }, utc(this.data.start + moment + 1e-6, step < 1 ? 3 : 0)));
+        group.append(tag("text", { x: Math.min(x, this.width - (step < 1 ? 38 : 27)), y: this.bottom + 17 }, utc(this.data.start + moment + 1e-6, step < 1 ? 3 : 0)));
       }
     }
 
@@ -455,26 +457,30 @@
         const note = axis.nextElementSibling;
         note.setAttribute("y", this.bottom + 17);
         lane = tag("g", { class: "one" });
-        lane.append(tag("text", { class: "label", x: 4, y: this.oneY + 13 }), tag("text", { class: "note", x: 4, y: this.oneY + 24 }), tag("g", { "clip-path": clip, class: "row" }));
+        const ground = tag("rect", { class: "unknown", "data-full": 1, x: GUTTER, y: this.oneY + 5, height: 18, fill: `url(#${this.prefix}u)` });
+        lane.append(tag("text", { class: "label", x: 4, y: this.oneY + 13 }), tag("text", { class: "note", x: 4, y: this.oneY + 24 }), ground, tag("g", { "clip-path": clip, class: "row" }));
         axis.before(lane);
         this.select.setAttribute("height", this.bottom);
         this.svg.querySelector(".clip").setAttribute("height", this.height);
       }
-      const [label, note, row] = lane.children, y = this.oneY;
+      const [label, note, , row] = lane.children, y = this.oneY, role = ranks.names.role[ranks.role[i]];
       label.textContent = `rank ${rank}`;
-      note.textContent = ranks.names.role[ranks.role[i]] + ", chosen";
+      note.textContent = role + ", chosen";
       row.replaceChildren();
       const bar = (a, b, kind, title) => {
         const one = tag("rect", { class: `bar ${kind}`, "data-a": a, "data-b": b, y: y + 5, height: 18 });
         one.dataset.title = title;
         row.append(one);
       };
-      const since = ranks.since[i] ?? 0, seen = ranks.seen[i] ?? this.data.length;
-      const hang = moments.hang === undefined ? seen : clamp(moments.hang, since, seen);
-      bar(since, hang, "run", `rank ${rank}: lines of output`);
-      if (hang < seen) bar(hang, seen, "waited", words);
-      const prefix = this.svg.querySelector("clipPath").id.slice(0, -1);
-      for (const one of row.querySelectorAll(".waited")) one.setAttribute("fill", `url(#${prefix}w)`);
+      // As on the lanes of roles: a rank without a line has no bar, and only some roles wait.
+      const seen = ranks.seen[i], since = Math.min(ranks.since[i] ?? seen, seen), prefix = this.prefix;
+      const later = WAITING.has(role) ? "wait" : role === "culprit" ? "held" : "";
+      const hang = moments.hang === undefined || !later ? seen : clamp(moments.hang, since, seen);
+      if (seen !== null) bar(since, hang, "run", `rank ${rank}: lines of output`);
+      if (seen !== null && hang < seen) {
+        bar(hang, seen, later, words);
+        row.lastChild.setAttribute("fill", `url(#${prefix}${later[0]})`);
+      }
       for (const [who, t, shape, text] of events) {
         if (who !== rank || t === null) continue;
         const mark = tag("use", { class: `mark ${shape}`, href: `#${prefix}s-${shape}`, "data-t": t, x: 0, y: y + 14, role: "img" });
