@@ -19,6 +19,7 @@ from aiscorr.report.overview_layout import (
     group_blocks,
     index_lines,
     none_in_time,
+    rank_hours,
     recurring_blocks,
     shown_groups,
     sums,
@@ -111,6 +112,6 @@ def _group_table(facet: str, groups: tuple[Group, ...]) -> str:
     for group in groups:
         counts = (group.guilty_count, group.innocent_count, group.undetermined_count)
         last = f'<time datetime="{group.last_at:%Y-%m-%dT%H:%M:%S}Z">{group.last_at:%Y-%m-%d %H:%M}</time>'
-        numbers = map(number, (group.failure_count, *counts, round(group.lost_rank_hours, 1)))
+        numbers = (*map(number, (group.failure_count, *counts)), escape(rank_hours(group.lost_rank_hours)))
         rows.append((escape(printable(group.value)), bar(counts), *numbers, last))
     return table(columns, rows, ("w", "", "n", "n", "n", "n", "n", ""))

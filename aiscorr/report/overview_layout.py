@@ -90,8 +90,8 @@ def sums(overview: Overview) -> list[Block]:
         blocks.append(Paragraph(f"Share of guilty storage: {share}; of the failures with a verdict {of_determined}."))
     blocks.append(
         Paragraph(
-            f"Lost: {number(round(overview.lost_rank_hours, 1))} rank hours,"
-            f" {number(round(overview.guilty_lost_rank_hours, 1))} of them where storage is guilty."
+            f"Lost: {rank_hours(overview.lost_rank_hours)} rank hours,"
+            f" {rank_hours(overview.guilty_lost_rank_hours)} of them where storage is guilty."
         )
     )
     if overview.mean_until_hang_s is not None:
@@ -152,6 +152,11 @@ def recurring_blocks(overview: Overview) -> list[Block]:
     return blocks
 
 
+def rank_hours(hours: float) -> str:
+    """`1.4`, `70`, and `<0.1` for what is little but not nothing."""
+    return "<0.1" if 0 < hours < 0.05 else number(round(hours, 1))
+
+
 def span(seconds: float) -> str:
     """`0.3 s`, `33 s`, `5 min 12 s` or `3 h 20 min`."""
     if seconds < 60:
@@ -176,7 +181,7 @@ def _index(lines: list[IndexLine]) -> Table:
 
 def _group_row(group: Group) -> tuple[str, ...]:
     counts = (group.failure_count, group.guilty_count, group.innocent_count, group.undetermined_count)
-    hours = number(round(group.lost_rank_hours, 1))
+    hours = rank_hours(group.lost_rank_hours)
     return (printable(group.value), *map(number, counts), hours, f"{group.last_at:%Y-%m-%d %H:%M}")
 
 

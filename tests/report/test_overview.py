@@ -19,7 +19,7 @@ from aiscorr.report import document as doc
 from aiscorr.report.build import build_report_since
 from aiscorr.report.overview import Group, Overview, Repeat
 from aiscorr.report.overview_html import render_overview
-from aiscorr.report.overview_layout import group_blocks, recurring_blocks, span
+from aiscorr.report.overview_layout import group_blocks, rank_hours, recurring_blocks, span
 from aiscorr.report.period import duration, moment_since
 from aiscorr.report.render import render_json, render_markdown, render_text
 from aiscorr.store.database import reading
@@ -144,6 +144,11 @@ def test_no_failure_in_the_time(run: Command, db: str) -> None:
     found = json.loads(render_json(none))
     assert found["failures"] == [] and found["overview"]["failure_count"] == 0
     assert run("--db", db, "report", "--since", "1s").code == 0
+
+
+def test_rank_hours() -> None:
+    """What was lost is never shown as nothing."""
+    assert [rank_hours(hours) for hours in (0, 0.0004, 0.06, 1.44, 1234.5)] == ["0", "<0.1", "0.1", "1.4", "1,234.5"]
 
 
 def test_failures_without_a_time(report: doc.Report) -> None:
