@@ -223,3 +223,18 @@ def test_moments_of_lines() -> None:
     ais = ["E 23:59:59.500000 cl:1 x", "Started up", "I 00:00:01.000000 cl:2 y"]
     assert list(clocked(ais, 0, near, kind="ais_log")) == [(68.5, True), (68.5, False), (70.0, True)]
     assert list(clocked(["E 10:00:00.5 x "], 0, near, {1: near + SECOND}, "ais_log")) == [(1.0, True)]
+
+
+def test_secrets_are_taken_out(own: tuple[Path, Path], run: Command) -> None:
+    """A token in a line is shown neither around a line nor among the lines of a failure: people paste what they see."""
+    db, logs = own
+    secret = "hf_" + "a1B2" * 9
+    path = logs / "workers" / "error-4184269-1.out"
+    lines = path.read_text("utf-8").splitlines()
+    number = next(no for no, line in enumerate(lines, 1) if "Watchdog caught collective operation timeout" in line)
+    lines[number - 1] += f" token={secret}"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    around = run("--db", db, "lines", f"{path}:{number}", "-C", "1").out
+    every = run("-q", "--db", db, "lines").out
+    for shown in (around, every):
+        assert "Watchdog caught" in shown and "token=<redacted>" in shown and secret not in shown

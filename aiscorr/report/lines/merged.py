@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import SourceError
+from aiscorr.parse.redact import redact
 from aiscorr.query.formats import printable
 from aiscorr.report.lines.moments import Moments
 from aiscorr.report.lines.numbered import numbered_lines
@@ -132,7 +133,7 @@ def _lines(
                 continue
             latest = max(latest, utc_ns)
             mark = ">" if (path, number) in cited else "!" if number in source.known.errors else " "
-            text = printable(raw.decode("utf-8", "replace"))
+            text = printable(redact(raw.decode("utf-8", "replace")))
             yield latest, source.position, MergedLine(utc_ns, is_exact, who, path, number, text, mark)
     except SourceError as error:
         gone(error)

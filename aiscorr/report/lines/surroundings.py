@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aiscorr.errors import UsageError
+from aiscorr.parse.redact import redacted_lines
 from aiscorr.query.formats import printable
 from aiscorr.report.lines.moments import Moments
 from aiscorr.report.lines.numbered import numbered_lines
@@ -37,12 +38,15 @@ def lines_around(
     start, last = max(1, first - _LEAD), line_no + around
     moments = _moments(connection, path, start, last)
     number = start - 1
+    near: list[NearLine] = []
     for number, raw in numbered_lines(path, start):
         utc_ns, is_exact, _ = (None, False, None) if moments is None else moments.read(number, raw)
         if number >= first:
-            yield NearLine(number, utc_ns, is_exact, printable(raw.decode("utf-8", "replace")))
+            near.append(NearLine(number, utc_ns, is_exact, raw.decode("utf-8", "replace")))
         if number == last:
-            return
+            break
+    clean = redacted_lines([one.text for one in near])
+    yield from (replace(one, text=printable(text)) for one, text in zip(near, clean, strict=True))
     if number < line_no:
         raise UsageError(f"it has no line {line_no}", where=printable(path), try_this=_there(path, start))
 
