@@ -70,7 +70,9 @@ def check_three_forms(report: doc.Report) -> None:
     text = flat(render_text(report, width=110, color=False))
     markdown = re.sub(r"\\(.)", r"\1", flat(render_markdown(report)))
     for failure in as_json(report)["failures"]:
-        verdict = f"(storage {failure['storage_verdict']}, confidence {failure['confidence']:.2f},"
+        said = "; confidence that these logs cannot tell:"
+        said = said if failure["storage_verdict"] == "undetermined" else ", confidence"
+        verdict = f"(storage {failure['storage_verdict']}{said} {failure['confidence']:.2f},"
         ids = [failure["failure_id"], *(node["node_id"] for node in failure["ais_nodes"])]
         ids += [step for chain in failure["chains"] if chain["is_verdict"] for step in (chain["chain_id"],)]
         for form in (text, markdown):

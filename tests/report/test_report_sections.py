@@ -205,7 +205,8 @@ def test_confidence_of_an_open_verdict(failure: doc.FailureReport) -> None:
     """The confidence of an undetermined verdict says what it is sure of."""
     report = doc.Report(doc.SCHEMA, NOW, "1", (replace(failure, storage_verdict="undetermined", confidence=0.98),))
     for text in (render_text(report, width=300, color=False), render_markdown(report)):
-        assert "(storage undetermined, confidence 0.98, high, that these logs cannot tell)." in text
+        assert "(storage undetermined; confidence that these logs cannot tell: 0.98, high)." in text
+        assert "Undetermined: these logs are not enough to say whether storage is the cause (" in text
 
 
 def test_what_is_not_known_of_a_job(failure: doc.FailureReport) -> None:

@@ -34,5 +34,5 @@ def test_utc_that_is_assumed_is_said(tmp_path: Path, run: Command) -> None:
     read_in(db, scene / "workers")
     text = " ".join(run("--db", db, "report").out.split())
     head = text[: text.index("Job ---")]
-    assert "UTC assumed: no line of the job tells its zone" in head
-    assert "UTC (assumed: no line ties the job to UTC)" in text and "no line ties them to UTC" in text
+    assert "UTC assumed: no line of the job shows its time zone" in head
+    assert "UTC (assumed: no line of the job shows its time zone)" in text and "no line shows the time zone" in text

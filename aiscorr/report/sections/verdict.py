@@ -15,7 +15,7 @@ _TONE = {"guilty": "guilty", "innocent": "innocent", "undetermined": "open"}
 _WORDS = {
     "guilty": ("Storage failed this job", "Storage probably failed this job"),
     "innocent": ("Storage is not the cause", "Storage is probably not the cause"),
-    "undetermined": ("Whether storage is the cause cannot be decided from these logs",) * 2,
+    "undetermined": ("Undetermined: these logs are not enough to say whether storage is the cause",) * 2,
 }
 _SURE, _HIGH = 0.8, 0.9
 #: A clock that is no surer contradicts what other logs say of it.
@@ -25,7 +25,7 @@ _DOUBTED = 0.5
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Verdict, statement, the facts in one table, what speaks against it."""
     words = _WORDS[failure.storage_verdict][failure.confidence < _SURE]
-    verdict = f"{words} (storage {failure.storage_verdict}, confidence {_confidence(failure)})."
+    verdict = f"{words} (storage {failure.storage_verdict}{_confidence(failure)})."
     result: list[Block] = [
         Paragraph(verdict, _TONE[failure.storage_verdict]),
         Paragraph(failure.statement + "."),
@@ -57,15 +57,16 @@ def _not_found_again(failure: FailureReport) -> str:
 
 def _confidence(failure: FailureReport) -> str:
     word = "high" if failure.confidence >= _HIGH else "medium" if failure.confidence >= _SURE else "low"
-    sure = ", that these logs cannot tell" if failure.storage_verdict == "undetermined" else ""
-    return f"{failure.confidence:.2f}, {word}{sure}"
+    if failure.storage_verdict == "undetermined":
+        return f"; confidence that these logs cannot tell: {failure.confidence:.2f}, {word}"
+    return f", confidence {failure.confidence:.2f}, {word}"
 
 
 def _utc(failure: FailureReport) -> str:
-    """`UTC`, and that it is only assumed where no line ties the job's logs to it."""
+    """`UTC`, and that it is only assumed where no line of the job shows its time zone."""
     own = [line for line in failure.clocks if line.who == "worker logs"]
     if any(line.method == "assumed" for line in own):
-        return "UTC assumed: no line of the job tells its zone"
+        return "UTC assumed: no line of the job shows its time zone"
     return "taken as UTC" if any(line.is_untold for line in own) else "UTC"
 
 
