@@ -76,7 +76,7 @@ select
     coalesce(u.culprit_count, 0) as culprit_count,
     coalesce(
         'rank ' || u.rank::varchar, nullif(a.crash_count, 1)::varchar || ' ranks',
-        'a rank that its line does not name'
+        'a rank that no line names'
     ) as culprit_words,
     coalesce(p.culprits_words, culprit_words) as culprits_words,
     coalesce(p.is_plural, a.crash_count > 1, false) as is_plural,

@@ -73,7 +73,7 @@ select
             || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about '
                 || u.remark_name,
                 'AIStore node ' || f.link_node_id || ' ' || u.broke_words
-                    || ' then, but nothing ties the error to it',
+                    || ' then, but nothing links the error to it',
                 'the AIStore logs show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; '
             || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ',

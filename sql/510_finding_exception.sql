@@ -136,14 +136,14 @@ select
         else 0.85
     end as score,
     culprits_words || case when culprit_rank is null and is_plural then ' alike' else '' end
-        || case when is_odd_one then ' has another model than the others, who failed by '
-            else ' failed by ' end
-            || case when cause_pattern = 'http_proxy_failed' then 'a setting of its host: '
+        || case when is_odd_one then ' has another model than the others, who failed because '
+            else ' failed because ' end
+            || case when cause_pattern = 'http_proxy_failed' then 'of a setting of its host: '
                 else case if(starts_with(cause_pattern, 'fs_'), 'file system', class)
-            when 'file system' then 'the file system: ' when 'gpu' then 'a device error: '
-                when 'infrastructure' then 'the machine or scheduler taking something away: '
-                when 'network' then 'the network: '
-            else 'an error of the program: ' end end
+            when 'file system' then 'of the file system: ' when 'gpu' then 'of a device error: '
+                when 'infrastructure' then 'the machine or scheduler took something away: '
+                when 'network' then 'of the network: '
+            else 'of an error of the program: ' end end
         || coalesce(cause_exception || ': ', '')
             || case
                 when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … '
@@ -162,7 +162,7 @@ select
     [
         {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
         {'file_id': basis_file_id, 'line_no': basis_line_no,
-        'why': 'why rank ' || coalesce(culprit_rank::varchar, '?') || ': '
+        'why': coalesce('why rank ' || culprit_rank::varchar, 'why no rank is named') || ': '
             || coalesce(basis_words, 'all alike')},
         {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no,
         'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name},

@@ -45,7 +45,7 @@ twin as (
 every as (
     select failure_id, node_id, statement as why, 1 as position from guilty
     union all
-    select o.failure_id, o.node_id, 'rank ' || min(o.rank)::varchar || ' is tied to this node', 2
+    select o.failure_id, o.node_id, 'rank ' || min(o.rank)::varchar || ' is linked to this node', 2
     from other as o
     group by o.failure_id, o.node_id
     union all

@@ -41,7 +41,7 @@ select
     8 as position,
     'the clock of ' || count(*)::varchar || ' worker log'
         || case when count(*) > 1 then 's' else '' end as what,
-    'no line ties them to UTC; they were taken as UTC, so that moments here may be hours off, and '
+    'no line shows the time zone; UTC is assumed, so that moments here may be hours off, and '
         'matches by time are worth less'
         as why,
     'aiscorr ingest --timezone <Area/City> '

@@ -26,7 +26,7 @@ base as (
             || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
             || case
                 when f.failure_id in (select failure_id from clock_blind_spot where is_assumed)
-                    then ' (assumed: no line ties the job to UTC)'
+                    then ' (assumed: no line of the job shows its time zone)'
                 else '' end,
             'the failure, whose lines tell no date')
                 as span_words,

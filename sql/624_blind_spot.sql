@@ -61,11 +61,20 @@ every as (
     select b.failure_id, 5, 'what rank ' || b.culprit_rank::varchar || ' was doing',
         'it left no error, no stack and no telling last word',
         'py-spy dump --pid <pid of rank ' || b.culprit_rank::varchar || '>'
-            || coalesce('   # on ' || c.host, '') || ', while it hangs, next time'
+            || '   # ' || coalesce('on ' || c.host || ', ', '') || 'while it hangs, next time'
     from base as b
     left join culprit as c on c.failure_id = b.failure_id
     where b.culprit_rank is not null and b.crash_pattern is null
+        and b.failure_kind is distinct from 'killed_by_signal'
         and coalesce(b.activity, 'unknown') in ('unknown', 'step', 'epoch_end', 'initialisation')
+    union all
+    select b.failure_id, 5, 'who ended rank ' || b.culprit_rank::varchar,
+        'its own output ends without a reason; the kernel or the scheduler may have one',
+        'dmesg -T | grep -iE ''out of memory|killed process'''
+            || coalesce('   # on ' || c.host, '')
+    from base as b
+    left join culprit as c on c.failure_id = b.failure_id
+    where b.culprit_rank is not null and b.failure_kind = 'killed_by_signal'
     union all
     select b.failure_id, 6, 'what each rank had enqueued',
         'no Flight Recorder dump is available, and the logs do not print it of every rank; '

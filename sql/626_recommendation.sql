@@ -88,7 +88,7 @@ every as (
     select failure_id, 6, 'client',
         'A fallback to reading entry by entry hides a broken GetBatch and multiplies the requests: '
             'log it as an error and count it.',
-        title || ' (' || line_count::varchar || ' lines)'
+        title || ' (' || line_count::varchar || if(line_count = 1, ' line)', ' lines)')
     from seen
     where pattern
         in ('lhotse_sequential_fallback', 'lhotse_mossout_bck', 'lhotse_read_suppressed',
@@ -104,7 +104,7 @@ every as (
     where culprit_rank is not null and crash_pattern is not null and timeout_count > 0
         and crash_ns <= hang_start_ns + 3000000000 and spoke_ns - hang_start_ns > 10000000000
     union all
-    select failure_id, 8, 'training', fix, title || ' (' || line_count::varchar || ' lines)'
+    select failure_id, 8, 'training', fix, title || ' (' || line_count::varchar || if(line_count = 1, ' line)', ' lines)')
     from seen
     where failure_class in ('gpu', 'infrastructure') and fix is not null
         and pattern not in (select crash_pattern from lead where crash_pattern is not null)

@@ -73,11 +73,11 @@ select
                 || ' stopped, and no line of that rank is available'
         when is_open
             and crash_pattern is not null then 'it was on when rank ' || culprit_rank::varchar
-                || ' failed with ' || error_words || ', and no line ties the two or parts them'
+                || ' failed with ' || error_words || ', and no line links the two or parts them'
         when is_open then 'it was on when rank ' || culprit_rank::varchar
-            || ' stopped, and no line ties the two or parts them'
+            || ' stopped, and no line links the two or parts them'
         when storage_verdict = 'guilty'
-            and tied_node_id is not null then 'the failure is tied to ' || tied_node_id
+            and tied_node_id is not null then 'the failure is linked to ' || tied_node_id
                 || ', and no line links it to this node'
         else 'no line links it to the rank that held up the others'
     end as because,

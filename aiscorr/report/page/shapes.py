@@ -17,7 +17,7 @@ _BY_TEXT = tuple(
         ),
         ("crash", r"^(?:crash|killed|error|chained):|^(?:short batch|client error|aborted)\b"),
         ("fault", r"^node loss\b|^(?:target|proxy|node) \S+ (?!has begun)"),
-        ("wait", r"begin to wait in|^slower than before"),
+        ("wait", r"begins? to wait in|^slower than before"),
         ("timeout", r"^(?:timeout|names peer|notified):"),
         ("exit", r"^(?:exit|cancel|launcher):"),
         ("break", r"^(?:stream break|reconnect|abort broadcast|abort notice|retry)\b"),

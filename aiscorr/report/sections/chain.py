@@ -173,7 +173,7 @@ def _requests(failure: FailureReport, chain: Chain, places: Places) -> Iterable[
     others = [item for item in rest if item.rank is not None and item not in counted]
     untold = [item for item in rest if item.rank is None]
     if mine:
-        whose = "The rank's request" if named else "The request that ties the rank"
+        whose = "The rank's request" if named else "The request that links the rank"
         yield f"{whose}{'s' if len(mine) > 1 else ''}: {_by_target(mine)}."
     if counted:
         spots = sorted({(item.path or "", item.line_no or 0) for item in counted})

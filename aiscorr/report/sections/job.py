@@ -15,11 +15,11 @@ EMPTY = "Nothing is known of the job."
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Id, task, ranks and nodes, data source, times."""
     job = failure.job
-    per_node = f" × {job.ranks_per_node} ranks" if job.ranks_per_node else ""
+    per_node = f" × {job.ranks_per_node} rank{'s' * (job.ranks_per_node != 1)}" if job.ranks_per_node else ""
     is_part = not per_node and job.world_size is not None and job.rank_count < job.world_size
     nodes = f"{'at least ' if is_part else ''}{job.node_count} node{'s' if job.node_count != 1 else ''}{per_node}"
     size = "not said" if job.world_size is None else str(job.world_size)
-    ranks = f"{nodes}, world size {size}, {job.rank_count} ranks seen"
+    ranks = f"{nodes}, world size {size}, {job.rank_count} rank{'s' * (job.rank_count != 1)} seen"
     pairs = [
         ("job", f"{failure.job_id}" + (f", attempt {job.attempt}" if job.attempt else "")),
         ("task", " / ".join(part for part in (job.task, job.framework, _torch(job)) if part)),
@@ -58,4 +58,6 @@ def _torch(job: JobDetails) -> str:
 
 def _span(job: JobDetails) -> str:
     moments = (job.started_at, job.ended_at)
+    if not any(moments):
+        return "its lines print no date"
     return " to ".join(date_and_clock(moment) if moment else "a moment not known" for moment in moments)

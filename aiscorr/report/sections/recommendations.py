@@ -7,7 +7,7 @@ from aiscorr.report.document import FailureReport
 
 TITLE = "What to do"
 ORDER = 12
-EMPTY = "No advice."
+EMPTY = "These logs name no action; the commands under the blind spots fetch what is missing."
 
 _WHO = {"storage": "Storage team", "client": "Client (data loading code, SDK)", "training": "Training"}
 

@@ -46,7 +46,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
         query = f"select * from timeline where failure_id = '{failure.failure_id}' and weight < 3 order by event_at"
         below = ", with the steps of the chain below," if failure.verdict_chain else ""
         whole = f"all {len(failure.timeline)} events, with those above"
-        words = f'{hidden} lesser events{below} are not shown; {whole}: aiscorr query "{query}"'
+        count = f"{hidden} lesser events{below} are" if hidden > 1 else f"1 lesser event{below} is"
+        words = f'{count} not shown; {whole}: aiscorr query "{query}"'
         result.append(Paragraph(words, "dim"))
     if rows:
         result.append(Paragraph(f"All lines of all files in this time: aiscorr lines {failure.failure_id}", "dim"))
