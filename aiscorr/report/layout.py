@@ -18,6 +18,8 @@ NO_FAILURE = "No failure was found in these logs."
 _NO_LOGS = "No failure was found, as this database holds no logs: aiscorr ingest FOLDER reads them."
 _MANY = 8
 _STRONGEST = 3
+#: So many characters of an advice or of a line are enough for a brief report, whose text form cuts them to its width.
+_WORDS = 160
 #: How much of a report is shown: the verdict with its strongest lines, what a reader needs, or all there is.
 Extent = Literal["brief", "usual", "full"]
 _ONE_LOOK = (
@@ -190,9 +192,9 @@ def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
     supports = failure.root_causes[0].supports[:_STRONGEST] if failure.root_causes else ()
     blocks: list[Block] = list(verdict.blocks(failure, places)[:2])
     if advice:
-        blocks.append(Facts(tuple((to, shorten(text, 100)) for to, text in advice.items())))
+        blocks.append(Facts(tuple((to, shorten(text, _WORDS)) for to, text in advice.items())))
     if supports:
-        lines = ((said(line.text or line.why, 100), places.line(line.path, line.line_no)) for line in supports)
+        lines = ((said(line.text or line.why, _WORDS), places.line(line.path, line.line_no)) for line in supports)
         blocks.append(Bullets(tuple(lines)))
     return blocks
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from aiscorr.query.formats import json_text
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import PLACE_MARK, Block, Bullets, Command, Facts, Paragraph, Steps, Table
+from aiscorr.report.brief_lines import in_one_line
 from aiscorr.report.commands import COMMAND
-from aiscorr.report.layout import Extent, foot, laid_out, latest_of, no_failure, other_failures, standing_apart
+from aiscorr.report.layout import Extent, LaidOut, foot, laid_out, latest_of, no_failure, other_failures, standing_apart
 from aiscorr.report.overview_layout import overview_sections
 from aiscorr.report.table_lines import table_lines
 from aiscorr.report.wrapping import hanging, lines_of
@@ -59,6 +60,9 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
         _show(console, blocks, gap=True)
     _show(console, latest_of(report), gap=True)
     for failure in (laid_out(one, extent) for one in report.failures):
+        if extent == "brief":
+            _brief(console, failure)
+            continue
         _heading(console, f"FAILURE {failure.failure_id}", "=", width)
         if failure.root:
             console.print(f"Paths are below {failure.root}", style="dim", soft_wrap=True)
@@ -72,7 +76,7 @@ def render_text(report: doc.Report, *, width: int, color: bool, extent: Extent =
     if not report.failures:
         _show(console, no_failure(report), gap=bool(apart))
     _show(console, apart)
-    if report.failures:
+    if report.failures and extent != "brief":
         console.print(foot(report) + "\n", style="dim", end="")
     return _without_ends(buffer)
 
@@ -124,6 +128,15 @@ def _show(console: Console, blocks: Sequence[Block], *, gap: bool = False) -> No
         console.print(Text("\n").join(_lines(block, console.width)), soft_wrap=True)
     if gap and blocks:
         console.print()
+
+
+def _brief(console: Console, failure: LaidOut) -> None:
+    """A failure in about ten lines: no headings, and each advice and each line of evidence on one line."""
+    console.print(f"FAILURE {failure.failure_id}", style="bold", soft_wrap=True)
+    if failure.root:
+        console.print(f"Paths are below {failure.root}", style="dim", soft_wrap=True)
+    for _, blocks in failure.sections:
+        _show(console, [in_one_line(block, console.width) for block in blocks])
 
 
 def _heading(console: Console, title: str, line: str, width: int) -> None:
