@@ -41,7 +41,7 @@ _CONSTANTS = {
     "step of a chain": ("chain_step_kind", "step"),
     "threshold": ("threshold", "name"),
     "basis of a suspicion": ("suspect_basis", "basis"),
-    "kind of tie": ("link_kind", "link_kind"),
+    "kind of link": ("link_kind", "link_kind"),
     "setting": ("capture_setting", "variable"),
     "trouble": ("trouble", "trouble"),
     "rule of manuals": ("manual_rule", "rule"),
@@ -53,15 +53,28 @@ _CONSTANTS = {
 #: What a column of the constants is called; a flag that is set is said with `also`.
 _LABELS = {
     "advice": "do",
-    "broke_words": "an AIStore node that",
     "takes_away": "also: its objects are not there while it lasts",
     "is_refusing": "also: who asks the node is refused at once",
     "is_alert": "also: AIStore takes it for an alert",
     "is_loud": "also: whoever it hits gets an error at once",
+    "takes_connections": "also: it still takes connections",
+    "is_error": "also: it counts errors",
+}
+#: The column of a constant that says what it is, with what stands before it.
+_SAYS = {
+    "counter": ("meaning", ""),
+    "failure class": ("says", ""),
+    "failure kind": ("says", ""),
+    "fault": ("broke_words", "an AIStore node "),
+    "role of a rank": ("meaning", ""),
+    "activity of a rank": ("meaning", ""),
+    "step of a chain": ("meaning", ""),
+    "basis of a suspicion": ("words", ""),
+    "kind of link": ("words", ""),
 }
 #: What stands before the words of a record of AIStore: level, time, place in the source.
 _RECORD_HEAD = re.compile(r"^[IWEF] \d\d:\d\d:\d\d\.\d+ (?:[\w.]+:\d+ )?")
-_UNSAID = ("stalled_words",)
+_UNSAID = ("stalled_words", "position", "has_parted", "is_proof")
 
 
 def explain(
@@ -77,8 +90,8 @@ def explain(
     found: list[str] = []
     folded, known = _folded(wanted), set[str]()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
-        _words, lambda: _patterns(pattern_folders), _views,
-        lambda: _constants(pattern_folders), lambda: _queries(query_folders), _columns,
+        _words, lambda: _constants(pattern_folders), lambda: _patterns(pattern_folders), _views,
+        lambda: _queries(query_folders), _columns,
     )  # fmt: skip
     for reader in readers:
         for key, text in reader():
@@ -214,9 +227,20 @@ def _constants(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
                 record: dict[str, Any] = dict(zip(names, row, strict=True))
                 label = str(record.pop(key))
                 more = _told_by(label, folders) if title == "step of a chain" else ()
-                yield label, _paragraph(f"{title} {label}", [*map(_fact, record.items()), *more])
+                yield label, _paragraph(_head(title, label, record), [*map(_fact, record.items()), *more])
     finally:
         connection.close()
+
+
+def _head(title: str, label: str, record: dict[str, Any]) -> str:
+    """What a constant is, in a sentence; the weight of a fault as what it means. The columns used leave the record."""
+    column, before = _SAYS.get(title, ("", ""))
+    says = record.pop(column, None)
+    if title == "fault":
+        weight = float(record.pop("weight"))
+        share = "It is enough" if weight == 1 else "It is not enough" if weight == 0 else f"It weighs {weight:g} of 1"
+        return f"{title} {label}: {before}{says}. {share} to explain a rank that waits or fails."
+    return f"{title} {label}: {before}{says}" if says else f"{title} {label}"
 
 
 def _told_by(step: str, folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:

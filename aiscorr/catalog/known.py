@@ -5,6 +5,7 @@ Each comes with what it was in which failure, and with the commands that show mo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,8 @@ _MANY = 4
 _TELLING = 4
 #: A fault that explains a failure, as the timeline of a report has it.
 _HEAVY = 0.5
+#: A node as AIStore's logs write it.
+_NODE = re.compile(r"^[pt]\[(\w+)\]$")
 
 
 @dataclass(frozen=True)
@@ -40,22 +43,23 @@ class _Asker:
 def known(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """A paragraph for each thing of the database that is called so, or whose id alone begins so."""
     readers: tuple[Callable[[_Asker], Iterable[str]], ...] = (_failures, _jobs, _chains, _nodes, _requests, _hosts)
-    whole = _Asker(connection, name)
+    whole = _Asker(connection, _NODE.sub(r"\1", name))
     found = [text for reader in readers for text in reader(whole)]
     if not found:
         begun = _beginnings(whole)
         if len(begun) > 1:
             more = f" and {len(begun) - 2 * _MANY} more" if len(begun) > 2 * _MANY else ""
-            return [printable(f"{len(begun)} ids begin with {name}: {', '.join(begun[: 2 * _MANY])}{more}.")]
+            return [printable(f"{len(begun)} ids begin with {whole.name}: {', '.join(begun[: 2 * _MANY])}{more}.")]
         found = [text for longer in begun for text in known(connection, longer)]
     return [printable(text.replace("\n", "\0")).replace("\\x00", "\n") for text in found] if found else []
 
 
 def _beginnings(asker: _Asker) -> list[str]:
-    """The failures and chains whose ids begin so."""
+    """The failures, chains and nodes whose ids begin so."""
     rows = asker.rows(
         "select failure_id from failure where starts_with(failure_id, $name) union all"
-        " select chain_id from get_batch_chain where starts_with(chain_id, $name) order by 1"
+        " select chain_id from get_batch_chain where starts_with(chain_id, $name) union"
+        " select node_id from node where starts_with(node_id, $name) order by 1"
     )
     return [str(row[0]) for row in rows] if len(asker.name) >= _TELLING else []
 
@@ -95,7 +99,7 @@ def _jobs(asker: _Asker) -> Iterable[str]:
     failures = asker.rows("select failure_id, statement from failure where job_id = $name order by ended_at desc")
     _, task, framework, ranks, world, nodes, started, ended, reason = rows[-1]
     what = " / ".join(str(part) for part in (task, framework) if part)
-    size = f"{ranks} of {world} ranks" if world else f"{ranks} ranks"
+    size = f"{ranks} of {world} ranks" if world else f"{ranks} rank{'s' * (ranks != 1)}"
     sentences = [
         f"{asker.name} is a training job{f' ({what})' if what else ''} with {size}"
         + (f" on {nodes} node{'s' * (nodes != 1)}" if nodes else "") + ".",

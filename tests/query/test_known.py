@@ -99,4 +99,18 @@ def test_odd_names(db: str) -> None:
             " null::timestamp as ended_at, null as end_reason, ['h'] as hosts"
         )
         (said,) = known(connection, "j")
-    assert said.startswith("j is a training job (\\x1b[2J\\u202e) with 1 ranks on 1 node.") and "\n  aiscorr " in said
+    assert said.startswith("j is a training job (\\x1b[2J\\u202e) with 1 rank on 1 node.") and "\n  aiscorr " in said
+
+
+def test_a_node_as_a_log_writes_it(db: str) -> None:
+    """A node is known by the beginning of its id, and as AIStore's own lines write it."""
+    with reading(db) as connection:
+        whole = known(connection, "AZq6Oo53")
+        assert whole and whole[0].startswith("AZq6Oo53 is a target")
+        assert known(connection, "AZq6") == known(connection, "t[AZq6Oo53]") == whole
+
+
+def test_a_class_as_a_report_prints_it(db: str, run: Command) -> None:
+    """`class / kind` of a report explains both."""
+    said = run("--db", db, "explain", "storage_io / killed").out
+    assert said.startswith("failure class storage_io: ") and "\nfault killed: an AIStore node was killed." in said
