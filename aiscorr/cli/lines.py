@@ -86,12 +86,11 @@ def _near(path: str, line_no: int, found: list[NearLine], is_colored: bool) -> I
 
 def _merged(context: Context, which: str, before_s: float, after_s: float, limit: int, is_colored: bool) -> int:
     from aiscorr.report.blocks import Places
-    from aiscorr.report.failure_choice import failure_ids
     from aiscorr.report.lines.merged import merged_lines, span_of
 
     missing: list[SourceError] = []
     with context.reading() as connection:
-        ids = failure_ids(connection, which)
+        ids = _failures(connection, which)
         if not ids:
             raise UsageError("no failure is known so far", where="aiscorr lines", try_this="aiscorr ingest PATH…")
         span = span_of(connection, ids[0], before_s, after_s)
@@ -106,6 +105,21 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
     for error in missing:
         click.echo(f"error: {error}", err=True)
     return 3 if missing else 0
+
+
+def _failures(connection: Any, which: str) -> list[str]:
+    """The failures that are meant. Raises UsageError, which says so where a file is named without a line."""
+    from aiscorr.report.failure_choice import failure_ids
+    from aiscorr.report.lines.stored import file_called
+
+    try:
+        return failure_ids(connection, which)
+    except UsageError as error:
+        try:
+            path = file_called(connection, which)
+        except AiscorrError:
+            raise error from None
+    raise UsageError("a file, and no line of it", where=path, try_this=f"aiscorr lines {path}:1")
 
 
 def _texts(head: list[str], found: Iterable[MergedLine], place: Any, limit: int, is_colored: bool) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from aiscorr.report.layout import Extent
 
 _FORMATS = ("text", "markdown", "json", "html", "pdf")
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json", ".pdf": "pdf", ".txt": "text"}
+#: Ends of names that promise something else than text.
+_FOREIGN = re.compile(r"(?i)\.(?:docx?|odt|rtf|xlsx?|csv|tsv|xml|ya?ml|toml|jsonl|parquet|arrow|svg|png|jpe?g)")
 
 
 @click.command()
@@ -100,7 +104,10 @@ class _Shown:
 def _form_of(output: str | None) -> str:
     """What the name of a file says of its form."""
     _, end = os.path.splitext(output or "")
-    return {".html": "html", ".htm": "html", ".md": "markdown", ".json": "json", ".pdf": "pdf"}.get(end.lower(), "text")
+    form = _SUFFIXES.get(end.lower(), "text")
+    if form == "text" and _FOREIGN.fullmatch(end):
+        raise UsageError(f"no format of a report is called {end}", where=str(output), try_this=", ".join(_SUFFIXES))
+    return form
 
 
 def _report(
@@ -200,11 +207,13 @@ def explain(context: Context, name: str) -> int:
     found: list[str] = []
     with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
         found = known(connection, name.strip())
-    try:
-        found += explain_name(name, *folders, may_be_flags=not found)
-    except UsageError:
-        if not found:
-            raise
+    parts = name.split(" / ")  # as a report prints the class of a failure: storage_io / killed
+    for part in parts:
+        try:
+            found += explain_name(part, *folders, may_be_flags=not found)
+        except UsageError:
+            if not found:
+                raise
     width = terminal_width() if sys.stdout.isatty() else 110
     context.show(["\n\n".join(_wrapped(text, width) for text in found) + "\n"])
     return 0

@@ -117,7 +117,7 @@ def test_global_flags_behind_the_verb(run: Command, tmp_path: Path) -> None:
     """A flag of all verbs counts behind the verb as before it, and the one behind wins."""
     named, other = tmp_path / "named.duckdb", tmp_path / "other.duckdb"
     outcome = run("--db", other, "ingest", written(tmp_path / "plain.txt", b"no log\n"), "--db", named, "-q")
-    assert (outcome.code, outcome.err) == (0, "") and named.exists() and not other.exists()
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "") and named.exists() and not other.exists()
     assert run("query", "select 1 as one", "--db", named, "--format", "csv").out == "one\n1\n"
     assert (
         run("report", "--config", tmp_path / "none.toml").err == run("--config", tmp_path / "none.toml", "report").err

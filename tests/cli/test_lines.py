@@ -238,3 +238,13 @@ def test_secrets_are_taken_out(own: tuple[Path, Path], run: Command) -> None:
     every = run("-q", "--db", db, "lines").out
     for shown in (around, every):
         assert "Watchdog caught" in shown and "token=<redacted>" in shown and secret not in shown
+
+
+def test_a_file_without_a_line(run: Command, tmp_path: Path, library: Library) -> None:
+    """Who names a file and no line is told how to name one; a name of nothing is refused as a failure."""
+    db = library.database("target_killed_short_batch")
+    log = tmp_path / "a b.log"
+    log.write_text("x\n")
+    done = run("--db", db, "lines", str(log))
+    assert done.code == 2 and "a file, and no line of it" in done.err and f"aiscorr lines {log}:1" in done.err
+    assert "no failure is called 'a:b'" in run("--db", db, "lines", "a:b").err

@@ -279,7 +279,9 @@ def test_brief(run: Command, library: Library) -> None:
     said = run("--db", db, "report", "--brief", "--no-verify", "--width", "110").out
     assert "Storage failed this job" in said and "was killed at" in said and "\n  storage " in said
     assert len(re.findall(r"^  - ", said, re.MULTILINE)) == 3 and len(re.findall(r":\d+$", said, re.MULTILINE)) == 3
-    assert len(said.splitlines()) < 30 and "Timeline" not in said
+    assert len(said.splitlines()) <= 11 and "Timeline" not in said
+    narrow = run("--db", db, "report", "--brief", "--no-verify", "--width", "80").out.splitlines()
+    assert len(narrow) <= 14 and max(map(len, narrow[2:])) <= 80
     assert "<h2>Verdict</h2>" in run("--db", db, "report", "--brief", "--format", "html").out
     assert run("--db", db, "report", "--brief", "--full").code == 2
 
@@ -296,3 +298,6 @@ def test_the_name_of_the_file_says_the_form(
     assert (tmp_path / name).read_text().startswith(begin)
     assert run("--db", db, "report", "--no-verify", "--format", "json", "-o", tmp_path / name).code == 0
     assert (tmp_path / name).read_text().startswith("{")
+    foreign = tmp_path / f"{name}.docx"
+    refused = run("--db", db, "report", "--no-verify", "-o", foreign)
+    assert (refused.code, foreign.exists()) == (2, False) and "no format of a report is called .docx" in refused.err
