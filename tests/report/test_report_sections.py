@@ -337,3 +337,7 @@ def test_a_chain_of_an_innocent_job_runs_from_cause_to_effect(failure: doc.Failu
     assert heads[0].endswith("its last step") and heads[1] == "its stack"
     assert heads[2].startswith("it had not come (written ") and "begin to wait" in heads[3]
     assert heads[-1].endswith("the failure itself") and steps.items[2][1] == "Received a dump signal"
+    bare = replace(told, root_causes=(replace(cause, supports=()),), culprit_ranks=(2, 3))
+    (steps,) = [block for block in chain_section.blocks(bare, Places([])) if isinstance(block, Steps)]
+    assert steps.items[0] == ("ranks 2-3: no line shows what happened there", "", "")
+    assert "begin to wait" in steps.items[1][0]

@@ -58,8 +58,8 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             query = f"select * from get_batch_chain_step where chain_id = '{chain.chain_id}' order by step_no"
             words = "Left out as repeats or as later than the rank's end"
             result.append(Paragraph(f'{words}, {hidden} of {len(chain.steps)} steps: aiscorr query "{query}"', "dim"))
-    elif failure.root_causes and failure.root_causes[0].supports:
-        result.append(Steps(_from_cause_to_effect(failure, places)))
+    elif failure.root_causes and (steps := _from_cause_to_effect(failure, places)):
+        result.append(Steps(steps))
     others = [chain for chain in failure.chains if not chain.is_verdict]
     if others:
         names = ", ".join(chain.chain_id for chain in others[:6])
@@ -88,6 +88,9 @@ def _from_cause_to_effect(failure: FailureReport, places: Places) -> tuple[Line,
             effects.append((moment, (head, text, place)))
         else:
             causes.append((2, moment, (f"{line.why} (written {clock(moment)})", text, place)))
+    if effects and failure.culprit_ranks and not causes:
+        who = f"rank{'s' * (len(failure.culprit_ranks) > 1)} {ranges(failure.culprit_ranks)}"
+        causes.append((0, datetime.min, (f"{who}: no line shows what happened there", "", "")))
     causes.sort(key=lambda one: one[:2])
     effects.sort(key=lambda one: one[0])
     return (*(line for _, _, line in causes), *(line for _, line in effects))
