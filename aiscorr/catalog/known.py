@@ -117,8 +117,9 @@ def _jobs(asker: _Asker) -> Iterable[str]:
 
 def _chains(asker: _Asker) -> Iterable[str]:
     rows = asker.rows(
-        "select chain_id, suspect_node_id, fault_kind, designated_node_id, xid, wid_count, step_count, started_at,"
-        " ended_at from get_batch_chain where chain_id = $name"
+        "select chain_id, suspect_node_id, fault_kind, designated_node_id, xid, wid_count, (select count(*) from"
+        " get_batch_chain_step where chain_id = $name), started_at, ended_at from get_batch_chain"
+        " where chain_id = $name"
     )
     for chain_id, suspect, fault, designated, xid, wids, steps, started, ended in rows:
         reached = asker.rows(

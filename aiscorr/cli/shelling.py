@@ -13,7 +13,7 @@ import click
 
 from aiscorr.cli.context import Context
 from aiscorr.errors import AiscorrError, UsageError
-from aiscorr.query.shell import COMMANDS, HELP, command_of, statements_of
+from aiscorr.query.shell import COMMANDS, HELP, command_of, statements_of, whole_command
 
 if TYPE_CHECKING:
     from aiscorr.query.completion import Names
@@ -50,11 +50,11 @@ class Shell:
 
     def execute(self, text: str) -> None:
         """Runs a line. Raises AiscorrError for one that is wrong."""
-        command = command_of(text)
+        command, pasted = command_of(text), whole_command(text)
         if command is not None:
             self._command(*command)
-        elif text.startswith("aiscorr "):
-            self._pasted(text)
+        elif pasted is not None:
+            self._pasted(pasted)
         elif text.startswith("@"):
             for line in text.split("\n"):
                 self._named(line.strip())

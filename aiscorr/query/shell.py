@@ -46,6 +46,8 @@ _QUOTED = re.compile(
     r"'(?:[^']|'')*(?:'|$)|\"(?:[^\"]|\"\")*(?:\"|$)|--[^\n]*|/\*.*?(?:\*/|$)|(\$\w*\$).*?(?:\1|$)", re.DOTALL
 )
 _END = re.compile(r";|\\G\b", re.IGNORECASE)
+#: A verb of aiscorr without its name before it. `explain` of more than a word is SQL's.
+_VERB = re.compile(r"(?:report|lines|verify|ingest|collect|pull|serve|mcp|demo|completion)(?: [^=;]*)?;?|explain \S+")
 
 
 def history_path(environment: dict[str, str]) -> Path:
@@ -67,10 +69,19 @@ def command_of(text: str) -> tuple[str, str] | None:
     return None
 
 
+def whole_command(text: str) -> str | None:
+    """The command line `aiscorr …` that a line is, which may leave the name away; None for SQL and the like."""
+    line = text.strip()
+    if line.startswith("aiscorr "):
+        return line
+    return f"aiscorr {line}" if _VERB.fullmatch(line) else None
+
+
 def is_complete(text: str) -> bool:
     """Whether a text can be run: a command of the shell, a named query, or SQL with its end."""
     stripped = text.strip()
-    is_line = stripped.startswith(("@", "aiscorr ", ".", "\\")) or command_of(stripped) is not None
+    is_line = stripped.startswith(("@", ".", "\\")) or command_of(stripped) is not None
+    is_line = is_line or whole_command(stripped) is not None
     return not stripped or is_line or stripped.endswith(";") or stripped.lower().endswith("\\g")
 
 

@@ -94,7 +94,7 @@ def _with_values(sql: str, given: dict[str, str]) -> str:
 def failed(sql: str, error: Exception, *, is_write: bool = False) -> QueryError:
     """What the user is told of a statement that DuckDB refused or gave up."""
     text = f"query is read-only: {error}" if is_write else str(error)
-    hint = "aiscorr query --list shows the views, --describe VIEW their columns"
+    hint = "aiscorr query --list shows the views, --describe VIEW their columns (in the shell .tables, .describe VIEW)"
     if "read-only" in text:
         hint = "the database is only read here; ingest writes it"
     return QueryError(text, where=sql.strip()[:200], try_this=hint)

@@ -23,7 +23,15 @@ from aiscorr.analysis.spec import view_specs
 from aiscorr.cli import querying
 from aiscorr.errors import QueryError
 from aiscorr.query.completion import Names, candidates, names_of
-from aiscorr.query.shell import command_of, history_path, is_complete, run_shell, statements_of, terminal_width
+from aiscorr.query.shell import (
+    command_of,
+    history_path,
+    is_complete,
+    run_shell,
+    statements_of,
+    terminal_width,
+    whole_command,
+)
 from aiscorr.store.database import reading
 
 LEAVE = "\x04"
@@ -266,6 +274,16 @@ def test_queries_as_reports_print_them(run: Command, keys: PipeInput, monkeypatc
     out, err = opened(run, keys, monkeypatch, typed, "--db", db)
     assert "AZq6Oo53" in out and "chain-0914T102138-AZq6Oo53-killed" in out and "Storage failed this job" in out
     assert "error" not in err
+
+
+def test_verbs_without_the_name_of_the_program(
+    run: Command, keys: PipeInput, monkeypatch: pytest.MonkeyPatch, db: str
+) -> None:
+    """Who types a verb is understood as if `aiscorr` were before it; EXPLAIN of a statement is SQL's."""
+    typed = "report 418 --brief\rexplain AZq6Oo53\rexplain select 1;\r" + LEAVE
+    out, err = opened(run, keys, monkeypatch, typed, "--db", db)
+    assert "Storage failed this job" in out and "AZq6Oo53 is a target" in out and "explain_key" in out
+    assert "error" not in err and whole_command("from report;") is whole_command("lines = 5") is None
 
 
 def test_several_statements_modes_and_limit(
