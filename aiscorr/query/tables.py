@@ -32,7 +32,8 @@ def table_text(columns: Sequence[str], cells: Cells, numeric: Sequence[bool], wi
     head = "".join(f"{line}\n" for line in captions)
     if _total(_widths(names, kept)) <= width:
         return f"{head}{_grid(names, kept, is_number)}{count})\n"
-    return f"{head}{_folded(names, kept, is_number, width)}{count}; --wide, in the shell .mode wide, has all columns in one line)\n"
+    wide = "--wide, in the shell .mode wide, has all columns in one line"
+    return f"{head}{_folded(names, kept, is_number, width)}{count}; {wide})\n"
 
 
 def _with_marks(

@@ -29,6 +29,9 @@ def moment_since(text: str, now: datetime, where: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
+        if _DURATION.fullmatch(text) is None:
+            said = f"{text!r} is no duration, day or moment"
+            raise UsageError(said, where=where, try_this="30d, 6h, 2026-09-14 or 2026-09-14T10:00") from None
         return (now - min(duration(text, where), now - _FIRST)).astimezone(UTC)
     moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     if moment > now:

@@ -176,7 +176,7 @@ def test_undated_failures_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--since", "soon"), "'soon' is no duration"),
+        (("--since", "soon"), "'soon' is no duration, day or moment"),
         (("--since", "2999-01-01"), "'2999-01-01' lies ahead"),
         (("train-7", "--since", "30d"), "--since and 'train-7'"),
     ],
