@@ -47,7 +47,8 @@ select
             then ' died of a bus error: a page of a mapped file or of /dev/shm did not come'
         when e.is_own then ' died of a fault of its own'
         else ' was ended by a signal from outside the job'
-    end || ' (' || trim(substr(regexp_replace(coalesce(e.basis_text, ''), '\s+', ' ', 'g'), 1, 80)) || ')'
+    end || ' ('
+        || trim(substr(regexp_replace(coalesce(e.basis_text, ''), '\s+', ' ', 'g'), 1, 80)) || ')'
         || coalesce('; AIStore node ' || u.node_id
             || ' could not read from a disk just before, and no line tells what was mapped',
             '')

@@ -104,7 +104,8 @@ every as (
     where culprit_rank is not null and crash_pattern is not null and timeout_count > 0
         and crash_ns <= hang_start_ns + 3000000000 and spoke_ns - hang_start_ns > 10000000000
     union all
-    select failure_id, 8, 'training', fix, title || ' (' || line_count::varchar || if(line_count = 1, ' line)', ' lines)')
+    select failure_id, 8, 'training', fix,
+        title || ' (' || line_count::varchar || if(line_count = 1, ' line)', ' lines)')
     from seen
     where failure_class in ('gpu', 'infrastructure') and fix is not null
         and pattern not in (select crash_pattern from lead where crash_pattern is not null)
