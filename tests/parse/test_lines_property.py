@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -119,7 +120,10 @@ def check_place(row: Row, data: bytes, lines: list[bytes]) -> None:
 
 @pytest.mark.parametrize("kind", ["ais", "worker"])
 def test_blocks_change_nothing(kind: str) -> None:
-    """Behind its first stamp a log read in blocks of any size gives the rows of the log read at once."""
+    """Behind its first stamp a log read in blocks of any size gives the rows of the log read at once.
+
+    Progress lines are sampled block by block, and of stamps that run backwards some are looked at: both may differ.
+    """
     first = b"2026-11-20 10:00:00,000 INFO start\n" if kind == "worker" else AIS_HEADER.encode()
 
     @EXAMPLES
@@ -127,8 +131,10 @@ def test_blocks_change_nothing(kind: str) -> None:
     def check(data: bytes, sizes: list[int]) -> None:
         data = first + data
         whole, cut = read_pieces(kind, data, [10**9]), read_pieces(kind, data, [len(first), *sizes])
-        assert comparable(cut) == comparable(whole)
-        assert cut.summary == whole.summary
+        rows, wanted = ({**comparable(one), "step_line": []} for one in (cut, whole))
+        assert rows == wanted
+        cut_summary, whole_summary = (replace(one.summary, first_ns=None, last_ns=None) for one in (cut, whole))
+        assert cut_summary == whole_summary
 
     check()
 
