@@ -65,13 +65,15 @@ def test_first_screen(library: Library) -> None:
 
 
 def test_first_screen_of_what_is_not_known(library: Library) -> None:
-    """Where nobody is advised, the command that would tell more stands first; only what is known is compared."""
+    """Where the logs leave it open, the command that would tell more is on top; only what is known is compared."""
     report = report_with_lines(library, "worker_logs_only")
     silent = replace(report.failures[0], recommendations=(), failure_class="undetermined", recurrence=())
     first = seen_in(replace(report, failures=(silent,))).partition("What happened when")[0]
     command = next(one.command for one in silent.blind if one.command)
     asked = next((one.would_decide for one in silent.suspects if one.would_decide), command)
     assert f"What would tell more: {' '.join(asked.split())}" in first
+    advised = replace(silent, recommendations=report.failures[0].recommendations)
+    assert "What would tell more: " in seen_in(replace(report, failures=(advised,)))
     assert "Its cause is not known, so that it cannot be compared with failures before it." in first
     hanging = seen_in(replace(report, failures=(replace(silent, ended_at=None),)))
     assert "it may still hang" in hanging and "it may still hang" not in first

@@ -77,10 +77,10 @@ def _decision(failure: doc.FailureReport) -> str:
 
 
 def _would_tell(failure: doc.FailureReport) -> str:
-    """Where nobody is advised to do anything: the command that would tell most."""
+    """Where the logs leave it open, or nobody is advised to do anything: the command that would tell most."""
     commands = [one.would_decide for one in failure.suspects] + [one.command for one in failure.blind]
     command = next((one for one in commands if one), "")
-    if failure.recommendations or not command:
+    if not command or (failure.recommendations and failure.is_determined):
         return ""
     return f'<p>What would tell more: <code class="command">{escape(command)}</code></p>\n'
 
