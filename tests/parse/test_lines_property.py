@@ -120,10 +120,8 @@ def check_place(row: Row, data: bytes, lines: list[bytes]) -> None:
 
 @pytest.mark.parametrize("kind", ["ais", "worker"])
 def test_blocks_change_nothing(kind: str) -> None:
-    """Behind its first stamp a log read in blocks of any size gives the rows of the log read at once.
-
-    Progress lines are sampled block by block, and of stamps that run backwards some are looked at: both may differ.
-    """
+    """Behind its first stamp a log read in blocks of any size gives the rows of the log read at once."""
+    # but for progress lines, which are sampled block by block, and the file's times where its stamps run backwards
     first = b"2026-11-20 10:00:00,000 INFO start\n" if kind == "worker" else AIS_HEADER.encode()
 
     @EXAMPLES
