@@ -14,7 +14,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, wait
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 
 from aiscorr import __version__
@@ -22,6 +22,7 @@ from aiscorr.errors import AiscorrError, UsageError
 from aiscorr.model import PROCESSES
 
 Result = TypeVar("Result")
+Workers = Callable[[], Executor]
 NAMES = "processes, dask (a cluster of this machine), dask://HOST:PORT, dask+tls://HOST:PORT or dask-file:FILE"
 _POLL_S = 0.2
 _CONNECT_S = 10
@@ -47,6 +48,16 @@ def check_name(name: str, where: str) -> str:
 
 
 @contextlib.contextmanager
+def workers(name: str, job_count: int) -> Iterator[Workers | None]:
+    """What gives the executor of an engine, which starts when it is first asked for; None for processes."""
+    if name == PROCESSES:
+        yield None
+        return
+    with contextlib.ExitStack() as held:
+        yield cache(lambda: held.enter_context(executor(name, job_count)))
+
+
+@contextlib.contextmanager
 def executor(name: str, job_count: int) -> Iterator[Executor]:
     """An executor of a Dask cluster as long as the block runs; a cluster of this machine has so many workers.
 
@@ -65,7 +76,10 @@ def executor(name: str, job_count: int) -> Iterator[Executor]:
     with contextlib.ExitStack() as held:
         if name == "dask":
             cluster = LocalCluster(
-                n_workers=job_count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                n_workers=job_count,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
             )
             given: dict[str, Any] = {"address": held.enter_context(cluster)}
         elif scheme == "dask-file":

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from aiscorr.analysis.cases import Judging, judge_in_turn
 from aiscorr.analysis.judge import Result, judge
 from aiscorr.ingest import engine, pool
-from aiscorr.model import PROCESSES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +24,13 @@ _Judged = tuple[str, dict[str, Result]]
 _Call = Callable[[_Inputs], dict[str, Result]]
 
 
-def judging(job_count: int, memory_limit: str, engine_name: str = PROCESSES) -> Judging:
+def judging(job_count: int, memory_limit: str, workers: engine.Workers | None = None) -> Judging:
     """A way to judge cases with so many processes or threads, or on an engine, each within this limit of DuckDB."""
     call = partial(judge, memory_limit=memory_limit)
 
     def judge_all(cases: Iterable[tuple[str, _Inputs]], count: int) -> Iterator[_Judged]:
-        if engine_name != PROCESSES and count:
-            with engine.executor(engine_name, job_count) as workers:
-                yield from judge_on(workers, cases, _MOST_ON_ENGINE, partial(engine.checked, engine.own_key(), call))
+        if workers is not None and count:
+            yield from judge_on(workers(), cases, _MOST_ON_ENGINE, partial(engine.checked, engine.own_key(), call))
             return
         if job_count > 1 and count >= _WORTH_PROCESSES:
             try:

@@ -13,10 +13,12 @@ from aiscorr import __version__
 from aiscorr.analysis.conclusions import changed_failures, keep_conclusions, name_failures, newest_first
 from aiscorr.analysis.facts import pattern_rows, patterns_key
 from aiscorr.analysis.refresh import are_views_current, refresh_alone
+from aiscorr.ingest import engine
 from aiscorr.ingest.judging import judging
 from aiscorr.ingest.merge import Merged, merge
 from aiscorr.ingest.plan import KnownArchives, Plan, what_to_read
-from aiscorr.ingest.scanning import ScanResult, provisional_ids, scan
+from aiscorr.ingest.scanning import ScanResult, provisional_ids
+from aiscorr.ingest.spreading import scan
 from aiscorr.model import IngestOptions, IngestSummary, KnownFile
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
@@ -65,8 +67,8 @@ def ingest(
     if plan.unreadable and not plan.seen_count and not os.path.exists(db_path):
         return _summary(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
-    with work_folder(db_path) as folder:
-        results = _scan_all(plan, folder, options, now, should_stop, progress)
+    with work_folder(db_path) as folder, engine.workers(options.engine, options.job_count) as workers:
+        results = _scan_all(plan, folder, options, now, should_stop, progress, workers)
         if is_current and not any(result.summaries or result.archives for result in results):
             return _summary(0, plan, merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
@@ -74,7 +76,7 @@ def ingest(
         with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
             # another ingest may have published since the plan was made
             merged = merge(results, load.known_files(copy.connection), known)
-            run_id = _store(copy, merged, plan, now, options, memory_limit, progress)
+            run_id = _store(copy, merged, plan, now, options, memory_limit, progress, workers)
             failures = changed_failures(copy.connection, run_id)
             latest = newest_first(copy.connection)[0][0] if failures else None
             progress("publish", 0, 0, 0)
@@ -94,8 +96,9 @@ def _known(db_path: str, memory_limit: str, threads: int | None) -> tuple[dict[s
 
 
 def _scan_all(
-    plan: Plan, folder: str, options: IngestOptions, now: datetime, should_stop: Callable[[], bool], progress: Progress
-) -> list[ScanResult]:
+    plan: Plan, folder: str, options: IngestOptions, now: datetime, should_stop: Callable[[], bool], progress: Progress,
+    workers: engine.Workers | None,
+) -> list[ScanResult]:  # fmt: skip
     done = [0, 0, 0]
 
     def report(*more: int) -> None:
@@ -104,12 +107,12 @@ def _scan_all(
 
     now_ns = int(now.timestamp() * 1_000_000_000)
     items = provisional_ids(plan.to_read)
-    return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report))
+    return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report, workers=workers))
 
 
 def _store(
     copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str,
-    progress: Progress,
+    progress: Progress, workers: engine.Workers | None,
 ) -> int:  # fmt: skip
     connection = copy.connection
     is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
@@ -142,7 +145,7 @@ def _store(
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    judge_all = judging(options.job_count, memory_limit, options.engine)
+    judge_all = judging(options.job_count, memory_limit, workers)
     refresh_alone(copy, conclude, judge_all, options.job_count, lambda step, done, of: progress(step, done, of, 0))
     return run_id
 

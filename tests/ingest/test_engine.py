@@ -89,7 +89,9 @@ def cluster() -> Iterator[str]:
     """The address of a Dask cluster with two workers."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (requirements/cluster.txt)")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as found,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
+        ) as found,
         distributed.Client(found, set_as_default=False) as client,
     ):
         client.wait_for_workers(2)

@@ -15,7 +15,7 @@ from packing import LOG, tar_of, written
 from scenes import FIXTURES, NOW, column, read_in, rows
 from stored_rows import files, leave_analysis_out, stored
 
-from aiscorr.ingest import pipeline, scanning
+from aiscorr.ingest import pipeline, scanning, spreading
 from aiscorr.ingest.pipeline import ingest
 from aiscorr.model import IngestOptions, IngestSummary
 
@@ -189,7 +189,7 @@ def test_a_stop_keeps_what_was_read(
     count: int, tmp_path: Path, rows_only: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whenever the user stops, files that were read whole are kept, none is half, and the outcome says so."""
-    monkeypatch.setattr(scanning, "TASK_FILES", 2)
+    monkeypatch.setattr(spreading, "TASK_FILES", 2)
     for number in range(5):
         written(tmp_path / "logs" / f"rank{number}.log", LOG + steps(0, number + 1))
     db = tmp_path / "x.duckdb"
@@ -229,12 +229,12 @@ def test_several_processes_give_the_same_rows(tmp_path: Path, monkeypatch: pytes
     logs = tmp_path / "logs"
     shutil.copytree(SCENARIO, logs)
     written(logs / "copy" / "error-4184269-0.out", (logs / "workers" / "error-4184269-0.out").read_bytes())
-    monkeypatch.setattr(scanning, "POOL_BYTES", 0)
-    monkeypatch.setattr(scanning, "TASK_FILES", 3)
+    monkeypatch.setattr(spreading, "POOL_BYTES", 0)
+    monkeypatch.setattr(spreading, "TASK_FILES", 3)
     pools: list[int] = []
-    pool = scanning._scan_in_pool
+    pool = spreading._scan_in_pool
     monkeypatch.setattr(
-        scanning, "_scan_in_pool", lambda tasks, *rest: (pools.append(len(tasks)), pool(tasks, *rest))[1]
+        spreading, "_scan_in_pool", lambda tasks, *rest: (pools.append(len(tasks)), pool(tasks, *rest))[1]
     )
     for job_count in (1, 2):
         read_in(tmp_path / f"{job_count}.duckdb", logs, options=IngestOptions(job_count=job_count))
@@ -248,8 +248,8 @@ def test_several_processes_give_the_same_rows(tmp_path: Path, monkeypatch: pytes
 def test_a_stop_reaches_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop ends the reading of several processes; what is left unread makes the outcome `stopped`."""
     leave_analysis_out(monkeypatch)
-    monkeypatch.setattr(scanning, "POOL_BYTES", 0)
-    monkeypatch.setattr(scanning, "TASK_FILES", 1)
+    monkeypatch.setattr(spreading, "POOL_BYTES", 0)
+    monkeypatch.setattr(spreading, "TASK_FILES", 1)
     for number in range(12):
         written(tmp_path / "logs" / f"rank{number}.log", LOG + steps(0, number + 1))
     db = tmp_path / "x.duckdb"

@@ -18,7 +18,8 @@ from scenes import column, read_in, rows
 from stored_rows import leave_analysis_out
 
 from aiscorr.errors import SourceError
-from aiscorr.ingest.scanning import provisional_ids, scan
+from aiscorr.ingest.scanning import provisional_ids
+from aiscorr.ingest.spreading import scan
 from aiscorr.model import ByteStream, IngestOptions, IngestSummary, SourceRef, Unreadable
 from aiscorr.sources.discover import discover
 from aiscorr.sources.names import file_on_disk, printable

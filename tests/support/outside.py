@@ -18,13 +18,13 @@ MOST_S = 200
 #: Only what is read and stored is looked at; processes read even small corpora in a pool where `POOL` is set.
 ROWS_ONLY = """
 import os, sys
-from aiscorr.ingest import pipeline, scanning
+from aiscorr.ingest import pipeline, spreading
 if os.environ.get("ROWS_ONLY"):
     pipeline.refresh_alone = lambda *given: None
     pipeline.are_views_current = lambda connection: True
     pipeline.changed_failures = lambda connection, run_id: ()
 if os.environ.get("POOL"):
-    scanning.POOL_BYTES, scanning.TASK_FILES = 0, 2
+    spreading.POOL_BYTES, spreading.TASK_FILES = 0, 2
 """
 #: A process counts the memory of the one that started it until its own program begins; so each tells its own peak.
 PEAK = """

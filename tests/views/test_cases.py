@@ -36,7 +36,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Inputs]]:
             found.append((job, inputs))
             yield job, judge(inputs)
 
-    monkeypatch.setattr(pipeline, "judging", lambda job_count, memory_limit, engine_name: noted)
+    monkeypatch.setattr(pipeline, "judging", lambda job_count, memory_limit, workers: noted)
     return found
 
 
