@@ -34,12 +34,15 @@ def render_html(report: doc.Report, *, extent: Extent = "usual") -> str:
     if not shown:
         parts = [block_html(block) for block in no_failure(report)]
     parts += [block_html(block) for block in (*other_failures(report), *standing_apart(report))]
-    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
-    return page(title, body, _head())
+    return one_file(title, parts, foot(report))
 
 
-def _head() -> str:
-    return f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n<style>{style()}</style>\n'
+def one_file(title: str, parts: Iterable[str], foot_line: str, *more_styles: str) -> str:
+    """A page that needs nothing else: its parts are HTML, and style sheets come after its own."""
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy(*more_styles)}">\n'
+    head += "".join(f"<style>{one}</style>\n" for one in (style(), *more_styles))
+    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot_line)}</footer>\n<script>{script()}</script>\n"
+    return page(title, body, head)
 
 
 def render_sections_html(sections: Sequence[tuple[str, list[Block]]], foot_line: str) -> str:
@@ -48,8 +51,7 @@ def render_sections_html(sections: Sequence[tuple[str, list[Block]]], foot_line:
     for number, (title, blocks) in enumerate(sections):
         level = "h2" if number else "h1"
         parts.append(f"<section>\n<{level}>{escape(title)}</{level}>\n{''.join(map(block_html, blocks))}</section>\n")
-    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot_line)}</footer>\n<script>{script()}</script>\n"
-    return page(sections[0][0], body, _head())
+    return one_file(sections[0][0], parts, foot_line)
 
 
 def page(title: str, body: str, head: str) -> str:

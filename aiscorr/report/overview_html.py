@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -11,7 +9,7 @@ from importlib.resources import files
 from aiscorr.query.formats import printable
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import number
-from aiscorr.report.html import block_html, page, policy, script, section, style, table
+from aiscorr.report.html import block_html, one_file, section, table
 from aiscorr.report.layout import Extent, foot, laid_out, standing_apart
 from aiscorr.report.overview import FACETS, Group, Overview
 from aiscorr.report.overview_layout import (
@@ -47,14 +45,7 @@ def render_overview(report: doc.Report, *, extent: Extent = "usual") -> str:
         shown = section(laid_out(failure, extent), f"f{place}-")
         parts.append(f'<div class="failed" id="failure-{place}">\n{shown}</div>\n')
     parts += [block_html(block) for block in standing_apart(report)]
-    digest = b64encode(hashlib.sha256(overview_style().encode()).digest()).decode()
-    allowed = policy().replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
-    head = (
-        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n<style>{style()}</style>\n'
-        f"<style>{overview_style()}</style>\n"
-    )
-    body = f"<main>\n{''.join(parts)}</main>\n<footer>{escape(foot(report))}</footer>\n<script>{script()}</script>\n"
-    return page(title(overview), body, head)
+    return one_file(title(overview), parts, foot(report), overview_style())
 
 
 def overview_html(overview: Overview, lines: list[IndexLine], links: list[str]) -> str:

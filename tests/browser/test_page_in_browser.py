@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,20 +27,6 @@ HOSTILE = (
     '</script></li><img src=x onerror="window.acted=1"><script>window.acted=1</script>'
     "<svg onload=window.acted=1>\x1b[31m\u202ederob\u200b<!--"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/browser.txt)")
-    found = browser_path()
-    if found is None:
-        pytest.skip("there is no Chromium here")
-    alone = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=alone)
-        yield opened
-        opened.close()
 
 
 @dataclass

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from http_site import Site, site
 from scenes import Library, parts_of
-
-from aiscorr.report.paper import browser_path
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,20 +19,6 @@ PAGES = (
     "/", "/failures", f"/failures/{KILLED}", "/overview?since=9000d", "/jobs", "/search?text=short", "/queries",
     "/sql?query=evidence", "/sql?sql=select+*+from+failure", "/explain/killed", "/runs",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements/browser.txt)")
-    found = browser_path()
-    if found is None:
-        pytest.skip("there is no Chromium here")
-    alone = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=alone)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

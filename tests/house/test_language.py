@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,9 +52,9 @@ def _sections() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("texts", [_patterns, _views, _words, _sections])
-def test_no_private_words(texts: object) -> None:
+def test_no_private_words(texts: Callable[[], Iterator[tuple[str, str]]]) -> None:
     """Nobody outside a project knows its private words, so aiscorr prints none."""
-    found = list(texts())  # type: ignore[operator]
+    found = list(texts())
     assert len(found) > 20
     assert [f"{where}: {text}" for where, text in found if " " in text and PRIVATE.search(text)] == []
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from scenes import Library, rows
 
 from aiscorr.query.formats import Rows, write_text
-from aiscorr.query.tables import table_text
+from aiscorr.query.tables import Shape, table_text
 
 ID = "5120341.0-20261120T230553"
 
 
-def lines(table: Rows, width: int | None = 80, **shape: str) -> list[str]:
+def lines(table: Rows, width: int | None = 80, shape: Shape = "auto") -> list[str]:
     """The lines of a table without the count of its rows."""
-    return write_text(table, "table", width=width, **shape).splitlines()[:-1]  # type: ignore[arg-type]
+    return write_text(table, "table", width=width, shape=shape).splitlines()[:-1]
 
 
 def test_a_table_that_fits() -> None:
@@ -87,9 +87,9 @@ def test_shapes() -> None:
     st.integers(20, 90),
     st.sampled_from(["auto", "wide", "vertical"]),
 )
-def test_nothing_is_lost(cells: list[list[str]], width: int, shape: str) -> None:
+def test_nothing_is_lost(cells: list[list[str]], width: int, shape: Shape) -> None:
     """Every word of every cell is in the table, above it, in it or below its row."""
-    text = table_text(("first", "second", "third"), cells, [False] * 3, width, shape)  # type: ignore[arg-type]
+    text = table_text(("first", "second", "third"), cells, [False] * 3, width, shape)
     squeezed = "".join(text.split())
     for row in cells:
         assert "".join(row[0].split()).rpartition("/")[2] in squeezed

@@ -25,7 +25,8 @@ from aiscorr.report.layout import laid_out
 from aiscorr.report.overview_html import overview_style
 from aiscorr.report.page.assets import style
 from aiscorr.report.page.data import json_for_html
-from aiscorr.report.page.lanes import Scene, scene
+from aiscorr.report.page.lanes import scene
+from aiscorr.report.page.scene import Scene
 from aiscorr.report.picture_side import Recurrence
 
 STORAGE = "target_killed_short_batch"

@@ -26,12 +26,12 @@ def script_source() -> str:
     return _hash(script())
 
 
-@lru_cache(maxsize=1)
-def policy() -> str:
-    """The Content-Security-Policy of a report that is one file."""
+@lru_cache(maxsize=4)
+def policy(*more_styles: str) -> str:
+    """The Content-Security-Policy of a report that is one file, with other style sheets besides its own."""
+    allowed = " ".join(f"'{_hash(one)}'" for one in (*more_styles, style()))
     return (
-        f"default-src 'none'; style-src '{_hash(style())}'; script-src '{script_source()}';"
-        " base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {allowed}; script-src '{script_source()}'; base-uri 'none'; form-action 'none'"
     )
 
 

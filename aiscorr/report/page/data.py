@@ -8,8 +8,8 @@ from typing import Any
 
 from aiscorr.report import document as doc
 from aiscorr.report.page.grid import seats
-from aiscorr.report.page.lanes import Scene
 from aiscorr.report.page.multiples import Plot
+from aiscorr.report.page.scene import Scene
 from aiscorr.report.page.shapes import shape_of
 
 _MOST_EVENTS = 20_000

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from html import escape
 
 from aiscorr.report.blocks import shorten
-from aiscorr.report.page.lanes import Arrow, Bar, Lane, Mark, Scene
+from aiscorr.report.page.scene import Arrow, Bar, Lane, Mark, Scene
 from aiscorr.report.page.shapes import MEANINGS, OUTLINES
 
 WIDTH, GUTTER, RIGHT = 1000, 150, 12

@@ -6,12 +6,12 @@ Ranks of one role share a lane, but for the culprits; of AIStore's nodes those t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Places, clock, ranges, shorten
+from aiscorr.report.page.scene import Arrow, Bar, Lane, Mark, Scene
 from aiscorr.report.page.shapes import shape_of
 from aiscorr.report.picture_side import NodeSpan, Picture
 from aiscorr.report.sections.chain import shown_steps
@@ -23,69 +23,6 @@ _MOST_CULPRITS, _MOST_NODES = 8, 12
 _CLOSE, _CLOSE_OF_MANY = 1 / 250, 1 / 90
 _TEXT = 160
 _LIGHT = ("cpu high", "low space", "busy", "goroutines")
-
-
-@dataclass(frozen=True)
-class Lane:
-    """A row of the picture: an AIStore node, a rank, ranks of one role, or what launched the job."""
-
-    key: str
-    label: str
-    note: str
-    group: str
-    is_held: bool = False
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A span on a lane; what began between `begin` and `sure` is drawn blurred there."""
-
-    lane: str
-    kind: str
-    begin: float
-    sure: float
-    end: float
-    title: str
-    is_open: bool = False
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Something that happened, perhaps not exactly then: between `low` and `high`. `count` are so many close by."""
-
-    lane: str
-    shape: str
-    moment: float
-    low: float
-    high: float
-    title: str
-    place: str
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class Arrow:
-    """A step of the chain from one lane to another."""
-
-    from_lane: str
-    from_moment: float
-    to_lane: str
-    to_moment: float
-    title: str
-
-
-@dataclass(frozen=True)
-class Scene:
-    """The picture of a failure; `length` in seconds. A moment is a line over all lanes, with its name."""
-
-    start: datetime
-    length: float
-    window: tuple[float, float] | None
-    moments: tuple[tuple[str, float], ...]
-    lanes: tuple[Lane, ...]
-    bars: tuple[Bar, ...]
-    marks: tuple[Mark, ...]
-    arrows: tuple[Arrow, ...]
 
 
 class _Axis:
