@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aiscorr.errors import UsageError
+from aiscorr.lake.address import Lake, check_address, is_lake
 from aiscorr.model import PROCESSES, IngestOptions
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
@@ -21,8 +22,9 @@ CONFIG_NAME = "aiscorr.toml"
 DB_NAME = "aiscorr.duckdb"
 _KEYS = {
     "db": str, "timezone": str, "timezones": dict, "jobs": int, "engine": str, "threads": int, "memory_limit": str,
-    "patterns": list, "formats": list, "queries": list, "endpoint": str, "pull": dict, "serve": dict,
+    "patterns": list, "formats": list, "queries": list, "endpoint": str, "pull": dict, "serve": dict, "lake": dict,
 }  # fmt: skip
+_LAKE_KEYS = {"data": str, "work": str, "most_rows": int}
 _PULL_KEYS = {
     "out": str, "max_spool": str, "keep_days": (int, float), "nodes": int, "timeout_s": (int, float),
     "node_timeout_s": (int, float), "token_file": str, "ca": str, "cert": str, "key": str, "skip_verify": bool,
@@ -57,10 +59,13 @@ class PullSettings:
 class Settings:
     """What a command works with. Folders are absolute; `timezone_globs` are (glob, IANA zone).
 
+    `lake`: where the database is one; `db_path` is then its address.
+
     `serve`: the table of the service as written; its paths are relative to `folder`, that of the file.
     """
 
     db_path: str
+    lake: Lake | None
     timezone: str | None
     timezone_globs: tuple[tuple[str, str], ...]
     job_count: int
@@ -88,11 +93,10 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
     timezone = environment.get("AISCORR_TIMEZONE") or values.get("timezone")
     if timezone:
         check_zone(timezone, "AISCORR_TIMEZONE" if environment.get("AISCORR_TIMEZONE") else str(path))
-    named_db = values.get("db")
+    db_path, said_by = _database(db, environment, values, base, Path(folder), path)
     return Settings(
-        db_path=str(
-            Path(db or environment.get("AISCORR_DB") or (base / named_db if named_db else Path(folder) / DB_NAME))
-        ),
+        db_path=db_path,
+        lake=lake_of(db_path, said_by, environment, values.get("lake", {}), path),
         timezone=timezone,
         timezone_globs=tuple((glob, zone) for glob, zone in zones.items()),
         job_count=int(values.get("jobs", 0)),
@@ -107,6 +111,35 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         config_path=str(path),
         folder=str(base),
         pull=_pull_settings(values.get("pull", {}), environment, base, path),
+    )
+
+
+def _database(
+    db: str | None, environment: Mapping[str, str], values: Mapping[str, Any], base: Path, folder: Path, path: Path
+) -> tuple[str, str]:
+    """The path of the database file or the address of the lake, and who says so."""
+    said = db or environment.get("AISCORR_DB")
+    if said:
+        return (said if is_lake(said) else str(Path(said))), "--db" if db else "AISCORR_DB"
+    named = values.get("db")
+    if named and is_lake(named):
+        return named, f"{path} db"
+    return str(base / named if named else folder / DB_NAME), str(path)
+
+
+def lake_of(
+    db: str, where: str, environment: Mapping[str, str], values: Mapping[str, Any], path: Path
+) -> Lake | None:
+    """The lake that an address names; None for a file. Raises UsageError for an address that is none."""
+    check_keys(values, _LAKE_KEYS, f"{path} [lake]")
+    if not is_lake(db):
+        return None
+    known = Lake("")
+    return Lake(
+        check_address(db, where),
+        data=environment.get("AISCORR_LAKE_DATA") or values.get("data"),
+        work=environment.get("AISCORR_LAKE_WORK") or values.get("work"),
+        most_rows=int(environment.get("AISCORR_LAKE_MOST_ROWS") or values.get("most_rows", known.most_rows)),
     )
 
 

@@ -50,6 +50,17 @@ _HASH_COLUMN = "row_hash"
 
 
 @dataclass(frozen=True)
+class Part:
+    """For a database that holds the rows of some cases only, and was made a moment ago.
+
+    `jobs` are the cases that may be judged; `fill` puts what was kept of cases into its tables, which are there.
+    """
+
+    jobs: Callable[[duckdb.DuckDBPyConnection], Collection[str]]
+    fill: Callable[[duckdb.DuckDBPyConnection], None]
+
+
+@dataclass(frozen=True)
 class _Input:
     """A table or view that cases read, and whether it may have rows.
 
@@ -111,17 +122,27 @@ def judge_cases(
     judging: Judging = judge_in_turn,
     has_rows: Callable[[str], bool] = lambda name: True,
     tell: Callable[[int, int], None] = lambda done, count: None,
+    part: Part | None = None,
 ) -> None:
     """Judges the cases whose rows are others than before, in the caller's transaction, and keeps what came of it.
 
     `changed`: the inputs that may have other rows than at the last time, None where nothing was judged before.
-    `has_rows`: whether one may have any. `tell` is told how many cases are judged, of how many.
+    `has_rows`: whether one may have any. `tell` is told how many cases are judged, of how many. `part`: what there is
+    to know where the database holds a part.
     """
     is_first = changed is None
     if is_first:
         connection.execute("delete from case_input")
     inputs = _inputs(connection, has_rows)
-    jobs = _stale_jobs(connection, {name: one for name, one in inputs.items() if changed and name in changed})
+    if part is not None:
+        _make_tables(connection, _known_columns(connection, inputs))
+        part.fill(connection)
+        is_first, changed = False, tuple(inputs)
+    wanted = None if part is None else part.jobs(connection)
+    looked_at = {name: one for name, one in inputs.items() if changed and name in changed}
+    jobs = [] if wanted is not None and not wanted else _stale_jobs(connection, looked_at)
+    if wanted is not None:
+        jobs = [job for job in jobs if job in wanted]
     if is_first and not jobs:
         _make_tables(connection, _known_columns(connection, inputs))
     tell(0, len(jobs))
@@ -131,12 +152,20 @@ def judge_cases(
             _make_tables(connection, {name: result.columns for name, result in results.items()})
             is_first = False
         _keep_results(connection, job, results)
-    _forget(connection)
+    if part is None:
+        _forget(connection)
 
 
 def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.Table]:
     """The rows that the case of a job is judged from."""
     return _without_hashes(_slice(connection, _inputs(connection, lambda name: True), job, {}))
+
+
+def rows_of_job(connection: duckdb.DuckDBPyConnection, view: str, job: str) -> str:
+    """A select of the rows of a computed view that concern a job, which is given as SQL."""
+    names = connection.sql(f"from {view} limit 0").columns
+    rows = _rows_of(names, view)
+    return f"select r.* from {view} as r" if rows is None else f"select r.* {rows} and s.job_id = {job}"
 
 
 def _inputs(connection: duckdb.DuckDBPyConnection, has_rows: Callable[[str], bool]) -> dict[str, _Input]:

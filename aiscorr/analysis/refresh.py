@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from aiscorr.analysis.cases import Judging, judge_cases, judge_in_turn
+from aiscorr.analysis.cases import Judging, Part, judge_cases, judge_in_turn
 from aiscorr.analysis.needs import Presence
 from aiscorr.analysis.order import Step, in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
@@ -71,6 +71,7 @@ def refresh_alone(
     judging: Judging = judge_in_turn,
     threads: int = 1,
     tell: Tell = lambda step, done, count: None,
+    part: Part | None = None,
 ) -> None:
     """Brings a working copy up to date (see refresh_views), and what stands on it; all else is committed before.
 
@@ -82,11 +83,11 @@ def refresh_alone(
     import duckdb
 
     try:
-        refresh_views(copy.connection, judging, then, threads, tell)
+        refresh_views(copy.connection, judging, then, threads, tell, part)
     except (PlanError, duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException):
         connection = copy.reopen()
         plan_plainly(connection)
-        refresh_views(connection, judging, then, tell=tell)
+        refresh_views(connection, judging, then, tell=tell, part=part)
 
 
 def refresh_views(
@@ -95,11 +96,12 @@ def refresh_views(
     then: Callable[[duckdb.DuckDBPyConnection], None] = lambda connection: None,
     threads: int = 1,
     tell: Tell = lambda step, done, count: None,
+    part: Part | None = None,
 ) -> None:
     """Computes the views whose inputs or SQL changed, then judges the cases that have other rows.
 
     The views are committed one by one, so that several can be computed at a time; where it ends early it begins again.
-    What cases gave, and what `then` does, is one transaction.
+    What cases gave, and what `then` does, is one transaction. `part`: the database holds a part (see judge_cases).
     """
     specs = view_specs()
     count = _cursors(connection, threads)
@@ -113,7 +115,7 @@ def refresh_views(
             changed = None
             contents, presence = _make(connection, of_database, count, tell)
     connection.execute("begin")
-    judge_cases(connection, changed, judging, presence.has_rows, partial(tell, "cases"))
+    judge_cases(connection, changed, judging, presence.has_rows, partial(tell, "cases"), part)
     for spec in late:
         create_view(connection, spec)
     _keep(connection, specs if changed is None else [spec for spec in specs if spec.name in contents], contents)

@@ -118,7 +118,7 @@ def _rows(context: click.Context, sql: str) -> list[tuple[str, str]]:
     from aiscorr.query.formats import printable
     from aiscorr.store.database import reading
 
-    with contextlib.suppress(Exception), reading(_own(context).settings.db_path) as connection:
+    with contextlib.suppress(Exception), reading(_own(context).db_path()) as connection:
         return [(str(row[0]), printable(str(row[1] or ""))) for row in connection.execute(sql).fetchall()]
     return []
 

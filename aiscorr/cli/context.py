@@ -15,6 +15,7 @@ from aiscorr.errors import UsageError
 
 if TYPE_CHECKING:
     from aiscorr.config import Settings
+    from aiscorr.lake.local import Wanted
 
 
 @dataclass
@@ -45,12 +46,24 @@ class Context:
             self.found.append(load_settings(db=self.db, config=self.config, environment=os.environ, folder=os.getcwd()))
         return self.found[0]
 
+    def db_path(self, wanted: Wanted | None = None) -> str:
+        """The path of the database; of a lake that of a slice which holds what is wanted."""
+        settings = self.settings
+        if settings.lake is None:
+            return settings.db_path
+        from aiscorr.lake.local import NEWEST, slice_path
+
+        return slice_path(
+            settings.lake, wanted or NEWEST, memory_limit=settings.memory_limit, threads=settings.thread_count,
+            say=self.say,
+        )  # fmt: skip
+
     def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
         """A connection to the database, or to another one; says so where its views are of another version."""
         from aiscorr.analysis.refresh import reading_views
 
         settings = self.settings
-        return reading_views(db_path or settings.db_path, settings.memory_limit, settings.thread_count, self.say)
+        return reading_views(db_path or self.db_path(), settings.memory_limit, settings.thread_count, self.say)
 
     def show(self, texts: Iterable[str], *, jump: str | None = None, is_wide: bool = False) -> None:
         """Data for people, to stdout: in a pager on a terminal, unless `--no-pager` or the environment says otherwise.

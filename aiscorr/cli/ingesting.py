@@ -64,14 +64,15 @@ def ingest(
 def run_ingest(context: Context, paths: Sequence[str], settings: Settings, options: IngestOptions) -> IngestSummary:
     """Ingests with progress on a terminal and Ctrl-C that keeps what was read."""
     from aiscorr import native
-    from aiscorr.ingest import pipeline
+    from aiscorr.ingest.start import ingest_into
 
     if context.verbosity > 0:
         context.say(native.describe())
     with stoppable(context) as stop, progress(context) as show:
-        return pipeline.ingest(
-            paths, settings.db_path, options, now=datetime.now(UTC), memory_limit=settings.memory_limit,
-            threads=settings.thread_count, should_stop=lambda: stop.is_asked, progress=stop.watching(show),
+        return ingest_into(
+            settings.lake or settings.db_path, paths, options, now=datetime.now(UTC),
+            memory_limit=settings.memory_limit, threads=settings.thread_count, should_stop=lambda: stop.is_asked,
+            progress=stop.watching(show),
         )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def report(
     if against is not None:
         text = _comparison(context, failure, against, shown)
     else:
-        text = _report(context, context.settings.db_path, failure, shown, is_verified=not no_verify, since=since)
+        text = _report(context, None, failure, shown, is_verified=not no_verify, since=since)
     if form == "pdf":
         from aiscorr.report.paper import pdf_of
 
@@ -111,7 +111,7 @@ def _form_of(output: str | None) -> str:
 
 
 def _report(
-    context: Context, db_path: str, failure: str, shown: _Shown, *, is_verified: bool, since: str | None = None
+    context: Context, db_path: str | None, failure: str, shown: _Shown, *, is_verified: bool, since: str | None = None
 ) -> str:
     from aiscorr.report import render
     from aiscorr.report.build import build_report, build_report_since
@@ -205,7 +205,7 @@ def explain(context: Context, name: str) -> int:
 
     folders = context.settings.pattern_folders, context.settings.query_folders
     found: list[str] = []
-    with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
+    with contextlib.suppress(AiscorrError), reading(context.db_path()) as connection:
         found = known(connection, name.strip())
     parts = name.split(" / ")  # as a report prints the class of a failure: storage_io / killed
     for part in parts:

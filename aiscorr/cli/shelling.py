@@ -141,7 +141,7 @@ def shell_names(context: Context) -> Names:
     from aiscorr.store.database import reading
 
     queries = {name: item.parameters for name, item in _queries(context).items()}
-    with contextlib.suppress(AiscorrError), reading(context.settings.db_path) as connection:
+    with contextlib.suppress(AiscorrError), reading(context.db_path()) as connection:
         return names_of(connection, (spec.name for spec in view_specs() if spec.is_public), queries, COMMANDS)
     return Names(queries=queries, commands=COMMANDS)
 

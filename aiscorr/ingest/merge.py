@@ -22,13 +22,19 @@ class Merged:
     is_stopped: bool = False
 
 
-def merge(results: list[ScanResult], known: dict[str, KnownFile], known_before: dict[str, KnownFile]) -> Merged:
+def merge(
+    results: list[ScanResult],
+    known: dict[str, KnownFile],
+    known_before: dict[str, KnownFile],
+    next_id: int | None = None,
+) -> Merged:
     """Final ids in the order of paths, so that the same files give the same numbers whatever process read them.
 
-    `known`: what the database holds now; `known_before`: what it held when reading began.
+    `known`: what the database holds now, at least of these paths and contents; `known_before`: what it held when
+    reading began. `next_id`: the first number that is free, where `known` does not tell.
     """
     merged = Merged()
-    next_id = max((old.file_id for old in known.values()), default=0) + 1
+    next_id = next_id or max((old.file_id for old in known.values()), default=0) + 1
     summaries = [summary for result in results for summary in result.summaries]
     gone = {old.file_id for s in summaries if (old := known.get(s.ref.path)) and not _keeps_rows(old, s)}
     by_hash = {old.content_hash: old for old in known.values() if _is_original(old) and old.file_id not in gone}

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from aiscorr import __version__
+from aiscorr.analysis.cases import Judging, Part
 from aiscorr.analysis.conclusions import changed_failures, keep_conclusions, name_failures, newest_first
 from aiscorr.analysis.facts import pattern_rows, patterns_key
 from aiscorr.analysis.refresh import are_views_current, refresh_alone
@@ -65,12 +66,12 @@ def ingest(
     known, archives, is_current = _known(db_path, memory_limit, threads)
     plan = what_to_read(discover(paths), known, archives, options, own_files(os.path.realpath(db_path)))
     if plan.unreadable and not plan.seen_count and not os.path.exists(db_path):
-        return _summary(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
+        return summary_of(0, plan, merge([], known, known), time.monotonic() - started)  # no database of nothing
     progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
     with work_folder(db_path) as folder, engine.workers(options.engine, options.job_count) as workers:
-        results = _scan_all(plan, folder, options, now, should_stop, progress, workers)
+        results = scan_all(plan, folder, options, now, should_stop, progress, workers)
         if is_current and not any(result.summaries or result.archives for result in results):
-            return _summary(0, plan, merge(results, known, known), time.monotonic() - started)
+            return summary_of(0, plan, merge(results, known, known), time.monotonic() - started)
         read = [summary for result in results for summary in result.summaries]
         progress("load", len(read), 0, sum(summary.event_count for summary in read))
         with writing(db_path, memory_limit=memory_limit, threads=threads) as copy:
@@ -80,7 +81,7 @@ def ingest(
             failures = changed_failures(copy.connection, run_id)
             latest = newest_first(copy.connection)[0][0] if failures else None
             progress("publish", 0, 0, 0)
-        summary = _summary(run_id, plan, merged, time.monotonic() - started)
+        summary = summary_of(run_id, plan, merged, time.monotonic() - started)
         return replace(summary, failures=failures, latest_failure_id=latest)
 
 
@@ -95,10 +96,11 @@ def _known(db_path: str, memory_limit: str, threads: int | None) -> tuple[dict[s
         return load.known_files(connection), {row[0]: row[1:] for row in rows}, are_views_current(connection)
 
 
-def _scan_all(
+def scan_all(
     plan: Plan, folder: str, options: IngestOptions, now: datetime, should_stop: Callable[[], bool], progress: Progress,
     workers: engine.Workers | None,
 ) -> list[ScanResult]:  # fmt: skip
+    """Reads what is to be read; the results of all tasks."""
     done = [0, 0, 0]
 
     def report(*more: int) -> None:
@@ -110,15 +112,13 @@ def _scan_all(
     return list(scan(items, folder, options, now_ns=now_ns, should_stop=should_stop, report=report, workers=workers))
 
 
-def _store(
-    copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str,
-    progress: Progress, workers: engine.Workers | None,
+def store_rows(
+    connection: duckdb.DuckDBPyConnection, merged: Merged, plan: Plan, now: datetime, options: IngestOptions,
+    run_id: int | None = None,
 ) -> int:  # fmt: skip
-    connection = copy.connection
-    is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
-    if is_limited:
-        _limit_memory(connection)
-    run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
+    """Puts what was read into the tables, in a transaction of its own; gives the number of the run."""
+    if run_id is None:
+        run_id = int(connection.execute("select coalesce(max(run_id), 0) + 1 from ingest_log").fetchall()[0][0])
     connection.execute("begin")
     load.delete_rows(connection, merged.replaced)
     load.forget_copies(connection, merged.replaced)
@@ -138,19 +138,37 @@ def _store(
     )
     with load.few_checkpoints(connection):
         connection.execute("commit")
-    if is_limited:
-        _limit_memory(connection)
+    return run_id
+
+
+def analyse(
+    copy: WorkingCopy, run_id: int, now: datetime, threads: int, judge_all: Judging, progress: Progress,
+    part: Part | None = None,
+) -> None:  # fmt: skip
+    """Computes the views, judges, and keeps what is concluded; `part`: see analysis.cases."""
 
     def conclude(connection: duckdb.DuckDBPyConnection) -> None:
         name_failures(connection)
         keep_conclusions(connection, run_id, now)
 
-    judge_all = judging(options.job_count, memory_limit, workers)
-    refresh_alone(copy, conclude, judge_all, options.job_count, lambda step, done, of: progress(step, done, of, 0))
+    refresh_alone(copy, conclude, judge_all, threads, lambda step, done, of: progress(step, done, of, 0), part)
+
+
+def _store(
+    copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str,
+    progress: Progress, workers: engine.Workers | None,
+) -> int:  # fmt: skip
+    is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
+    if is_limited:
+        limit_memory(copy.connection)
+    run_id = store_rows(copy.connection, merged, plan, now, options)
+    if is_limited:
+        limit_memory(copy.connection)
+    analyse(copy, run_id, now, options.job_count, judging(options.job_count, memory_limit, workers), progress)
     return run_id
 
 
-def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
+def limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
     """Has DuckDB take no more than its rows need; a view for which that is too little has it open the copy again."""
     sql = (
         "select max(estimated_size), current_setting('threads') from duckdb_tables()"
@@ -170,7 +188,8 @@ def _outcome(plan: Plan, merged: Merged) -> str:
     return "partial" if is_partial else "ok"
 
 
-def _summary(run_id: int, plan: Plan, merged: Merged, seconds: float) -> IngestSummary:
+def summary_of(run_id: int, plan: Plan, merged: Merged, seconds: float) -> IngestSummary:
+    """What came of a run, failures left out."""
     read = merged.summaries
     kinds: dict[str, int] = {}
     for summary in read:

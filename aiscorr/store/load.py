@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def known_files(connection: duckdb.DuckDBPyConnection) -> dict[str, KnownFile]:
-    """What the database holds, by path."""
+def known_files(connection: duckdb.DuckDBPyConnection, source: str = "ingested_file") -> dict[str, KnownFile]:
+    """What the database holds, by path; `source`: the table and perhaps a condition."""
     rows = connection.execute(
         "select file_id, path, content_hash, head_hash, byte_count, stored_byte_count, modified_ns, kind, state,"
-        " resume_offset, resume_state, parser_version, options_key, duplicate_of from ingested_file"
+        f" resume_offset, resume_state, parser_version, options_key, duplicate_of from {source}"
     ).fetchall()
     return {row[1]: KnownFile(*row) for row in rows}
 

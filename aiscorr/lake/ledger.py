@@ -1,0 +1,232 @@
+"""What PostgreSQL keeps beside the catalogue of a lake: which contents are in it, and who writes now.
+
+DuckLake (1.5) has no unique keys, so what keeps a line from being stored twice is here: a content has one row. An
+ingest claims its contents, commits to the lake, and confirms. What was claimed and not confirmed is looked up in the
+lake by the next that writes: a batch that is there is confirmed, one that is not gives its contents back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import socket
+import time
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from aiscorr.errors import AiscorrError, DatabaseBusyError
+from aiscorr.lake.address import Lake
+from aiscorr.lake.catalogue import explained
+from aiscorr.model import KnownFile
+
+if TYPE_CHECKING:
+    import psycopg
+
+#: Of the lock that one committer holds as long as its connection lives.
+_LOCK = 0x6169_7363_6F72_72
+_POLL_S = 0.2
+_CONNECT_S = 10
+_TABLES = """
+create table if not exists aiscorr_batch (
+    batch bigint generated always as identity primary key,
+    state text not null,
+    host text not null,
+    pid integer not null,
+    begun_at timestamptz not null default now());
+create table if not exists aiscorr_content (
+    content_hash text primary key,
+    file_id integer not null,
+    batch bigint not null);
+create index if not exists aiscorr_content_batch on aiscorr_content (batch);
+create table if not exists aiscorr_file (
+    path text primary key,
+    outer_path text not null,
+    file_id integer not null unique,
+    duplicate_of integer,
+    known jsonb not null);
+create table if not exists aiscorr_archive (
+    path text primary key,
+    stored_byte_count bigint not null,
+    modified_ns bigint not null,
+    options_key text not null,
+    parser_version integer not null);
+create index if not exists aiscorr_file_outer on aiscorr_file (outer_path);
+create index if not exists aiscorr_file_copy on aiscorr_file (duplicate_of);
+"""
+
+
+class Ledger:
+    """The ledger of one lake, over one connection to PostgreSQL."""
+
+    def __init__(self, lake: Lake, connection: psycopg.Connection[Any]) -> None:
+        self.lake = lake
+        self._connection = connection
+
+    def make(self) -> None:
+        """Makes the tables where they are missing."""
+        if not self._rows("select to_regclass('aiscorr_file') is not null and to_regclass('aiscorr_batch') is not null")[0][0]:
+            self._run(_TABLES)
+
+    @contextlib.contextmanager
+    def committing(self, wait_s: float) -> Iterator[None]:
+        """Lets one process at a time into the block. Raises DatabaseBusyError where another stays in it."""
+        end = time.monotonic() + wait_s
+        while not self._rows("select pg_try_advisory_lock(%s)", [_LOCK])[0][0]:
+            if time.monotonic() > end:
+                raise DatabaseBusyError(
+                    f"another ingest is writing the lake{self._holder()}", where=self.lake.name,
+                    try_this="wait for it to end, then run this again",
+                )  # fmt: skip
+            time.sleep(_POLL_S)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(AiscorrError):
+                self._run("select pg_advisory_unlock(%s)", [_LOCK])
+
+    def _holder(self) -> str:
+        rows = self._rows("select host, pid from aiscorr_batch where state = 'claimed' order by batch desc limit 1")
+        return f" (process {rows[0][1]} on {rows[0][0]})" if rows else ""
+
+    def data_path(self) -> str | None:
+        """Where the Parquet of the lake is; None where no lake is yet."""
+        if not self._rows("select to_regclass('ducklake_metadata') is not null")[0][0]:
+            return None
+        rows = self._rows("select value from ducklake_metadata where key = 'data_path'")
+        return str(rows[0][0]) if rows else None
+
+    def snapshot(self) -> int:
+        """The newest snapshot of the lake."""
+        return int(self._rows("select max(snapshot_id) from ducklake_snapshot")[0][0])
+
+    def known(self, paths: Collection[str]) -> dict[str, KnownFile]:
+        """What the lake holds of these files, and of the members of these archives, by path."""
+        return self._known("select known from aiscorr_file where outer_path = any(%s)", [list(paths)])
+
+    def archives(self, paths: Collection[str]) -> dict[str, tuple[int, int, str, int]]:
+        """Size, time, options and parser of those of the archives that were read to their end, by path."""
+        sql = "select path, stored_byte_count, modified_ns, options_key, parser_version from aiscorr_archive"
+        return {row[0]: row[1:] for row in self._rows(f"{sql} where path = any(%s)", [list(paths)])}
+
+    def known_contents(self, hashes: Collection[str]) -> dict[str, KnownFile]:
+        """The files that are stored with these contents, by path."""
+        sql = (
+            "select f.known from aiscorr_content as c join aiscorr_file as f on f.file_id = c.file_id"
+            " where c.content_hash = any(%s)"
+        )
+        return self._known(sql, [list(hashes)])
+
+    def _known(self, sql: str, values: list[Any]) -> dict[str, KnownFile]:
+        found = (KnownFile(**row[0]) for row in self._rows(sql, values))
+        return {one.path: one for one in found}
+
+    def next_file_id(self) -> int:
+        """The first number that no file has."""
+        return int(self._rows("select coalesce(max(file_id), 0) + 1 from aiscorr_file")[0][0])
+
+    def claim(self, contents: Iterable[tuple[str, int]], released: Collection[int]) -> int:
+        """A new batch that claims these contents (hash and file); `released`: files whose old contents go.
+
+        Raises DatabaseBusyError where a content was stored meanwhile.
+        """
+        import psycopg
+
+        rows = list(contents)
+        try:
+            with self._connection.transaction():
+                (batch,) = self._rows(
+                    "insert into aiscorr_batch (state, host, pid) values ('claimed', %s, %s) returning batch",
+                    [socket.gethostname(), os.getpid()],
+                )[0]
+                self._run("delete from aiscorr_content where file_id = any(%s)", [list(released)])
+                self._run(
+                    "insert into aiscorr_content select unnest(%s::text[]), unnest(%s::integer[]), %s",
+                    [[row[0] for row in rows], [row[1] for row in rows], batch],
+                )
+        except psycopg.errors.UniqueViolation:
+            raise DatabaseBusyError(
+                "another ingest has just stored some of the same files", where=self.lake.name,
+                try_this="run this again: what is stored is not read twice",
+            ) from None  # fmt: skip
+        return int(batch)
+
+    def confirm(
+        self, batch: int, files: Iterable[KnownFile], stale: Collection[int] = (),
+        archives: Iterable[tuple[str, int, int, str, int]] = (),
+    ) -> None:  # fmt: skip
+        """The batch is in the lake. `stale`: files whose copies are to be read when they are seen next.
+
+        `archives`: path, size, time, options and parser of those that were read to their end.
+        """
+        rows = [(f.path, f.path.partition("!")[0], f.file_id, f.duplicate_of, json.dumps(dataclasses.asdict(f))) for f in files]
+        with explained(self.lake), self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(
+                "delete from aiscorr_archive as a where exists (select 1 from aiscorr_file as f"
+                " where f.outer_path = a.path and f.path <> f.outer_path and f.duplicate_of = any(%s))",
+                [list(stale)],
+            )
+            cursor.executemany(
+                "insert into aiscorr_archive values (%s, %s, %s, %s, %s) on conflict (path) do update set"
+                " stored_byte_count = excluded.stored_byte_count, modified_ns = excluded.modified_ns,"
+                " options_key = excluded.options_key, parser_version = excluded.parser_version",
+                list(archives),
+            )
+            cursor.execute(
+                "update aiscorr_file set known = jsonb_set(known, '{modified_ns}', 'null') where duplicate_of = any(%s)",
+                [list(stale)],
+            )
+            cursor.executemany(
+                "insert into aiscorr_file values (%s, %s, %s, %s, %s) on conflict (path) do update set"
+                " file_id = excluded.file_id, duplicate_of = excluded.duplicate_of, known = excluded.known",
+                rows,
+            )
+            cursor.execute("update aiscorr_batch set state = 'confirmed' where batch = %s", [batch])
+
+    def unconfirmed(self) -> list[int]:
+        """Batches whose end nobody noted."""
+        return [row[0] for row in self._rows("select batch from aiscorr_batch where state = 'claimed' order by batch")]
+
+    def give_back(self, batch: int) -> None:
+        """The batch is not in the lake: its contents are free, and those that it released are as before."""
+        with explained(self.lake), self._connection.transaction():
+            self._run("delete from aiscorr_content where batch = %s", [batch])
+            self._run(
+                "insert into aiscorr_content select known->>'content_hash', file_id, 0 from aiscorr_file"
+                " where known->>'state' = 'ingested' and (known->>'byte_count')::bigint > 0 on conflict do nothing"
+            )
+            self._run("update aiscorr_batch set state = 'given back' where batch = %s", [batch])
+
+    def _run(self, sql: str, values: list[Any] | None = None) -> None:
+        with explained(self.lake):
+            self._connection.execute(sql.encode(), values)
+
+    def _rows(self, sql: str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
+        import psycopg
+
+        try:
+            return self._connection.execute(sql.encode(), values).fetchall()
+        except psycopg.errors.UniqueViolation:
+            raise
+        except psycopg.Error as error:
+            from aiscorr.lake.catalogue import meaning
+
+            raise meaning(error, self.lake) from error
+
+
+@contextlib.contextmanager
+def ledger(lake: Lake) -> Iterator[Ledger]:
+    """The ledger of a lake, as long as the block runs. Raises AiscorrError where PostgreSQL cannot be reached."""
+    try:
+        import psycopg
+    except ImportError:
+        raise AiscorrError(
+            "a lake needs psycopg, which is not installed", where=lake.name, try_this="pip install -r requirements/lake.txt"
+        ) from None
+    with explained(lake):
+        connection = psycopg.connect(
+            lake.catalogue, autocommit=True, connect_timeout=_CONNECT_S, application_name="aiscorr"
+        )
+    with contextlib.closing(connection):
+        yield Ledger(lake, connection)

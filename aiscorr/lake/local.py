@@ -1,0 +1,166 @@
+"""Slices of a lake as database files of this machine, which every verb reads as it reads any other.
+
+A slice is named by the lake, its snapshot and what is in it, so one that is there is never stale. The last few are
+kept in the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiscorr import cache
+from aiscorr.analysis.cases import Part
+from aiscorr.analysis.refresh import refresh_alone
+from aiscorr.analysis.spec import views_key
+from aiscorr.errors import DatabaseError
+from aiscorr.lake.address import Lake
+from aiscorr.lake.ledger import Ledger, ledger
+from aiscorr.lake.pull import Results, Scope, Span, case_spans, pull, results, row_count
+from aiscorr.lake.push import note
+from aiscorr.lake.shape import LAKE
+from aiscorr.lake.site import attached
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, writing
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: So many slices are kept, those that were asked for last.
+_MOST_SLICES = 12
+_OTHER_VIEWS = "the results in this lake were made by another version of aiscorr or DuckDB"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a slice is for: results alone, the cases of some jobs, a span of time (UTC, ns), or what is newest."""
+
+    jobs: tuple[str, ...] = ()
+    span_ns: tuple[int, int] | None = None
+    is_results: bool = False
+
+
+NEWEST = Wanted()
+RESULTS = Wanted(is_results=True)
+
+
+def slice_path(
+    lake: Lake,
+    wanted: Wanted = NEWEST,
+    *,
+    memory_limit: str = DEFAULT_MEMORY_LIMIT,
+    threads: int | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> str:
+    """The file of a slice of the lake's newest snapshot, which is made where it is missing.
+
+    A small lake is one slice, whatever is wanted. `say` is told what of a large one is not in it.
+    """
+    with ledger(lake) as book, contextlib.closing(in_memory(memory_limit)) as connection:
+        snapshot = book.snapshot() if book.data_path() else None
+        with attached(connection, book, snapshot=snapshot):
+            rows = row_count(connection)
+            chosen = None if rows <= lake.most_rows else _chosen(connection, lake, wanted, rows, say)
+        key = cache.key_of((lake.name, str(snapshot), repr(chosen), views_key()))
+        path = _folder() / f"{key}.duckdb"
+        if path.exists():
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        else:
+            _make(str(path), book, snapshot, chosen, memory_limit, threads, say)
+            _forget_old(path)
+        return str(path)
+
+
+def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
+    """The jobs of failures, by what a slice says."""
+    from aiscorr.store.database import reading
+
+    with reading(path) as connection:
+        rows = connection.execute(
+            "select distinct job_id from failure where list_contains(?, failure_id) order by 1", [list(names)]
+        ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def _chosen(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, wanted: Wanted, rows: int, say: Callable[[str], None]
+) -> Wanted:
+    """What is wanted of a large lake, where nothing was said the newest rows that fit."""
+    if wanted != NEWEST:
+        return wanted
+    found = connection.execute(
+        "select min(low_ns), max(high_ns) from (select first_ns - coalesce(shift_ns, 0) as low_ns,"
+        "  last_ns - coalesce(shift_ns, 0) as high_ns,"
+        "  sum(event_count + counter_count) over (order by last_ns desc, file_id) as so_far"
+        f"  from {LAKE}.ingested_file where state = 'ingested' and last_ns is not null) where so_far <= ?",
+        [lake.most_rows],
+    ).fetchall()[0]
+    if found[0] is None:
+        say(f"this lake holds {rows:,} rows; only what was concluded of them is looked at")
+        return RESULTS
+    begin = connection.execute("select strftime(make_timestamp_ns(?), '%Y-%m-%d %H:%M')", [found[0]]).fetchall()[0][0]
+    say(f"this lake holds {rows:,} rows; those from {begin} UTC on are looked at")
+    return Wanted(span_ns=(int(found[0]), int(found[1])))
+
+
+def _make(
+    path: str, book: Ledger, snapshot: int | None, wanted: Wanted | None, memory_limit: str, threads: int | None,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Pulls a slice, and computes its views. What was judged is taken from the lake where the same views judged it."""
+    with writing(path, memory_limit=memory_limit, threads=threads, wait_s=600) as copy:
+        connection = copy.connection
+        with attached(connection, book, snapshot=snapshot):
+            is_current = note(connection, "views") == views_key()
+            pull(connection, _scope(connection, wanted))
+            known = results(connection, None) if is_current else None
+        if not is_current:
+            say(f"warning: {_OTHER_VIEWS}; aiscorr ingest, on the same logs or an empty folder, makes them again")
+        refresh_alone(copy, lambda _: None, threads=threads or 1, part=_part(known, wanted))
+
+
+def _scope(connection: duckdb.DuckDBPyConnection, wanted: Wanted | None) -> Scope:
+    if wanted is None:
+        return Scope(is_whole=True)
+    spans, files = case_spans(connection, wanted.jobs)
+    if wanted.span_ns is not None:
+        spans.append(Span(*wanted.span_ns, *wanted.span_ns))
+    return Scope(spans=tuple(spans), file_ids=tuple(files))
+
+
+def _part(known: Results | None, wanted: Wanted | None) -> Part:
+    """Judges nothing where it is known what judging gave, else the cases that the slice is for."""
+
+    def jobs(connection: duckdb.DuckDBPyConnection) -> Collection[str]:
+        if known is not None:
+            return ()
+        if wanted is not None:
+            return wanted.jobs
+        return {row[0] for row in connection.execute("select job_id from case_scope").fetchall()}
+
+    return Part(jobs, lambda connection: None if known is None else known.fill(connection))
+
+
+def _folder() -> Path:
+    folder = cache.cache_folder() / "lake"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(
+            f"the folder for slices of a lake cannot be made: {error.strerror}", where=str(folder),
+            try_this="XDG_CACHE_HOME names another place for it",
+        ) from None  # fmt: skip
+    return folder
+
+
+def _forget_old(newest: Path) -> None:
+    """Removes slices that were not asked for lately; who has one open keeps it."""
+    with contextlib.suppress(OSError):
+        found = sorted(newest.parent.glob("*.duckdb"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        for path in found[_MOST_SLICES:]:
+            for name in (path, Path(f"{path}.lock")):
+                name.unlink(missing_ok=True)

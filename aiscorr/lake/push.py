@@ -1,0 +1,254 @@
+"""Writes what an ingest changed in a pulled slice to the lake, in one transaction of DuckLake."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiscorr.analysis.cases import rows_of_job
+from aiscorr.analysis.spec import ViewSpec, views_key
+from aiscorr.lake.shape import (
+    CASES,
+    CLUSTER,
+    DAY,
+    LAKE,
+    LAKE_VERSION,
+    NOTES,
+    TURN,
+    case_table,
+    joined_views,
+    kept_views,
+)
+from aiscorr.model import FileSummary
+from aiscorr.schema.tables import (
+    CONCLUSION,
+    FAILURE_NAME,
+    FILE_TABLES,
+    INGEST_LOG,
+    INGESTED_FILE,
+    PATTERN_INFO,
+    STEP_LINE,
+    WORKER_TAIL,
+    Table,
+)
+from aiscorr.store.database import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    import duckdb
+
+_DAY_NS = 86_400_000_000_000
+#: The moment that says on which day a row lies, where its table has one.
+_MOMENTS = ("local_ns", "sampled_ns", "tried_ns", "taken_ns", "created_ns", "first_ns")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a run changed: files read anew and on from where they ended, files seen again, cases judged and gone."""
+
+    run_id: int
+    summaries: Collection[FileSummary]
+    touched: Collection[FileSummary]
+    replaced: Collection[int]
+    judged: Collection[str]
+    forgotten: Collection[str]
+
+
+def note(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
+    """A note on the lake itself."""
+    rows = connection.execute(f"select value from {LAKE}.{NOTES} where name = ?", [name]).fetchall()
+    return None if not rows else str(rows[0][0])
+
+
+def put_note(connection: duckdb.DuckDBPyConnection, name: str, value: str) -> None:
+    """Writes a note, where it says something else."""
+    if note(connection, name) != value:
+        connection.execute(f"delete from {LAKE}.{NOTES} where name = ?", [name])
+        connection.execute(f"insert into {LAKE}.{NOTES} values (?, ?)", [name, value])
+
+
+def versions() -> dict[str, str]:
+    """What a lake is noted to be made by."""
+    return {"lake_version": LAKE_VERSION, "schema_version": SCHEMA_VERSION}
+
+
+def push(connection: duckdb.DuckDBPyConnection, change: Change, pattern_key: str) -> None:
+    """Writes a change, in the caller's transaction; the slice holds the rows as they are now."""
+    connection.execute(f"update {LAKE}.{TURN} set turn = turn + 1")
+    _mark_new(connection, change)
+    _remove_old(connection, change)
+    _push_files(connection, change)
+    for table in FILE_TABLES:
+        _push_rows(connection, table)
+    _insert(connection, INGEST_LOG, "run_id = ?", [change.run_id])
+    _insert(connection, CONCLUSION, "run_id = ?", [change.run_id])
+    _insert(
+        connection, FAILURE_NAME,
+        f"not exists (select 1 from {LAKE}.failure_name as o where o.job_id = t.job_id and o.attempt = t.attempt)",
+    )  # fmt: skip
+    if note(connection, "patterns") != pattern_key:
+        connection.execute(f"delete from {LAKE}.{PATTERN_INFO.name}")
+        _insert(connection, PATTERN_INFO, "true")
+        put_note(connection, "patterns", pattern_key)
+    push_results(connection, change.judged, change.forgotten)
+
+
+def _mark_new(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
+    """Notes the files whose rows are new, from which line and attempt on, with their cluster and day."""
+    connection.execute(
+        "create or replace temporary table new_file (file_id integer, line_no bigint, attempt_no integer)"
+    )
+    rows = [
+        (s.file_id, *((s.resume_line_no, s.resume_attempt_no) if s.is_tail_only else (None, None)))
+        for s in change.summaries
+        if s.state == "ingested"
+    ]
+    if rows:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute("insert into new_file select unnest(?), unnest(?), unnest(?)", columns)
+    connection.execute(
+        "create or replace temporary table pushed_file as"
+        " select n.*, coalesce(a.cluster, i.cluster, '-') as cluster, k.shift_ns,"
+        "  make_timestamp_ns(coalesce(i.first_ns, i.modified_ns, 0))::date as day"
+        " from new_file as n join ingested_file as i on i.file_id = n.file_id"
+        " left join ais_file as a on a.file_id = n.file_id left join clock as k on k.file_id = n.file_id"
+    )
+
+
+def _remove_old(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
+    """Takes out of the lake what these files had, or what of them was read again."""
+    replaced = list(change.replaced)
+    tails = connection.execute(
+        f"select min(n.file_id), max(n.file_id), min(make_timestamp_ns(coalesce(o.last_ns - {2 * _DAY_NS}, 0))::date)"
+        f" from new_file as n left join {LAKE}.ingested_file as o on o.file_id = n.file_id where n.line_no is not null"
+    ).fetchall()[0]
+    for table in FILE_TABLES:
+        if replaced:
+            connection.execute(
+                f"delete from {LAKE}.{table.name} where file_id between ? and ? and list_contains(?, file_id)",
+                [min(replaced), max(replaced), replaced],
+            )
+        if tails[0] is None or "line_no" not in table.column_names:
+            continue
+        bounds = f"t.file_id between {tails[0]} and {tails[1]} and t.{DAY} >= '{tails[2]}'"
+        connection.execute(
+            f"delete from {LAKE}.{table.name} as t where {bounds} and exists (select 1 from new_file as n"
+            f" where n.file_id = t.file_id and {_is_read_again(table)})"
+        )
+    if replaced:
+        connection.execute(
+            f"update {LAKE}.ingested_file set modified_ns = null"
+            " where duplicate_of is not null and list_contains(?, duplicate_of)",
+            [replaced],
+        )
+
+
+def _is_read_again(table: Table) -> str:
+    """Of a grown file (n), the rows (t) that the run read; see store.load.delete_rows_read_again."""
+    found = "t.line_no >= n.line_no"
+    if table is WORKER_TAIL:
+        return f"({found} or t.attempt_no >= n.attempt_no)"
+    return f"({found} or t.attempt_no >= n.attempt_no and t.kept = 'last')" if table is STEP_LINE else found
+
+
+def _push_files(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
+    ids = [summary.file_id for summary in (*change.summaries, *change.touched)]
+    if not ids:
+        return
+    connection.execute(
+        f"delete from {LAKE}.ingested_file where file_id between ? and ? and list_contains(?, file_id)",
+        [min(ids), max(ids), ids],
+    )
+    connection.execute(
+        f"insert into {LAKE}.ingested_file select {_columns(INGESTED_FILE)}, k.shift_ns,"
+        " coalesce(a.cluster, t.cluster, '-'), make_timestamp_ns(coalesce(t.first_ns, t.modified_ns, 0))::date"
+        " from ingested_file as t left join ais_file as a on a.file_id = t.file_id"
+        " left join clock as k on k.file_id = t.file_id where list_contains(?, t.file_id) order by t.file_id",
+        [ids],
+    )
+
+
+def _push_rows(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    moment = next((name for name in _MOMENTS if name in table.column_names), None)
+    day = f"coalesce(make_timestamp_ns(t.{moment})::date, n.day)" if moment else "n.day"
+    line = ", t.line_no" if "line_no" in table.column_names else ""
+    again = f"n.line_no is null or {_is_read_again(table)}" if line else "true"
+    connection.execute(
+        f"insert into {LAKE}.{table.name} select {_columns(table)}, n.cluster, {day} as day"
+        f" from {table.name} as t join pushed_file as n on n.file_id = t.file_id where {again}"
+        f" order by n.cluster, day, t.file_id{line}"
+    )
+
+
+def _columns(table: Table) -> str:
+    return ", ".join(f"t.{name}" for name in table.column_names)
+
+
+def _insert(
+    connection: duckdb.DuckDBPyConnection, table: Table, condition: str, values: list[object] | None = None
+) -> None:
+    names = ", ".join(table.column_names)
+    connection.execute(
+        f"insert into {LAKE}.{table.name} ({names}) select {_columns(table)} from {table.name} as t where {condition}",
+        values,
+    )
+
+
+def push_results(connection: duckdb.DuckDBPyConnection, judged: Collection[str], forgotten: Iterable[str] = ()) -> None:
+    """Puts what judging gave in the place of what the cases had, in the caller's transaction."""
+    _make_result_tables(connection)
+    gone, jobs = [*judged, *forgotten], list(judged)
+    if not gone:
+        return
+    for spec in kept_views():
+        _replace(connection, spec.stored_name, gone, f"select * from {spec.stored_name} where list_contains(?, case_job_id)", [jobs])
+    for spec in joined_views():
+        rows = " union all ".join(_rows_of_a_case(connection, spec, job) for job in jobs)
+        _replace(connection, case_table(spec), gone, rows, [])
+    _replace(connection, "case_input", gone, "from case_input where list_contains(?, job_id)", [jobs], column="job_id")
+    _replace(
+        connection, CASES, gone,
+        "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns,"
+        " coalesce((select list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []),"
+        " coalesce((select list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), [])"
+        " from case_scope as s where list_contains(?, s.job_id)",
+        [jobs], column="job_id",
+    )  # fmt: skip
+
+
+def _replace(
+    connection: duckdb.DuckDBPyConnection, table: str, gone: list[str], rows: str, values: list[object],
+    column: str = "case_job_id",
+) -> None:  # fmt: skip
+    connection.execute(f"delete from {LAKE}.{table} where list_contains(?, {column})", [gone])
+    if rows:
+        connection.execute(f"insert into {LAKE}.{table} {rows}", values)
+
+
+def _rows_of_a_case(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, job: str) -> str:
+    quoted = "'" + job.replace("'", "''") + "'"
+    return f"select {quoted} as case_job_id, * from ({rows_of_job(connection, spec.name, quoted)})"
+
+
+def _make_result_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Makes the tables of results again where other SQL made them; they are then to be filled for all cases."""
+    if note(connection, "views") == views_key():
+        return
+    columns = dict(
+        connection.execute(
+            "select table_name, string_agg('\"' || column_name || '\" ' || data_type, ', ' order by column_index)"
+            " from duckdb_columns() where database_name = current_database() group by table_name"
+        ).fetchall()
+    )
+    found = connection.execute(f"select table_name from duckdb_tables() where database_name = '{LAKE}'").fetchall()
+    for (name,) in found:
+        if name.startswith(("stored_", "case_")) and name != "case_input":
+            connection.execute(f"drop table {LAKE}.{name}")
+    connection.execute(f"delete from {LAKE}.case_input")
+    for spec in kept_views():
+        connection.execute(f"create table {LAKE}.{spec.stored_name} ({columns[spec.stored_name]})")
+    for spec in joined_views():
+        connection.execute(
+            f"create table {LAKE}.{case_table(spec)} (case_job_id varchar, {columns[spec.stored_name]})"
+        )
+    put_note(connection, "views", views_key())
