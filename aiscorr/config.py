@@ -59,7 +59,7 @@ class PullSettings:
 class Settings:
     """What a command works with. Folders are absolute; `timezone_globs` are (glob, IANA zone).
 
-    `lake`: where the database is one; `db_path` is then its address.
+    `lake`: where the database is one; `db_path` is then its address. `lake_table`: what is said of any.
 
     `serve`: the table of the service as written; its paths are relative to `folder`, that of the file.
     """
@@ -77,6 +77,7 @@ class Settings:
     query_folders: tuple[str, ...]
     endpoint: str | None
     serve: Mapping[str, Any]
+    lake_table: Mapping[str, Any]
     config_path: str
     folder: str
     pull: PullSettings
@@ -93,10 +94,12 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
     timezone = environment.get("AISCORR_TIMEZONE") or values.get("timezone")
     if timezone:
         check_zone(timezone, "AISCORR_TIMEZONE" if environment.get("AISCORR_TIMEZONE") else str(path))
+    lake_table = values.get("lake", {})
+    check_keys(lake_table, _LAKE_KEYS, f"{path} [lake]")
     db_path, said_by = _database(db, environment, values, base, Path(folder), path)
     return Settings(
         db_path=db_path,
-        lake=lake_of(db_path, said_by, environment, values.get("lake", {}), path),
+        lake=_lake(db_path, said_by, environment, lake_table) if is_lake(db_path) else None,
         timezone=timezone,
         timezone_globs=tuple((glob, zone) for glob, zone in zones.items()),
         job_count=int(values.get("jobs", 0)),
@@ -108,6 +111,7 @@ def load_settings(*, db: str | None, config: str | None, environment: Mapping[st
         query_folders=_folders(values, "queries", base, path),
         endpoint=environment.get("AIS_ENDPOINT") or values.get("endpoint"),
         serve=values.get("serve", {}),
+        lake_table=lake_table,
         config_path=str(path),
         folder=str(base),
         pull=_pull_settings(values.get("pull", {}), environment, base, path),
@@ -127,20 +131,25 @@ def _database(
     return str(base / named if named else folder / DB_NAME), str(path)
 
 
-def lake_of(
-    db: str, where: str, environment: Mapping[str, str], values: Mapping[str, Any], path: Path
-) -> Lake | None:
-    """The lake that an address names; None for a file. Raises UsageError for an address that is none."""
-    check_keys(values, _LAKE_KEYS, f"{path} [lake]")
-    if not is_lake(db):
-        return None
-    known = Lake("")
+def lake_at(db: str, where: str, settings: Settings) -> Lake:
+    """The lake at an address, with what the settings say of lakes. Raises UsageError for an address that is none."""
+    return _lake(db, where, os.environ, settings.lake_table)
+
+
+def _lake(db: str, where: str, environment: Mapping[str, str], values: Mapping[str, Any]) -> Lake:
     return Lake(
         check_address(db, where),
         data=environment.get("AISCORR_LAKE_DATA") or values.get("data"),
         work=environment.get("AISCORR_LAKE_WORK") or values.get("work"),
-        most_rows=int(environment.get("AISCORR_LAKE_MOST_ROWS") or values.get("most_rows", known.most_rows)),
+        most_rows=_count(environment, "AISCORR_LAKE_MOST_ROWS", values.get("most_rows", Lake("").most_rows)),
     )
+
+
+def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(name) or str(default)
+    if not text.isdecimal():
+        raise UsageError(f"{text!r} is no number of rows", where=name, try_this="correct or unset it")
+    return int(text)
 
 
 def byte_count(text: str, where: str) -> int:

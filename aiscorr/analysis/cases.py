@@ -161,11 +161,10 @@ def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.T
     return _without_hashes(_slice(connection, _inputs(connection, lambda name: True), job, {}))
 
 
-def rows_of_job(connection: duckdb.DuckDBPyConnection, view: str, job: str) -> str:
-    """A select of the rows of a computed view that concern a job, which is given as SQL."""
-    names = connection.sql(f"from {view} limit 0").columns
-    rows = _rows_of(names, view)
-    return f"select r.* from {view} as r" if rows is None else f"select r.* {rows} and s.job_id = {job}"
+def rows_of_cases(connection: duckdb.DuckDBPyConnection, view: str) -> str:
+    """What follows a select of the rows (r) of a computed view that concern cases (s): from, joins and conditions."""
+    rows = _rows_of(connection.sql(f"from {view} limit 0").columns, view)
+    return rows or f"from {view} as r, case_scope as s where true"
 
 
 def _inputs(connection: duckdb.DuckDBPyConnection, has_rows: Callable[[str], bool]) -> dict[str, _Input]:

@@ -19,6 +19,7 @@ from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import AiscorrError, UsageError
 
 if TYPE_CHECKING:
+    from aiscorr.report.document import FailureReport, Report
     from aiscorr.report.layout import Extent
 
 _FORMATS = ("text", "markdown", "json", "html", "pdf")
@@ -114,16 +115,9 @@ def _report(
     context: Context, db_path: str | None, failure: str, shown: _Shown, *, is_verified: bool, since: str | None = None
 ) -> str:
     from aiscorr.report import render
-    from aiscorr.report.build import build_report, build_report_since
     from aiscorr.report.citation import read_again, read_around
-    from aiscorr.report.period import moment_since
 
-    now = datetime.now(UTC)
-    begin = None if since is None else moment_since(since, now, "--since")
-    with context.reading(db_path) as connection:
-        document = (
-            build_report(connection, failure, now) if begin is None else build_report_since(connection, begin, now)
-        )
+    document = _built(context, db_path, failure, since)
     if is_verified:
         document = read_around(document) if shown.form in ("html", "pdf") else read_again(document)
     if shown.form == "json":
@@ -138,6 +132,37 @@ def _report(
     return render.render_text(document, width=shown.columns, color=shown.color, extent=shown.extent)
 
 
+def _built(context: Context, db_path: str | None, failure: str, since: str | None) -> Report:
+    """The document; of a lake each failure is read from the slice around it."""
+    from aiscorr.report.build import build_report, build_report_since
+    from aiscorr.report.period import moment_since
+
+    now = datetime.now(UTC)
+    begin = None if since is None else moment_since(since, now, "--since")
+    is_lake = db_path is None and context.settings.lake is not None
+    if is_lake:
+        from aiscorr.lake.local import RESULTS
+
+        db_path = context.db_path(RESULTS)
+    with context.reading(db_path) as connection:
+        if begin is not None:
+            return build_report_since(connection, begin, now)
+        document = build_report(connection, failure, now)
+    if not is_lake:
+        return document
+    if not document.failures:
+        with context.reading() as connection:
+            return build_report(connection, failure, now)
+    found: list[FailureReport] = []
+    for one in document.failures:
+        path = context.path_of(one.failure_id)
+        if path == db_path:
+            return document
+        with context.reading(path) as connection:
+            found += build_report(connection, one.failure_id, now).failures
+    return replace(document, failures=tuple(found))
+
+
 def _comparison(context: Context, first: str, second: str, shown: _Shown) -> str:
     from aiscorr.query.formats import json_text
     from aiscorr.report import render
@@ -146,7 +171,7 @@ def _comparison(context: Context, first: str, second: str, shown: _Shown) -> str
     from aiscorr.report.html import render_sections_html
     from aiscorr.report.layout import foot
 
-    with context.reading() as connection:
+    with context.reading(context.path_of(first, second)) as connection:
         document = build_comparison(connection, first, second, datetime.now(UTC))
     if shown.form == "json":
         return json_text(to_json(document), indent=2) + "\n"
@@ -165,11 +190,9 @@ def _comparison(context: Context, first: str, second: str, shown: _Shown) -> str
 def verify(context: Context, failure: str, form: str) -> int:
     """Open the original files again and compare every line that is cited as evidence."""
     from aiscorr.query.formats import json_text, printable
-    from aiscorr.report.build import build_report
     from aiscorr.report.citation import check, citations, missing_files
 
-    with context.reading() as connection:
-        cited = citations(build_report(connection, failure, datetime.now(UTC)))
+    cited = citations(_built(context, None, failure, None))
     found = check(cited)
     gone = missing_files(cited)
     if form == "json":
@@ -239,8 +262,9 @@ def _wrapped(text: str, width: int) -> str:
 @click.pass_obj
 def demo(context: Context, keep: str | None, form: str) -> int:
     """Read the bundled incident into a temporary database and print its report."""
-    from aiscorr.config import default_job_count
+    from aiscorr.config import default_job_count, ingest_options, lake_at
     from aiscorr.demo import demo_folder
+    from aiscorr.lake.address import is_lake
     from aiscorr.model import IngestOptions
 
     with tempfile.TemporaryDirectory(prefix="aiscorr-demo-") as folder:
@@ -249,10 +273,13 @@ def demo(context: Context, keep: str | None, form: str) -> int:
         context.say("reading " + " ".join(paths))
         settings = context.settings
         options = IngestOptions(job_count=settings.job_count or default_job_count())
+        if is_lake(db_path):
+            options = ingest_options(settings)
+            context.found[0] = settings = replace(settings, lake=lake_at(db_path, "--keep", settings))
         summary = run_ingest(context, paths, replace(settings, db_path=db_path), options)
         context.say(summary_text(summary, context).split("\nfailure ")[0])
         shown = _Shown(form, None, has_colors(None))
-        text = _report(context, db_path, "latest", shown, is_verified=True)
+        text = _report(context, None if is_lake(db_path) else db_path, "latest", shown, is_verified=True)
         emit(text, None)
     if keep is None and form == "text":
         context.say("for the commands above: aiscorr demo --keep demo.duckdb, then aiscorr --db demo.duckdb …")

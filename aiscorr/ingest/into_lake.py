@@ -26,6 +26,7 @@ from aiscorr.ingest.pipeline import Progress, analyse, limit_memory, no_progress
 from aiscorr.ingest.plan import Plan, what_to_read
 from aiscorr.ingest.scanning import ScanResult
 from aiscorr.lake.address import Lake
+from aiscorr.lake.case import judged_case
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import (
     COUNTER_MARGIN_NS,
@@ -40,10 +41,10 @@ from aiscorr.lake.pull import (
     results,
     row_count,
 )
-from aiscorr.lake.push import Change, note, push
+from aiscorr.lake.push import Change, note, push, put_cases
 from aiscorr.lake.shape import CASES, LAKE
 from aiscorr.lake.site import attached, make, sweep
-from aiscorr.model import FileSummary, IngestOptions, IngestSummary
+from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, scratch
@@ -52,6 +53,9 @@ from aiscorr.store.work_folder import work_folder
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+
+    from aiscorr.analysis.judge import Result
 
 #: So long an ingest waits for another that writes.
 _WAIT_S = 600.0
@@ -78,10 +82,10 @@ def ingest_into_lake(
         plan = what_to_read(sources, known, book.archives(names), options, ())
         progress("read", len(plan.to_read), sum(ref.stored_byte_count for ref, _ in plan.to_read), 0)
         with _work_folder(lake) as folder, engine.workers(options.engine, options.job_count) as workers:
-            results_ = scan_all(plan, folder, options, now, should_stop, progress, workers)
-            if _is_current(book) and not any(result.summaries or result.archives for result in results_):
-                return summary_of(0, plan, merge(results_, known, known), time.monotonic() - started)
-            run = _Run(book, plan, results_, options, now, memory_limit, threads or options.job_count, progress)
+            found = scan_all(plan, folder, options, now, should_stop, progress, workers)
+            if _is_current(book) and not any(result.summaries or result.archives for result in found):
+                return summary_of(0, plan, merge(found, known, known), time.monotonic() - started)
+            run = _Run(book, plan, found, options, now, memory_limit, threads or options.job_count, progress, workers)
             judge_all = judging(options.job_count, memory_limit, workers)
             with book.committing(_WAIT_S):
                 summary = run.commit(judge_all, known)
@@ -110,24 +114,29 @@ class _Run:
 
     def __init__(
         self, book: Ledger, plan: Plan, read: list[ScanResult], options: IngestOptions, now: datetime,
-        memory_limit: str, threads: int, progress: Progress,
+        memory_limit: str, threads: int, progress: Progress, workers: engine.Workers | None,
     ) -> None:  # fmt: skip
         self._book, self._plan, self._read, self._options = book, plan, read, options
         self._now, self._memory_limit, self._threads, self._progress = now, memory_limit, threads, progress
+        self._workers, self._snapshot = workers, 0
         self._is_whole = False
         self._jobs: list[str] = []
+        self._stale: list[str] = []
         self._results: Results | None = None
 
-    def commit(self, judge_all: Judging, known_before: dict[str, object]) -> IngestSummary:
+    def commit(self, judge_all: Judging, known_before: dict[str, KnownFile]) -> IngestSummary:
         """Judges what was read in a slice, and writes both; no other process writes meanwhile."""
         book, read = self._book, [summary for result in self._read for summary in result.summaries]
         self._progress("load", len(read), 0, sum(summary.event_count for summary in read))
         with (
             tempfile.TemporaryDirectory(prefix="aiscorr-slice-") as folder,
-            scratch(os.path.join(folder, "slice.duckdb"), memory_limit=self._memory_limit, threads=self._threads) as copy,
+            scratch(
+                os.path.join(folder, "slice.duckdb"), memory_limit=self._memory_limit, threads=self._threads
+            ) as copy,
         ):
             with attached(copy.connection, book):
                 sweep(copy.connection, book)
+                self._snapshot = book.snapshot()
                 merged = self._merged(read, known_before)
                 self._pull(copy.connection, merged)
             batch = book.claim(_contents(merged.summaries), [s.file_id for s in merged.summaries])
@@ -145,26 +154,30 @@ class _Run:
                 connection.execute("begin")
                 change = Change(batch, merged.summaries, merged.touched, merged.replaced, sorted(judged), forgotten)
                 push(connection, change, patterns_key(self._options.pattern_folders))
+                for job, rows in self._judged_again({*judged, *forgotten}):
+                    put_cases(connection, [job], rows)
                 connection.execute("commit")
                 latest = _latest(connection) if failures else None
             self._confirm(connection, batch, merged)
             summary = summary_of(batch, self._plan, merged, 0.0)
             return replace(summary, failures=failures, latest_failure_id=latest)
 
-    def _merged(self, read: list[FileSummary], known_before: dict[str, object]) -> Merged:
+    def _merged(self, read: list[FileSummary], known_before: dict[str, KnownFile]) -> Merged:
         book = self._book
         known = book.known_contents({s.content_hash for s in read if s.byte_count})
         known.update(book.known({s.ref.path.partition("!")[0] for s in read}))
-        return merge(self._read, known, known_before, book.next_file_id())  # type: ignore[arg-type]
+        return merge(self._read, known, known_before, book.next_file_id())
 
     def _pull(self, connection: duckdb.DuckDBPyConnection, merged: Merged) -> None:
         """Pulls what new rows may change, and what was concluded of it."""
         is_current = note(connection, "views") == views_key()
-        self._is_whole = row_count(connection) <= self._book.lake.most_rows or not is_current
+        self._is_whole = row_count(connection) <= self._book.lake.most_rows
         if self._is_whole:
             pull(connection, Scope(is_whole=True))
             self._results = results(connection, None) if is_current else None
             return
+        if not is_current:
+            self._stale = [row[0] for row in connection.execute(f"select job_id from {LAKE}.{CASES}").fetchall()]
         read = [s for s in merged.summaries if s.state == "ingested"]
         spans = _spans(connection, read)
         ids = sorted({s.file_id for s in (*read, *merged.touched)})
@@ -179,7 +192,7 @@ class _Run:
             run_names=tuple(sorted({s.run_name for s in workers if s.run_name})),
         )  # fmt: skip
         pull(connection, scope)
-        self._results = results(connection, self._jobs)
+        self._results = results(connection, self._jobs) if is_current else None
 
     def _may_be_judged(self, merged: Merged) -> Callable[[duckdb.DuckDBPyConnection], Collection[str]]:
         ids = [s.file_id for s in merged.summaries]
@@ -203,6 +216,17 @@ class _Run:
         if self._is_whole and self._results is not None:
             jobs.update(self._results.rows["case_input"]["job_id"].to_pylist())
         return sorted(jobs - cases)
+
+    def _judged_again(self, done: set[str]) -> Iterator[tuple[str, dict[str, pa.Table]]]:
+        """The other cases of a lake whose results are of other views, each judged from its own slice."""
+        jobs = [job for job in self._stale if job not in done]
+        given = [(self._book.lake, self._snapshot, job, self._memory_limit) for job in jobs]
+        if self._workers is not None and given:
+            for number, rows in engine.run(self._workers(), judged_case, given, lambda: False):
+                yield jobs[number], judged_case(*given[number]) if rows is None else rows
+            return
+        for job, one in zip(jobs, given, strict=True):
+            yield job, judged_case(*one, threads=self._threads)
 
     def _confirm(self, connection: duckdb.DuckDBPyConnection, batch: int, merged: Merged) -> None:
         ids = {s.file_id for s in (*merged.summaries, *merged.touched)}
@@ -247,7 +271,7 @@ def _spans(connection: duckdb.DuckDBPyConnection, read: Collection[FileSummary])
 def _noting(judge_all: Judging, judged: set[str]) -> Judging:
     """Judges, and notes whom."""
 
-    def noted(cases, count):  # type: ignore[no-untyped-def]
+    def noted(cases: Iterable[tuple[str, dict[str, pa.Table]]], count: int) -> Iterator[tuple[str, dict[str, Result]]]:
         for job, found in judge_all(cases, count):
             judged.add(job)
             yield job, found

@@ -9,7 +9,9 @@ from aiscorr.errors import UsageError
 
 PREFIX = "ducklake:"
 _EXAMPLE = "ducklake:postgres:dbname=aiscorr host=HOST user=NAME"
-_SECRETS = "PGPASSWORD, ~/.pgpass or PGPASSFILE; for S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or ~/.aws/credentials"
+_SECRETS = (
+    "PGPASSWORD, ~/.pgpass or PGPASSFILE; for S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or ~/.aws/credentials"
+)
 #: What would hold a password: in the keywords of libpq, in a URI before the @, in the query of one.
 _PASSWORD = re.compile(r"(?i)\b(?:password|sslpassword)\s*=|://[^/@\s]*:[^/@\s]*@")
 

@@ -11,8 +11,9 @@ import contextlib
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import AiscorrError, DatabaseBusyError, DatabaseError
 from aiscorr.lake.address import Lake
@@ -24,31 +25,6 @@ if TYPE_CHECKING:
 _INSTALL = "pip install -r requirements/lake.txt, or INSTALL ducklake, postgres and httpfs in a DuckDB of this release"
 #: A refused request is sent again after 0.25 s, 0.5 s, 1 s …: for more than half a minute.
 _HTTP = ("http_retries = 8", "http_retry_wait_ms = 250", "http_retry_backoff = 2", "http_timeout = 60")
-#: What a message says, in small letters; what that means; what to try.
-_MEANINGS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("expiredtoken", "token has expired", "tokenrefreshrequired"), "the token for the store has expired",
-     "get new credentials (AWS_SESSION_TOKEN), then run this again; nothing is half done"),
-    (("nosuchbucket", "bucket does not exist"), "the bucket of the lake does not exist",
-     "create it, or check AISCORR_LAKE_DATA and AWS_ENDPOINT_URL"),
-    (("invalidaccesskeyid", "signaturedoesnotmatch", "accessdenied", "http 403", "status code 403", "forbidden"),
-     "the store refuses these credentials", "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they may do"),
-    (("password authentication failed", "no password supplied", "fe_sendauth", "authentication failed"),
-     "the catalogue refuses these credentials", "PGPASSWORD, ~/.pgpass or PGPASSFILE holds the password"),
-    (("read-only transaction", "permission denied for", "must be owner of", "attached in read-only mode"),
-     "the catalogue may only be read with these credentials", "a role of PostgreSQL that may write"),
-    (("transaction conflict",), "another program wrote the lake at the same moment",
-     "run this again: nothing of this run was stored"),
-    (("terminating connection", "server closed the connection", "connection refused", "could not connect to server",
-      "connection reset", "the connection is lost", "could not receive data", "starting up", "shutting down",
-      "connection timed out", "no route to host", "could not translate host name", "the connection is closed"),
-     "the catalogue or the store of the lake cannot be reached",
-     "check the host and the network, then run this again; nothing is half done"),
-    (("no magic bytes", "too small to be a parquet", "invalid input error: no magic", "corrupt", "snappy", "zstd decomp",
-      "tprotocolexception", "tprotocol", "don't know what type", "footer"),
-     "a Parquet file of the lake is damaged or half written", "restore the file that is named, from a copy or a backup"),
-    (("no space left", "quota"), "the disk is full or limited", "free space; the lake is as it was before this run"),
-    (("cannot open file", "no such file", "404"), "a file of the lake is gone", "restore it from a copy or a backup"),
-)  # fmt: skip
 
 
 def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake, *, has_http: bool) -> None:
@@ -61,7 +37,9 @@ def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake, *, has_ht
         except duckdb.Error as error:
             said = str(error).partition("\n")[0]
             raise AiscorrError(
-                f"a lake needs DuckDB's extension {name}: {said}", where=f"DuckDB {duckdb.__version__}", try_this=_INSTALL
+                f"a lake needs DuckDB's extension {name}: {said}",
+                where=f"DuckDB {duckdb.__version__}",
+                try_this=_INSTALL,
             ) from None
     connection.execute("set ducklake_max_retry_count = 100")
     for setting in _HTTP if has_http else ():
@@ -104,16 +82,29 @@ def explained(lake: Lake) -> Iterator[None]:
         raise
 
 
-def meaning(error: Exception, lake: Lake) -> DatabaseError:
+def meaning(error: Exception, lake: Lake) -> AiscorrError:
     """What an error of the catalogue or the store means, and what to try."""
     text = str(error)
     said = " ".join(text.split())[:400]
     low = text.lower()
-    for signs, what, try_this in _MEANINGS:
-        if any(sign in low for sign in signs):
-            kind = DatabaseBusyError if signs[0] == "transaction conflict" else DatabaseError
-            return kind(f"{what}: {said}", where=lake.name, try_this=try_this)
-    return DatabaseError(f"the lake cannot be used: {said}", where=lake.name, try_this="check the catalogue and the store")
+    for one in _meanings():
+        if any(sign in low for sign in one["signs"]):
+            kind = DatabaseBusyError if "transaction conflict" in one["signs"] else DatabaseError
+            return kind(f"{one['means']}: {said}", where=lake.name, try_this=one["try"])
+    return DatabaseError(
+        f"the lake cannot be used: {said}", where=lake.name, try_this="check the catalogue and the store"
+    )
+
+
+@lru_cache(maxsize=1)
+def _meanings() -> list[dict[str, Any]]:
+    import tomllib
+    from importlib.resources import files
+
+    found: list[dict[str, Any]] = tomllib.loads(files("aiscorr.lake").joinpath("errors.toml").read_text("utf-8"))[
+        "error"
+    ]
+    return found
 
 
 def _packaged(name: str) -> str | None:

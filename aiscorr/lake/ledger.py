@@ -66,7 +66,9 @@ class Ledger:
 
     def make(self) -> None:
         """Makes the tables where they are missing."""
-        if not self._rows("select to_regclass('aiscorr_file') is not null and to_regclass('aiscorr_batch') is not null")[0][0]:
+        if not self._rows(
+            "select to_regclass('aiscorr_file') is not null and to_regclass('aiscorr_batch') is not null"
+        )[0][0]:
             self._run(_TABLES)
 
     @contextlib.contextmanager
@@ -160,7 +162,10 @@ class Ledger:
 
         `archives`: path, size, time, options and parser of those that were read to their end.
         """
-        rows = [(f.path, f.path.partition("!")[0], f.file_id, f.duplicate_of, json.dumps(dataclasses.asdict(f))) for f in files]
+        rows = [
+            (f.path, f.path.partition("!")[0], f.file_id, f.duplicate_of, json.dumps(dataclasses.asdict(f)))
+            for f in files
+        ]
         with explained(self.lake), self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(
                 "delete from aiscorr_archive as a where exists (select 1 from aiscorr_file as f"
@@ -174,7 +179,8 @@ class Ledger:
                 list(archives),
             )
             cursor.execute(
-                "update aiscorr_file set known = jsonb_set(known, '{modified_ns}', 'null') where duplicate_of = any(%s)",
+                "update aiscorr_file set known = jsonb_set(known, '{modified_ns}', 'null')"
+                " where duplicate_of = any(%s)",
                 [list(stale)],
             )
             cursor.executemany(
@@ -206,7 +212,7 @@ class Ledger:
         import psycopg
 
         try:
-            return self._connection.execute(sql.encode(), values).fetchall()
+            return list(self._connection.execute(sql.encode(), values).fetchall())
         except psycopg.errors.UniqueViolation:
             raise
         except psycopg.Error as error:
@@ -222,7 +228,9 @@ def ledger(lake: Lake) -> Iterator[Ledger]:
         import psycopg
     except ImportError:
         raise AiscorrError(
-            "a lake needs psycopg, which is not installed", where=lake.name, try_this="pip install -r requirements/lake.txt"
+            "a lake needs psycopg, which is not installed",
+            where=lake.name,
+            try_this="pip install -r requirements/lake.txt",
         ) from None
     with explained(lake):
         connection = psycopg.connect(

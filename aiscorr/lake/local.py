@@ -116,20 +116,21 @@ def _make(
         connection = copy.connection
         with attached(connection, book, snapshot=snapshot):
             is_current = note(connection, "views") == views_key()
-            pull(connection, _scope(connection, wanted))
             known = results(connection, None) if is_current else None
+            pull(connection, _scope(connection, wanted, known))
         if not is_current:
             say(f"warning: {_OTHER_VIEWS}; aiscorr ingest, on the same logs or an empty folder, makes them again")
         refresh_alone(copy, lambda _: None, threads=threads or 1, part=_part(known, wanted))
 
 
-def _scope(connection: duckdb.DuckDBPyConnection, wanted: Wanted | None) -> Scope:
+def _scope(connection: duckdb.DuckDBPyConnection, wanted: Wanted | None, known: Results | None) -> Scope:
     if wanted is None:
         return Scope(is_whole=True)
     spans, files = case_spans(connection, wanted.jobs)
     if wanted.span_ns is not None:
         spans.append(Span(*wanted.span_ns, *wanted.span_ns))
-    return Scope(spans=tuple(spans), file_ids=tuple(files))
+    named = known.file_ids() if known is not None else ()
+    return Scope(spans=tuple(spans), file_ids=tuple(files), named_ids=named)
 
 
 def _part(known: Results | None, wanted: Wanted | None) -> Part:

@@ -41,7 +41,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Scope:
-    """What is pulled. `is_whole`: everything; else the spans, and these files whole with what belongs to their jobs."""
+    """What is pulled. `is_whole`: everything; else the spans, and these files whole with what belongs to their jobs.
+
+    `named_ids`: files of which the names are pulled and no rows, as results cite them.
+    """
 
     is_whole: bool = False
     spans: tuple[Span, ...] = ()
@@ -49,6 +52,7 @@ class Scope:
     folders: tuple[str, ...] = ()
     job_ids: tuple[str, ...] = ()
     run_names: tuple[str, ...] = ()
+    named_ids: tuple[int, ...] = ()
 
 
 def row_count(connection: duckdb.DuckDBPyConnection) -> int:
@@ -138,9 +142,10 @@ def _mark_files(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
 
 def _pull_files(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
     names = ", ".join(INGESTED_FILE.column_names)
-    chosen = "" if scope.is_whole else " where file_id in (select file_id from slice_file)"
+    chosen = "true" if scope.is_whole else "file_id in (select file_id from slice_file) or list_contains(?, file_id)"
     connection.execute(
-        f"insert into ingested_file ({names}) select {names} from {LAKE}.ingested_file{chosen} order by file_id"
+        f"insert into ingested_file ({names}) select {names} from {LAKE}.ingested_file where {chosen} order by file_id",
+        [] if scope.is_whole else [list(scope.named_ids)],
     )
 
 
@@ -200,6 +205,12 @@ class Results:
 
     rows: Mapping[str, pa.Table]
     joined: Mapping[str, pa.Table]
+
+    def file_ids(self) -> tuple[int, ...]:
+        """The files that results cite."""
+        tables = (table for table in self.rows.values() if "file_id" in table.column_names)
+        found = {file_id for table in tables for file_id in table["file_id"].unique().to_pylist()}
+        return tuple(sorted(found - {None}))
 
     def fill(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Puts the rows into the tables, which are there; of joined ones those of cases outside the database."""

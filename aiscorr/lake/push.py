@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aiscorr.analysis.cases import rows_of_job
-from aiscorr.analysis.spec import ViewSpec, views_key
+from aiscorr.analysis.cases import rows_of_cases
+from aiscorr.analysis.spec import views_key
 from aiscorr.lake.shape import (
     CASES,
-    CLUSTER,
     DAY,
     LAKE,
     LAKE_VERSION,
@@ -21,9 +20,8 @@ from aiscorr.lake.shape import (
     kept_views,
 )
 from aiscorr.model import FileSummary
+from aiscorr.schema.analysis import CASE_INPUT, CONCLUSION, FAILURE_NAME
 from aiscorr.schema.tables import (
-    CONCLUSION,
-    FAILURE_NAME,
     FILE_TABLES,
     INGEST_LOG,
     INGESTED_FILE,
@@ -36,6 +34,7 @@ from aiscorr.store.database import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 _DAY_NS = 86_400_000_000_000
 #: The moment that says on which day a row lies, where its table has one.
@@ -90,7 +89,8 @@ def push(connection: duckdb.DuckDBPyConnection, change: Change, pattern_key: str
         connection.execute(f"delete from {LAKE}.{PATTERN_INFO.name}")
         _insert(connection, PATTERN_INFO, "true")
         put_note(connection, "patterns", pattern_key)
-    push_results(connection, change.judged, change.forgotten)
+    make_result_tables(connection)
+    put_cases(connection, [*change.judged, *change.forgotten], case_rows(connection, change.judged))
 
 
 def _mark_new(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
@@ -194,44 +194,43 @@ def _insert(
     )
 
 
-def push_results(connection: duckdb.DuckDBPyConnection, judged: Collection[str], forgotten: Iterable[str] = ()) -> None:
-    """Puts what judging gave in the place of what the cases had, in the caller's transaction."""
-    _make_result_tables(connection)
-    gone, jobs = [*judged, *forgotten], list(judged)
-    if not gone:
-        return
-    for spec in kept_views():
-        _replace(connection, spec.stored_name, gone, f"select * from {spec.stored_name} where list_contains(?, case_job_id)", [jobs])
+def case_rows(connection: duckdb.DuckDBPyConnection, jobs: Collection[str]) -> dict[str, pa.Table]:
+    """By table of the lake, what judging gave for these jobs and what is kept of their cases; read in a slice."""
+    wanted = list(jobs)
+
+    def rows(sql: str) -> pa.Table:
+        return connection.sql(sql, params=[wanted]).to_arrow_table()
+
+    found = {
+        spec.stored_name: rows(f"from {spec.stored_name} where list_contains(?, case_job_id)") for spec in kept_views()
+    }
     for spec in joined_views():
-        rows = " union all ".join(_rows_of_a_case(connection, spec, job) for job in jobs)
-        _replace(connection, case_table(spec), gone, rows, [])
-    _replace(connection, "case_input", gone, "from case_input where list_contains(?, job_id)", [jobs], column="job_id")
-    _replace(
-        connection, CASES, gone,
-        "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns,"
-        " coalesce((select list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []),"
-        " coalesce((select list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), [])"
-        " from case_scope as s where list_contains(?, s.job_id)",
-        [jobs], column="job_id",
-    )  # fmt: skip
+        found[case_table(spec)] = rows(
+            f"select s.job_id as case_job_id, r.* {rows_of_cases(connection, spec.name)} and list_contains(?, s.job_id)"
+        )
+    found[CASE_INPUT.name] = rows("from case_input where list_contains(?, job_id)")
+    found[CASES] = rows(
+        "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns, coalesce((select"
+        "  list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []) as clusters, coalesce((select"
+        "  list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), []) as file_ids"
+        " from case_scope as s where list_contains(?, s.job_id)"
+    )
+    return found
 
 
-def _replace(
-    connection: duckdb.DuckDBPyConnection, table: str, gone: list[str], rows: str, values: list[object],
-    column: str = "case_job_id",
-) -> None:  # fmt: skip
-    connection.execute(f"delete from {LAKE}.{table} where list_contains(?, {column})", [gone])
-    if rows:
-        connection.execute(f"insert into {LAKE}.{table} {rows}", values)
+def put_cases(connection: duckdb.DuckDBPyConnection, gone: Collection[str], rows: Mapping[str, pa.Table]) -> None:
+    """Puts rows of cases in the place of what the lake had of these jobs, in the caller's transaction."""
+    for table, given in rows.items():
+        column = "job_id" if table in (CASES, CASE_INPUT.name) else "case_job_id"
+        connection.execute(f"delete from {LAKE}.{table} where list_contains(?, {column})", [list(gone)])
+        if given.num_rows:
+            connection.register("given", given)
+            connection.execute(f"insert into {LAKE}.{table} from given")
+            connection.unregister("given")
 
 
-def _rows_of_a_case(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, job: str) -> str:
-    quoted = "'" + job.replace("'", "''") + "'"
-    return f"select {quoted} as case_job_id, * from ({rows_of_job(connection, spec.name, quoted)})"
-
-
-def _make_result_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the tables of results again where other SQL made them; they are then to be filled for all cases."""
+def make_result_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Makes the tables of results where other SQL made them, or none; they are then to be filled for all cases."""
     if note(connection, "views") == views_key():
         return
     columns = dict(
@@ -248,7 +247,5 @@ def _make_result_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for spec in kept_views():
         connection.execute(f"create table {LAKE}.{spec.stored_name} ({columns[spec.stored_name]})")
     for spec in joined_views():
-        connection.execute(
-            f"create table {LAKE}.{case_table(spec)} (case_job_id varchar, {columns[spec.stored_name]})"
-        )
+        connection.execute(f"create table {LAKE}.{case_table(spec)} (case_job_id varchar, {columns[spec.stored_name]})")
     put_note(connection, "views", views_key())

@@ -11,17 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.spec import ViewSpec, view_specs
-from aiscorr.schema.tables import (
-    CASE_INPUT,
-    CONCLUSION,
-    FAILURE_NAME,
-    FILE_TABLES,
-    INGEST_LOG,
-    INGESTED_FILE,
-    PATTERN_INFO,
-    RETENTION_LOG,
-    Table,
-)
+from aiscorr.schema.analysis import CASE_INPUT, CONCLUSION, FAILURE_NAME
+from aiscorr.schema.retention import RETENTION_LOG
+from aiscorr.schema.tables import FILE_TABLES, INGEST_LOG, INGESTED_FILE, PATTERN_INFO, Table
 
 if TYPE_CHECKING:
     import duckdb

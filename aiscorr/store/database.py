@@ -295,7 +295,9 @@ def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> 
 
 
 @contextlib.contextmanager
-def scratch(path: str, *, memory_limit: str = DEFAULT_MEMORY_LIMIT, threads: int | None = None) -> Iterator[WorkingCopy]:
+def scratch(
+    path: str, *, memory_limit: str = DEFAULT_MEMORY_LIMIT, threads: int | None = None
+) -> Iterator[WorkingCopy]:
     """A new database that nobody else knows of, to write to; the caller removes it."""
     try:
         with _changing(path, path, base_config(memory_limit, threads), is_packed=False) as working:
