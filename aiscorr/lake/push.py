@@ -210,9 +210,9 @@ def case_rows(connection: duckdb.DuckDBPyConnection, jobs: Collection[str]) -> d
         )
     found[CASE_INPUT.name] = rows("from case_input where list_contains(?, job_id)")
     found[CASES] = rows(
-        "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns, coalesce((select"
-        "  list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []) as clusters, coalesce((select"
-        "  list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), []) as file_ids"
+        "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns,"
+        " coalesce((select list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []) as c,"
+        " coalesce((select list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), []) as f"
         " from case_scope as s where list_contains(?, s.job_id)"
     )
     return found

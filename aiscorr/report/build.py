@@ -271,9 +271,9 @@ with used as (
 grouped as (
     select u.who, k.method, k.timezone, coalesce(k.zone_offset_s, 0) as offset_s,
         min(k.confidence)::double as confidence, count(*)::integer as file_count,
-        arg_max(k.evidence, (k.evidence is not null, k.confidence)) as evidence,
-        arg_max(k.path, (k.evidence is not null, k.confidence)) as path,
-        arg_max(k.line_no, (k.evidence is not null, k.confidence)) as line_no,
+        arg_max(k.evidence, (k.evidence is not null, k.confidence, -k.file_id)) as evidence,
+        arg_max(k.path, (k.evidence is not null, k.confidence, -k.file_id)) as path,
+        arg_max(k.line_no, (k.evidence is not null, k.confidence, -k.file_id)) as line_no,
         bool_or(n.file_id is not null) as is_untold,
         coalesce(list(distinct u.node_id order by u.node_id) filter (where u.node_id is not null), []) as node_ids
     from used as u
@@ -293,7 +293,7 @@ select g.who, g.method, g.timezone, g.offset_s, g.confidence, g.file_count, g.ev
     coalesce(o.path, g.path) as path, coalesce(g.line_no, o.line_no) as line_no, g.is_untold, g.node_ids
 from grouped as g
 left join elsewhere as o on o.evidence = g.evidence and g.line_no is null
-order by g.who desc, g.file_count desc, g.method, g.timezone
+order by g.who desc, g.file_count desc, g.method, g.timezone, g.offset_s, g.path
 """
 _RULE = """
 select finding, state, failure_class, statement from finding where failure_id = $id
