@@ -23,10 +23,7 @@ class Merged:
 
 
 def merge(
-    results: list[ScanResult],
-    known: dict[str, KnownFile],
-    known_before: dict[str, KnownFile],
-    next_id: int | None = None,
+    results: list[ScanResult], known: dict[str, KnownFile], known_before: dict[str, KnownFile], next_id: int = 0
 ) -> Merged:
     """Final ids in the order of paths, so that the same files give the same numbers whatever process read them.
 

@@ -12,14 +12,14 @@ import contextlib
 import fcntl
 import functools
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from aiscorr.errors import TRY_AFTER_FAULT, AiscorrError, DatabaseBusyError, DatabaseError
+from aiscorr.errors import DatabaseBusyError, DatabaseError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.copies import copy_at_rest, publish, remove
+from aiscorr.store.faults import broken, busy_error, is_busy, write_error
 from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ SCHEMA_VERSION = "5"
 DEFAULT_MEMORY_LIMIT = "1GB"
 #: So often is a file opened again that changes while it is opened.
 _MANY_VERSIONS = 100
-_BUSY = ("Conflicting lock", "Could not set lock", "lock on file")
-_PID = re.compile(r"PID (\d+)")
 _RETRY_S = 0.1
 #: Of a new file. A table takes a block at least, and some 120 have few rows: with DuckDB's 256 KiB a database of some
 #: logs is three times as large, and as much is copied and written at each ingest.
@@ -62,20 +60,6 @@ def own_files(path: str) -> frozenset[str]:
     return frozenset(f"{path}{end}" for end in ends)
 
 
-def _is_busy(error: Exception) -> bool:
-    return any(text in str(error) for text in _BUSY)
-
-
-def _busy_error(path: str, error: Exception) -> DatabaseBusyError:
-    pid = _PID.search(str(error))
-    holder = f" by process {pid.group(1)}" if pid else ""
-    return DatabaseBusyError(
-        f"the database is held{holder}",
-        where=path,
-        try_this="close the program that has it open for writing (a DuckDB shell?), then run this again",
-    )
-
-
 def _quiet(path: str, config: dict[str, Any], *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """A connection that draws no bar on stdout, as DuckDB does where it takes a child process for a notebook."""
     import duckdb
@@ -94,24 +78,13 @@ def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: 
         try:
             return opener()
         except duckdb.IOException as error:
-            if not _is_busy(error):
-                raise _broken(path, error) from None
+            if not is_busy(error):
+                raise broken(path, error) from None
             if time.monotonic() > end:
-                raise _busy_error(path, error) from None
+                raise busy_error(path, error) from None
             time.sleep(_RETRY_S)
         except duckdb.Error as error:
-            raise _broken(path, error) from None
-
-
-def _broken(path: str, error: Exception) -> DatabaseError:
-    text = str(error).split("\n")[0]
-    if "not a valid DuckDB" in text or "can only read" in text or "newer version" in text:
-        return DatabaseError(
-            f"not a database this DuckDB can read: {text}",
-            where=path,
-            try_this="name another file with --db, or ingest into a new one",
-        )
-    return DatabaseError(f"the database cannot be opened: {text}", where=path, try_this="check the path and the disk")
+            raise broken(path, error) from None
 
 
 @contextlib.contextmanager
@@ -303,7 +276,7 @@ def scratch(
         with _changing(path, path, base_config(memory_limit, threads), is_packed=False) as working:
             yield working
     except Exception as error:
-        raise _write_error(path, error) from error
+        raise write_error(path, error) from error
 
 
 @contextlib.contextmanager
@@ -340,7 +313,7 @@ def writing(
                 try_this="free disk space or name another file with --db",
             ) from None
         except Exception as error:
-            raise _write_error(path, error) from error
+            raise write_error(path, error) from error
         finally:
             remove(copy)
 
@@ -358,27 +331,6 @@ def _pack(path: str, config: dict[str, Any]) -> None:
     finally:
         connection.close()
     os.replace(small, path)
-
-
-def _write_error(path: str, error: Exception) -> Exception:
-    import duckdb
-
-    if isinstance(error, AiscorrError):
-        return error
-    text = str(error)
-    if any(
-        word in text
-        for word in ("No space left", "Could not write", "disk quota", "File too large", "max_temp_directory_size")
-    ):
-        return DatabaseError(
-            f"the disk is full or limited: {text.splitlines()[0]}",
-            where=path,
-            try_this="free space; the database is as it was before this run",
-        )
-    if isinstance(error, duckdb.InternalException | duckdb.FatalException):
-        said = text.partition("\n")[0]
-        return DatabaseError(f"DuckDB failed inside: {said}", where=path, try_this=TRY_AFTER_FAULT)
-    return error
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection) -> None:

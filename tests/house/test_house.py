@@ -134,14 +134,15 @@ def test_only_the_store_opens_the_database() -> None:
 
 #: Which parts of the package may import a library, and no others.
 LIBRARIES = {
-    "duckdb": ("analysis", "catalog", "ingest", "query", "report", "sandbox", "serve", "store"),
-    "pyarrow": ("analysis", "ingest", "parse", "query", "sandbox", "schema", "sources", "store"),
+    "duckdb": ("analysis", "catalog", "ingest", "lake", "query", "report", "sandbox", "serve", "store"),
+    "pyarrow": ("analysis", "ingest", "lake", "parse", "query", "sandbox", "schema", "sources", "store"),
     "starlette": ("serve/web",),
     "uvicorn": ("serve/web",),
     "anyio": ("serve/web",),
     "mcp": ("serve/mcp.py",),
     "apscheduler": ("serve/service.py",),
     "aistore": ("pull",),
+    "psycopg": ("lake/ledger.py",),
     "hyperscan": ("parse/search",),
     "prompt_toolkit": ("query/shell.py",),
 }
