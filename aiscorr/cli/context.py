@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -61,17 +62,17 @@ class Context:
     def path_of(self, *which: str) -> str:
         """The path of the database; of a lake that of a slice around the failures that names stand for.
 
-        Raises UsageError for a name that fits none.
+        For names that fit none it is that of the newest rows, and who reads it says so.
         """
         if self.settings.lake is None:
             return self.settings.db_path
         from aiscorr.lake.local import RESULTS, Wanted, jobs_of
         from aiscorr.report.failure_choice import failure_ids
 
-        path = self.db_path(RESULTS)
-        with self.reading(path) as connection:
+        path, names = self.db_path(RESULTS), []
+        with contextlib.suppress(UsageError), self.reading(path) as connection:
             names = [name for one in which for name in failure_ids(connection, one)]
-        return self.db_path(Wanted(jobs=jobs_of(path, names))) if names else path
+        return self.db_path(Wanted(jobs=jobs_of(path, names)) if names else None)
 
     def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
         """A connection to the database, or to another one; says so where its views are of another version."""

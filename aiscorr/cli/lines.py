@@ -89,7 +89,7 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
     from aiscorr.report.lines.merged import merged_lines, span_of
 
     missing: list[SourceError] = []
-    with context.reading() as connection:
+    with context.reading(context.path_of(which)) as connection:
         ids = _failures(connection, which)
         if not ids:
             raise UsageError("no failure is known so far", where="aiscorr lines", try_this="aiscorr ingest PATH…")

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,8 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
               shell_complete=completing.parameters)  # fmt: skip
 @click.option("--case", "case", metavar="FAILURE", help="Ask all that is computed to judge a failure, step by step.",
               shell_complete=completing.failures)  # fmt: skip
+@click.option("--since", metavar="WHEN", help="Of a lake: rows from then on (30d, 6h, 2026-09-14, 2026-09-14T10:00).")
+@click.option("--until", metavar="WHEN", help="Of a lake: rows up to then.")
 @click.option("--wide", "shape", flag_value="wide", help="A table with all columns next to each other.")
 @click.option("--vertical", "shape", flag_value="vertical", help="A table with one value a line.")
 @click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
@@ -40,7 +43,8 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 @click.pass_obj
 def query(
     context: Context, sql: str | None, file_name: str | None, form: str, output: str | None,
-    parameters: Sequence[str], case: str | None, shape: Shape | None, is_list: bool, describe: str | None,
+    parameters: Sequence[str], case: str | None, since: str | None, until: str | None, shape: Shape | None,
+    is_list: bool, describe: str | None,
 ) -> int:  # fmt: skip
     """Run one SQL statement, `-` for stdin, @NAME for a named query; with nothing, an interactive shell."""
     if is_list or describe:
@@ -49,8 +53,9 @@ def query(
     elif sql is None and file_name is None and sys.stdin.isatty():
         _shell(context)
     else:
-        asked = _asked(context, sql, file_name)
-        _run_query(context, asked, View(form, shape or "auto", None), output, _pairs(parameters), case)
+        asked, given = _asked(context, sql, file_name), _pairs(parameters)
+        path = _path(context, case or given.get("failure"), since, until)
+        _run_query(context, asked, View(form, shape or "auto", None), output, given, case, path)
     return 0
 
 
@@ -76,6 +81,29 @@ def _asked(context: Context, sql: str | None, file_name: str | None) -> NamedQue
     return sql
 
 
+def _path(context: Context, failure: str | None, since: str | None, until: str | None) -> str:
+    """The path of the database; of a lake that of a slice of a time, of one around a failure, or of the newest rows."""
+    from aiscorr.lake.local import Wanted
+    from aiscorr.report.period import moment_since
+
+    if since is None and until is None:
+        return context.path_of(failure) if failure else context.db_path()
+    if context.settings.lake is None:
+        raise UsageError(
+            "a database file is asked whole",
+            where="--since, --until",
+            try_this="a condition on a time in the statement",
+        )
+    now = datetime.now(UTC)
+    begin, end = (
+        default if text is None else int(moment_since(text, now, where).timestamp() * 1e9)
+        for text, where, default in ((since, "--since", 0), (until, "--until", int(now.timestamp() * 1e9)))
+    )
+    if end <= begin:
+        raise UsageError("the time ends before it begins", where="--since, --until", try_this="exchange them")
+    return context.db_path(Wanted(span_ns=(begin, end)))
+
+
 def _pairs(parameters: Sequence[str]) -> dict[str, str]:
     found = {}
     for item in parameters:
@@ -88,7 +116,7 @@ def _pairs(parameters: Sequence[str]) -> dict[str, str]:
 
 def _run_query(
     context: Context, asked: NamedQuery | str, view: View, output: str | None, parameters: dict[str, str],
-    case: str | None = None,
+    case: str | None = None, path: str | None = None,
 ) -> None:  # fmt: skip
     from aiscorr.query.formats import write_text
     from aiscorr.query.named import why_no_rows
@@ -99,7 +127,7 @@ def _run_query(
     sql, form = asked if isinstance(asked, str) else asked.sql, view.form
     if form in BINARY_FORMATS and output is None and sys.stdout.isatty():
         raise UsageError(f"{form} is binary", where="--format", try_this=f"add -o result.{form}")
-    with context.reading() if case is None else _reading_case(context, case) as connection:
+    with context.reading(path) if case is None else _reading_case(context, case, path) as connection:
         if not isinstance(asked, str) and case is None:
             parameters = whole_names(connection, parameters)
         try:
@@ -135,13 +163,13 @@ def _of_a_case(error: QueryError) -> QueryError | None:
 
 
 @contextlib.contextmanager
-def _reading_case(context: Context, case: str) -> Iterator[Any]:
+def _reading_case(context: Context, case: str, path: str | None) -> Iterator[Any]:
     """What a failure is judged from, and all that is computed of it, as tables of a database in memory."""
     from aiscorr.analysis.cases import inputs_of
     from aiscorr.analysis.judge import opened
     from aiscorr.report.failure_choice import failure_ids
 
-    with context.reading() as connection:
+    with context.reading(path) as connection:
         names = failure_ids(connection, case)
         if not names:
             raise UsageError("no failure is known so far", where="--case", try_this="aiscorr ingest PATH…")
