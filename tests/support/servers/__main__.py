@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 
 from . import Missing
@@ -38,8 +39,8 @@ def main(arguments: list[str]) -> int:
             return subprocess.run(command, env={**os.environ, **variables}, check=False).returncode
         sys.stdout.write("".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()))
         sys.stdout.flush()
-        _await_end()
-    return 0
+        while True:
+            time.sleep(1)
 
 
 def _variables(held: ExitStack, worker_count: int) -> dict[str, str]:
@@ -51,12 +52,10 @@ def _variables(held: ExitStack, worker_count: int) -> dict[str, str]:
     return {**both, "AISCORR_DB": f"ducklake:postgres:{catalogue.dsn(_DATABASE)}"}
 
 
-def _await_end() -> None:
-    """Waits for Ctrl-C or for a signal to end."""
-    signal.sigwait({signal.SIGINT, signal.SIGTERM})
-
-
 if __name__ == "__main__":
-    # A signal to end that comes before there is something to wait for ends the servers too.
+    # A signal to end ends the servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

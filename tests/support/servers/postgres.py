@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
@@ -98,7 +99,7 @@ class Postgres:
 
     def _lets_in(self, port: int) -> bool:
         """It has a check of its own: right after a crash the port answers before the server does."""
-        ready = [self.programs / "pg_isready", "-q", "-h", self.host, "-p", str(port), "-d", "postgres"]
+        ready = [str(self.programs / "pg_isready"), "-q", "-h", self.host, "-p", str(port), "-d", "postgres"]
         return subprocess.run(ready, check=False).returncode == 0
 
 
@@ -106,15 +107,17 @@ def missing() -> str | None:
     """What there is not to run a server with, in words."""
     if _programs() is None:
         return "PostgreSQL is not installed: there is no initdb on PATH or in /usr/lib/postgresql (apt: postgresql)"
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed (requirements/lake.txt)"
     return None
 
 
 @contextmanager
 def postgres() -> Iterator[Postgres]:
     """A server as long as the block runs. Raises Missing."""
-    programs = _programs()
-    if programs is None:
-        raise Missing(missing())
+    programs, reason = _programs(), missing()
+    if programs is None or reason is not None:
+        raise Missing(reason)
     owner = _owner()
     with tempfile.TemporaryDirectory(prefix="aiscorr-postgres-") as name:
         folder = Path(name)

@@ -52,13 +52,13 @@ def started(
 
     It is interrupted when the process that started it ends, however that ends.
     """
-    as_owner = {} if owner is None else {"user": owner[0], "group": owner[1], "extra_groups": ()}
+    user, group = owner or (None, None)
     with log.open("ab") as said:
         return subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=folder,
             env={**os.environ, **(environment or {})}, start_new_session=True, preexec_fn=_end_with_parent,
-            **as_owner,
-        )  # type: ignore[call-overload]  # fmt: skip
+            user=user, group=group, extra_groups=None if owner is None else (),
+        )  # fmt: skip
 
 
 def await_start(process: subprocess.Popen[bytes], is_up: Callable[[], bool], log: Path) -> bool:
