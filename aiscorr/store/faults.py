@@ -11,10 +11,12 @@ _PID = re.compile(r"PID (\d+)")
 
 
 def is_busy(error: Exception) -> bool:
+    """Whether another process holds the file."""
     return any(text in str(error) for text in _BUSY)
 
 
 def busy_error(path: str, error: Exception) -> DatabaseBusyError:
+    """What to say of a file that another process holds."""
     pid = _PID.search(str(error))
     holder = f" by process {pid.group(1)}" if pid else ""
     return DatabaseBusyError(
@@ -25,6 +27,7 @@ def busy_error(path: str, error: Exception) -> DatabaseBusyError:
 
 
 def broken(path: str, error: Exception) -> DatabaseError:
+    """What to say of a file that cannot be opened."""
     text = str(error).split("\n")[0]
     if "not a valid DuckDB" in text or "can only read" in text or "newer version" in text:
         return DatabaseError(
@@ -36,6 +39,7 @@ def broken(path: str, error: Exception) -> DatabaseError:
 
 
 def write_error(path: str, error: Exception) -> Exception:
+    """An error met while a file is written as one of aiscorr's, where it is known what it means; else itself."""
     import duckdb
 
     if isinstance(error, AiscorrError):

@@ -184,7 +184,7 @@ _SERVERS = [sys.executable, "-m", "tests.support.servers"]
 
 def test_a_command_beside_the_servers(dask_workers: Cluster, open_folder: Path) -> None:
     """`python -m tests.support.servers COMMAND` runs it on servers of its own, and leaves nothing when it ends."""
-    command = 'echo "$PGPORT ${AWS_ENDPOINT_URL##*:} $LAKE_DATA_PATH $AISCORR_ENGINE $AISCORR_DB"; exit 7'
+    command = 'echo "$PGPORT ${AWS_ENDPOINT_URL##*:} $AISCORR_LAKE_DATA $AISCORR_ENGINE $AISCORR_DB"; exit 7'
     environment = {**os.environ, "TMPDIR": str(open_folder)}
     done = subprocess.run(
         [*_SERVERS, "--", "sh", "-c", command], cwd=REPO, env=environment, capture_output=True, text=True, check=False

@@ -47,7 +47,7 @@ def _variables(held: ExitStack, worker_count: int) -> dict[str, str]:
     """The variables that lead to the servers, which run until `held` ends; the lake has its database and bucket."""
     catalogue, store = held.enter_context(postgres()), held.enter_context(s3())
     both = {**catalogue.environment(catalogue.new_database(_DATABASE)), **store.environment()}
-    both["LAKE_DATA_PATH"] = store.new_bucket(_DATABASE)
+    both["AISCORR_LAKE_DATA"] = store.new_bucket(_DATABASE)
     both["AISCORR_ENGINE"] = held.enter_context(cluster(worker_count, both)).engine
     return {**both, "AISCORR_DB": f"ducklake:postgres:{catalogue.dsn(_DATABASE)}"}
 
