@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from aiscorr.errors import QueryError, UsageError
@@ -21,7 +22,20 @@ _WRITES = ("DELETE", "UPDATE", "INSERT", "MERGE_INTO", "ALTER", "DROP")
 _ODD_TIME = re.compile(r"TIMESTAMP(_NS)?( WITH TIME ZONE)?")
 
 
-def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> duckdb.Statement:
+@dataclass(frozen=True)
+class Single:
+    """One statement of DuckDB's, and what runs before it: a PIVOT of DuckDB 1.5 makes a type of the values it found."""
+
+    statement: duckdb.Statement
+    before: tuple[duckdb.Statement, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind, as DuckDB's parser names it; MULTI for a PIVOT over all values of a column."""
+        return "MULTI" if self.before else self.statement.type.name
+
+
+def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> Single:
     """The one statement of the text. Raises QueryError for none, several, or a syntax error."""
     import duckdb
 
@@ -34,13 +48,16 @@ def single_statement(sql: str, connection: duckdb.DuckDBPyConnection) -> duckdb.
         ) from None
     except duckdb.Error as error:
         raise failed(sql, error) from None
+    before = tuple(statements[:-1])
+    if before and all(each.type.name == "CREATE" and not each.query for each in before):
+        return Single(statements[-1], before)
     if len(statements) != 1:
         raise QueryError(
             f"expected one statement, found {len(statements)}",
             where=sql.strip()[:80] or "(empty)",
             try_this="run them one by one" if statements else "write one; aiscorr query --list shows the views",
         )
-    return statements[0]
+    return Single(statements[0])
 
 
 def parameters_of(statement: duckdb.Statement, given: dict[str, str]) -> dict[str, str | None]:
@@ -76,12 +93,14 @@ def start(connection: duckdb.DuckDBPyConnection, sql: str, given: dict[str, str]
 
     if _PIVOT.match(sql):
         sql, given = _with_values(sql, given), {}
-    statement = single_statement(sql, connection)
-    values = parameters_of(statement, given)
+    single = single_statement(sql, connection)
+    statement, values = single.statement, parameters_of(single.statement, given)
     try:
+        for each in single.before:
+            connection.execute(each)
         return connection.sql(statement, params=values) if values else connection.sql(statement)
     except duckdb.Error as error:
-        raise failed(sql, error, is_write=statement.type.name in _WRITES) from None
+        raise failed(sql, error, is_write=single.kind in _WRITES) from None
 
 
 def _with_values(sql: str, given: dict[str, str]) -> str:

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -36,15 +37,19 @@ _LOCK = (
 _SPARE_BYTES = 512 << 20
 _SPARE_S = 2
 _BINARY = ("arrow", "parquet")
+#: What DuckDB 1.5 takes for the statements that it makes of it, so that its parser does not say it.
+_EXPANDED = ("pragma", "import")
 _REFUSED_HINT = "one SELECT (also WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN)"
 
 
 def main() -> None:
-    """Answers the question on stdin."""
+    """Answers the question on stdin. What DuckDB itself may write to stdout (its log, for one) goes nowhere."""
     question = json.load(sys.stdin.buffer)
     _limit_time(question["seconds"])
+    answer, nowhere = os.dup(sys.stdout.fileno()), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
     head, body = _answered(question)
-    with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as out:
+    with os.fdopen(answer, "wb") as out:
         out.write(json.dumps(head).encode() + b"\n" + body)
 
 
@@ -111,7 +116,7 @@ def _table(result: duckdb.DuckDBPyRelation, limit: int, form: str) -> tuple[byte
 
 def _kind(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """The kind of the one statement, as DuckDB's parser tells. Raises QueryError for one that is not answered."""
-    kind = single_statement(sql, connection).type.name
+    kind = "PRAGMA" if _first_word(sql) in _EXPANDED else single_statement(sql, connection).kind
     if kind == "SELECT" or (kind == "EXPLAIN" and _explains_select(connection, sql)):
         return kind
     if kind == "MULTI":
@@ -121,6 +126,18 @@ def _kind(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
             try_this="name the values: PIVOT … ON column IN ('a', 'b') USING …",
         )
     raise QueryError(f"{kind} is not answered here", where=sql.strip()[:200], try_this=_REFUSED_HINT)
+
+
+def _first_word(sql: str) -> str:
+    """The first word of a text in small letters, or nothing where DuckDB cannot split it into words."""
+    import duckdb
+
+    with contextlib.suppress(UnicodeEncodeError, duckdb.Error):
+        text = sql.encode()
+        for place, token in duckdb.tokenize(sql):
+            if token == duckdb.token_type.keyword:
+                return re.split(rb"\W", text[place:], maxsplit=1)[0].decode().lower()
+    return ""
 
 
 def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
@@ -140,7 +157,7 @@ def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
             break
     for place in begins[:3]:
         with contextlib.suppress(QueryError):
-            return single_statement(text[place:].decode(), connection).type.name == "SELECT"
+            return single_statement(text[place:].decode(), connection).kind == "SELECT"
     return False
 
 

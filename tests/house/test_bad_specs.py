@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from duckdb_release import IS_1_5
 from scenes import FIXTURES
 
 from aiscorr.analysis.spec import build_views, view_specs
@@ -49,8 +51,11 @@ def test_message(name: str) -> None:
     with pytest.raises(AiscorrError) as caught:
         load(BAD / name)
     assert caught.value.exit_code == 2
-    said = str(caught.value).replace(str(BAD / name), "{here}")
-    assert said + "\n" == (BAD / name / "message.txt").read_text("utf-8")
+    said = str(caught.value).replace(str(BAD / name), "{here}") + "\n"
+    expected = (BAD / name / "message.txt").read_text("utf-8")
+    if IS_1_5 and (BAD / name / "sql").is_dir():
+        expected = re.sub(r"\^+", "^", expected)  # DuckDB 2 marks the whole word
+    assert said == expected
 
 
 def test_what_is_right_is_taken(tmp_path: Path) -> None:
