@@ -32,7 +32,13 @@ def _logs(folder: Path) -> list[Path]:
 
 def _shared_folders() -> list[Path]:
     kinds = ("incidents", "torch-runs", "fr-cases", "slurm-outputs", "field")
-    return [path for kind in kinds if (SHARED / kind).is_dir() for path in sorted((SHARED / kind).iterdir()) if path.is_dir()]
+    return [
+        path
+        for kind in kinds
+        if (SHARED / kind).is_dir()
+        for path in sorted((SHARED / kind).iterdir())
+        if path.is_dir()
+    ]
 
 
 @pytest.fixture
@@ -67,9 +73,7 @@ def test_small_lake(run: Command, lake: str, dask_workers: Cluster, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", OURS[:2])
-def test_large_lake(
-    run: Command, lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_large_lake(run: Command, lake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """A lake of which slices are pulled gives the reports of a file, also when its rows came in two parts."""
     monkeypatch.setenv("AISCORR_LAKE_MOST_ROWS", SIZES[1])
     logs = _logs(FIXTURES / name)
