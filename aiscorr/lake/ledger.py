@@ -14,6 +14,7 @@ import os
 import socket
 import time
 from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.errors import AiscorrError, DatabaseBusyError
@@ -101,7 +102,28 @@ class Ledger:
 
     def snapshot(self) -> int:
         """The newest snapshot of the lake."""
-        return int(self._rows("select max(snapshot_id) from ducklake_snapshot")[0][0])
+        return self.newest()[0]
+
+    def newest(self) -> tuple[int, datetime]:
+        """The newest snapshot of the lake, and its time in UTC."""
+        sql = "select snapshot_id, snapshot_time at time zone 'UTC' from ducklake_snapshot order by 1 desc limit 1"
+        number, taken_at = self._rows(sql)[0]
+        return int(number), taken_at.replace(tzinfo=UTC)
+
+    def sizes(self) -> tuple[int, dict[str, int]]:
+        """The bytes of the lake's Parquet, and how many rows each table has."""
+        (size,) = self._rows(
+            "select coalesce(sum(file_size_bytes), 0)::bigint from (select file_size_bytes from ducklake_data_file"
+            " union all select file_size_bytes from ducklake_delete_file) as f"
+        )[0]
+        rows = self._rows(
+            "select t.table_name, (coalesce((select sum(record_count) from ducklake_data_file as f"
+            "  where f.table_id = t.table_id and f.end_snapshot is null), 0)"
+            " - coalesce((select sum(delete_count) from ducklake_delete_file as d"
+            "  where d.table_id = t.table_id and d.end_snapshot is null), 0))::bigint"
+            " from ducklake_table as t where t.end_snapshot is null order by 1"
+        )
+        return int(size), dict(rows)
 
     def known(self, paths: Collection[str]) -> dict[str, KnownFile]:
         """What the lake holds of these files, and of the members of these archives, by path."""

@@ -10,6 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ from aiscorr.lake.address import Lake
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import Results, Scope, Span, case_spans, pull, results, row_count
 from aiscorr.lake.push import note
-from aiscorr.lake.shape import LAKE
-from aiscorr.lake.site import attached
+from aiscorr.lake.shape import CASES, CLUSTER, LAKE
+from aiscorr.lake.site import attached, no_lake
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, writing
 
 if TYPE_CHECKING:
@@ -43,6 +44,16 @@ class Wanted:
     is_results: bool = False
 
 
+@dataclass(frozen=True)
+class Slice:
+    """The file of a slice, the snapshot of the lake and its time (UTC), and whether all of the lake is in it."""
+
+    path: str
+    snapshot: int
+    taken_at: datetime
+    is_whole: bool
+
+
 NEWEST = Wanted()
 RESULTS = Wanted(is_results=True)
 
@@ -59,20 +70,37 @@ def slice_path(
 
     A small lake is one slice, whatever is wanted. `say` is told what of a large one is not in it.
     """
+    return newest_slice(lake, wanted, memory_limit=memory_limit, threads=threads, say=say).path
+
+
+def newest_slice(
+    lake: Lake, wanted: Wanted, *, memory_limit: str, threads: int | None, say: Callable[[str], None]
+) -> Slice:
+    """As `slice_path`, with what the slice is of."""
     with ledger(lake) as book, contextlib.closing(in_memory(memory_limit)) as connection:
-        snapshot = book.snapshot() if book.data_path() else None
+        if book.data_path() is None:
+            raise no_lake(lake)
+        snapshot, taken_at = book.newest()
         with attached(connection, book, snapshot=snapshot):
             rows = row_count(connection)
             chosen = None if rows <= lake.most_rows else _chosen(connection, lake, wanted, rows, say)
-        key = cache.key_of((lake.name, str(snapshot), repr(chosen), views_key()))
+        key = cache.key_of((lake.name, str(snapshot), str(taken_at), repr(chosen), views_key()))
         path = _folder() / f"{key}.duckdb"
-        if path.exists():
-            with contextlib.suppress(OSError):
-                os.utime(path)
-        else:
+        if not is_kept(str(path)):
             _make(str(path), book, snapshot, chosen, memory_limit, threads, say)
             _forget_old(path)
-        return str(path)
+        return Slice(str(path), snapshot, taken_at, chosen is None)
+
+
+def is_kept(path: str) -> bool:
+    """Whether a slice is still there; it then stays longer than those that nobody asks for."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return os.path.exists(path)
+    return True
 
 
 def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
@@ -84,6 +112,22 @@ def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
             "select distinct job_id from failure where list_contains(?, failure_id) order by 1", [list(names)]
         ).fetchall()
     return tuple(row[0] for row in rows)
+
+
+def jobs_around(lake: Lake, path: str, line_no: int) -> tuple[str, ...]:
+    """The job whose case a line of a file may be in: that of the file, or the one nearest to the line in time."""
+    with ledger(lake) as book, contextlib.closing(in_memory()) as connection:
+        with attached(connection, book, snapshot=book.snapshot()):
+            found = connection.execute(
+                f"select c.job_id, c.since_ns, c.until_ns, l.local_ns - coalesce(f.shift_ns, 0) as at_ns"
+                f" from {LAKE}.ingested_file as f join {LAKE}.{CASES} as c on list_contains(c.file_ids, f.file_id)"
+                f"  or f.kind = 'ais_log' and list_contains(c.clusters, f.{CLUSTER})"
+                f" left join {LAKE}.ais_line as l on l.file_id = f.file_id and l.line_no = ?"
+                f" where f.path = ? order by not list_contains(c.file_ids, f.file_id),"
+                f"  greatest(c.since_ns - at_ns, at_ns - c.until_ns, 0) nulls last, c.job_id limit 1",
+                [line_no, path],
+            ).fetchall()
+    return tuple(row[0] for row in found)
 
 
 def _chosen(
@@ -108,11 +152,13 @@ def _chosen(
 
 
 def _make(
-    path: str, book: Ledger, snapshot: int | None, wanted: Wanted | None, memory_limit: str, threads: int | None,
+    path: str, book: Ledger, snapshot: int, wanted: Wanted | None, memory_limit: str, threads: int | None,
     say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Pulls a slice, and computes its views. What was judged is taken from the lake where the same views judged it."""
     with writing(path, memory_limit=memory_limit, threads=threads, wait_s=600) as copy:
+        if os.path.exists(path):  # another process made it while this one waited
+            return
         connection = copy.connection
         with attached(connection, book, snapshot=snapshot):
             is_current = note(connection, "views") == views_key()

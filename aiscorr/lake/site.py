@@ -27,9 +27,7 @@ def attached(
     """The connection with the lake attached, to write or as of a snapshot; errors in the block are explained."""
     data = book.data_path()
     if data is None:
-        raise DatabaseError(
-            "there is no lake yet", where=book.lake.name, try_this="aiscorr ingest PATH…, or aiscorr copy --to it"
-        )
+        raise no_lake(book.lake)
     attach(connection, book.lake, data, snapshot=snapshot)
     try:
         with explained(book.lake):
@@ -40,6 +38,11 @@ def attached(
             connection.execute("rollback")
         with contextlib.suppress(Exception):
             detach(connection)
+
+
+def no_lake(lake: Lake) -> DatabaseError:
+    """What to say where nothing was ever stored."""
+    return DatabaseError("there is no lake yet", where=lake.name, try_this="aiscorr ingest PATH…, or aiscorr copy --to it")
 
 
 def make(book: Ledger) -> None:
