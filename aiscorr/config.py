@@ -20,6 +20,8 @@ from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
 CONFIG_NAME = "aiscorr.toml"
 DB_NAME = "aiscorr.duckdb"
+#: Of the files beside a lake: the service's runs and notes, its spool.
+LAKE_NAME = "aiscorr-lake"
 _KEYS = {
     "db": str, "timezone": str, "timezones": dict, "jobs": int, "engine": str, "threads": int, "memory_limit": str,
     "patterns": list, "formats": list, "queries": list, "endpoint": str, "pull": dict, "serve": dict, "lake": dict,
@@ -81,6 +83,11 @@ class Settings:
     config_path: str
     folder: str
     pull: PullSettings
+
+    @property
+    def base_path(self) -> str:
+        """What the names of files beside the database begin with; those of a lake are beside aiscorr.toml."""
+        return self.db_path if self.lake is None else os.path.join(self.folder, LAKE_NAME)
 
 
 def load_settings(*, db: str | None, config: str | None, environment: Mapping[str, str], folder: str) -> Settings:

@@ -48,7 +48,7 @@ def serve(
     settings = context.settings
     plan = read_plan(settings.serve, base=settings.folder, where=settings.config_path)
     if status:
-        click.echo(status_text(plan, last_runs(ledger_path(settings.db_path), _SHOWN), datetime.now(UTC)))
+        click.echo(status_text(plan, last_runs(ledger_path(settings.base_path), _SHOWN), datetime.now(UTC)))
         return 0
 
     def work(kind: str, should_stop: Callable[[], bool]) -> ServiceRun:

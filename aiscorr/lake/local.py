@@ -116,18 +116,19 @@ def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
 
 def jobs_around(lake: Lake, path: str, line_no: int) -> tuple[str, ...]:
     """The job whose case a line of a file may be in: that of the file, or the one nearest to the line in time."""
+    sql = (
+        "select c.job_id, l.local_ns - coalesce(f.shift_ns, 0) as at_ns"
+        f" from {LAKE}.ingested_file as f join {LAKE}.{CASES} as c on list_contains(c.file_ids, f.file_id)"
+        f"  or f.kind = 'ais_log' and list_contains(c.clusters, f.{CLUSTER})"
+        f" left join {LAKE}.ais_line as l on l.file_id = f.file_id and l.line_no = ?"
+        " where f.path = ? order by not list_contains(c.file_ids, f.file_id),"
+        "  greatest(c.since_ns - at_ns, at_ns - c.until_ns, 0), c.job_id limit 1"
+    )
     with ledger(lake) as book, contextlib.closing(in_memory()) as connection:
-        with attached(connection, book, snapshot=book.snapshot()):
-            found = connection.execute(
-                f"select c.job_id, c.since_ns, c.until_ns, l.local_ns - coalesce(f.shift_ns, 0) as at_ns"
-                f" from {LAKE}.ingested_file as f join {LAKE}.{CASES} as c on list_contains(c.file_ids, f.file_id)"
-                f"  or f.kind = 'ais_log' and list_contains(c.clusters, f.{CLUSTER})"
-                f" left join {LAKE}.ais_line as l on l.file_id = f.file_id and l.line_no = ?"
-                f" where f.path = ? order by not list_contains(c.file_ids, f.file_id),"
-                f"  greatest(c.since_ns - at_ns, at_ns - c.until_ns, 0) nulls last, c.job_id limit 1",
-                [line_no, path],
-            ).fetchall()
-    return tuple(row[0] for row in found)
+        snapshot = book.snapshot()
+        with attached(connection, book, snapshot=snapshot):
+            rows = connection.execute(sql, [line_no, path]).fetchall()
+    return tuple(row[0] for row in rows)
 
 
 def _chosen(

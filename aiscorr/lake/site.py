@@ -42,7 +42,9 @@ def attached(
 
 def no_lake(lake: Lake) -> DatabaseError:
     """What to say where nothing was ever stored."""
-    return DatabaseError("there is no lake yet", where=lake.name, try_this="aiscorr ingest PATH…, or aiscorr copy --to it")
+    return DatabaseError(
+        "there is no lake yet", where=lake.name, try_this="aiscorr ingest PATH…, or aiscorr copy --to it"
+    )
 
 
 def make(book: Ledger) -> None:

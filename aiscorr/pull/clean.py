@@ -7,11 +7,13 @@ of the node does not bring it back.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from aiscorr.lake.address import Lake
+from aiscorr.lake.ledger import ledger
 from aiscorr.model import WORK_PREFIX
 from aiscorr.pull.node import SEVERITIES, STATE_NAME
 from aiscorr.pull.spool import files_of, open_spool, read_state, write_state
@@ -32,17 +34,16 @@ class _Kept:
     is_current: bool
 
 
-def clean(folder: str, db_path: str, *, keep_days: float, max_bytes: int, now: datetime) -> tuple[int, int]:
+def clean(folder: str, db: str | Lake, *, keep_days: float, max_bytes: int, now: datetime) -> tuple[int, int]:
     """Removes ingested files from a spool; returns how many, and their bytes.
 
     `keep_days` counts from the last time a pull wrote to the file. Where there is too little room, the oldest logs go
     first, but none that is still growing.
     """
-    with reading(db_path) as connection:
-        known = {path: old.stored_byte_count for path, old in known_files(connection).items()}
     with open_spool(folder, max_bytes):
         files = [(path, size) for path, size in files_of(Path(folder)) if not path.name.startswith(WORK_PREFIX)]
         total = sum(size for _, size in files)
+        known = _stored_sizes(db, [os.path.realpath(path) for path, _ in files])
         kept = [_kept(path, size) for path, size in files if known.get(os.path.realpath(path)) == size]
         kept.sort(key=lambda one: (one.written_s, one.path))
         going: list[_Kept] = []
@@ -53,6 +54,17 @@ def clean(folder: str, db_path: str, *, keep_days: float, max_bytes: int, now: d
                 total -= one.size
         _remove(going)
     return len(going), sum(one.size for one in going)
+
+
+def _stored_sizes(db: str | Lake, paths: Collection[str]) -> dict[str, int]:
+    """How many bytes of these files the database or the lake holds."""
+    if isinstance(db, Lake):
+        with ledger(db) as book:
+            known = book.known(paths)
+    else:
+        with reading(db) as connection:
+            known = known_files(connection)
+    return {path: old.stored_byte_count for path, old in known.items()}
 
 
 def _kept(path: Path, size: int) -> _Kept:

@@ -30,7 +30,7 @@ _ENDED_BY_TIME = (-signal.SIGALRM, -signal.SIGXCPU)
 
 
 class Sandbox:
-    """Answers questions about one database within limits; usable by several threads."""
+    """Answers questions about a database within limits; usable by several threads."""
 
     def __init__(self, db_path: str, limits: Limits) -> None:
         self.limits = limits
@@ -40,15 +40,19 @@ class Sandbox:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
 
-    def ask(self, question: Question) -> Answer:
-        """The answer. Raises QueryError for a statement that is refused or fails, LimitError, DatabaseError."""
-        check_there(self._db_path)
+    def ask(self, question: Question, db_path: str | None = None) -> Answer:
+        """The answer. Raises QueryError for a statement that is refused or fails, LimitError, DatabaseError.
+
+        `db_path`: the database to ask where it is another one.
+        """
+        path = os.path.abspath(db_path or self._db_path)
+        check_there(path)
         if len(question.sql.encode("utf-8", "surrogatepass")) > MOST_SQL_BYTES:
             raise LimitError("size", f"the statement is longer than {MOST_SQL_BYTES:,} bytes", "a shorter one")
         if not self._free.acquire(blocking=False):
             raise LimitError("count", f"{self.limits.at_a_time} queries are running already", "again in a moment")
         try:
-            return self._answer(question)
+            return self._answer(question, path)
         finally:
             self._free.release()
 
@@ -59,12 +63,12 @@ class Sandbox:
             for process in self._running:
                 process.kill()
 
-    def _answer(self, question: Question) -> Answer:
+    def _answer(self, question: Question, path: str) -> Answer:
         limits = self.limits
         wanted = limits.row_count if question.row_count is None else max(question.row_count, 0)
         row_limit = min(wanted, limits.row_count)
         asked = {
-            **asdict(question), "db_path": self._db_path, "row_count": row_limit,
+            **asdict(question), "db_path": path, "row_count": row_limit,
             "seconds": limits.seconds, "memory_bytes": limits.memory_bytes, "byte_count": limits.byte_count,
         }  # fmt: skip
         with os.fdopen(os.memfd_create("question"), "w+b") as stdin:

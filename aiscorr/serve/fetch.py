@@ -43,20 +43,20 @@ def connect(endpoint: str | None, chosen: PullSettings, where: str) -> tuple[Con
 
 def spool_options(settings: Settings, chosen: PullSettings) -> SpoolOptions:
     """Where the logs go: the folder that is named, else one beside the database."""
-    folder = chosen.out or f"{os.path.splitext(os.path.abspath(settings.db_path))[0]}-spool"
+    folder = chosen.out or f"{os.path.splitext(os.path.abspath(settings.base_path))[0]}-spool"
     return SpoolOptions(folder, chosen.max_spool, chosen.node_count)
 
 
 def remote_folder(settings: Settings) -> str:
     """Where copies of worker logs of other hosts go: beside the database."""
-    return f"{os.path.splitext(os.path.realpath(settings.db_path))[0]}-remote"
+    return f"{os.path.splitext(os.path.realpath(settings.base_path))[0]}-remote"
 
 
 def make_room(folder: str, settings: Settings, chosen: PullSettings, now: datetime) -> tuple[int, int]:
     """Removes old files of a spool that the database holds; how many, and their bytes."""
     with contextlib.suppress(SpoolBusyError):  # the pull that has begun meanwhile will make room
         return clean(
-            folder, settings.db_path,
+            folder, settings.lake or settings.db_path,
             keep_days=chosen.keep_days, max_bytes=chosen.max_spool, now=now,
         )  # fmt: skip
     return 0, 0

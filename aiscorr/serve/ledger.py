@@ -40,9 +40,9 @@ class ServiceRun:
         return datetime.fromisoformat(self.started_at)
 
 
-def ledger_path(db_path: str) -> str:
-    """Where the runs of the service over a database are."""
-    return f"{db_path}.runs.jsonl"
+def ledger_path(base_path: str) -> str:
+    """Where the runs of the service over a database are; `base_path`: that of its settings."""
+    return f"{base_path}.runs.jsonl"
 
 
 def add_run(path: str, run: ServiceRun) -> None:

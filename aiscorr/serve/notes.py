@@ -5,9 +5,11 @@ What it really was comes out as a truth.toml, so that a mistake becomes a case t
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -41,9 +43,9 @@ class Note:
         return any((self.was_class, self.was_verdict, self.was_nodes, self.was_ranks))
 
 
-def notes_path(db_path: str) -> str:
-    """Where the notes on the failures of a database are."""
-    return f"{db_path}.notes.json"
+def notes_path(base_path: str) -> str:
+    """Where the notes on the failures of a database are; `base_path`: that of its settings."""
+    return f"{base_path}.notes.json"
 
 
 def read_notes(path: str) -> dict[str, Note]:
@@ -66,7 +68,7 @@ def owners_of(path: str) -> dict[str, str]:
 
 def keep_note(path: str, failure_id: str, note: Note, now: datetime) -> None:
     """Keeps the note on a failure in place of the one before; an empty one takes it away. Raises AiscorrError."""
-    with _GUARD:
+    with _GUARD, _alone(path):
         notes = read_notes(path)
         if note == Note():
             notes.pop(failure_id, None)
@@ -75,9 +77,24 @@ def keep_note(path: str, failure_id: str, note: Note, now: datetime) -> None:
         try:
             write_state(path, notes)
         except OSError as error:
-            raise AiscorrError(
-                f"the note cannot be kept: {error.strerror}", where=path, try_this="let the service write there"
-            ) from None
+            raise _not_kept(path, error) from None
+
+
+@contextlib.contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """No other service that has the same notes changes them as long as the block runs."""
+    try:
+        lock = open(f"{path}.lock", "a")  # noqa: SIM115 (closed by `with` below)
+    except OSError as error:
+        raise _not_kept(path, error) from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _not_kept(path: str, error: OSError) -> AiscorrError:
+    said = f"the note cannot be kept: {error.strerror}"
+    return AiscorrError(said, where=path, try_this="let the service write there")
 
 
 def note_of(given: Mapping[str, str], classes: list[str]) -> Note:

@@ -1,12 +1,13 @@
 """What the service tells those who ask it: failures, reports, queries and meanings, over HTTP or as tools.
 
-Every answer opens the database again, so that it is of the last ingest; statements run in the sandbox.
+Every answer opens the database again, or the slice of a lake, so that it is of the last ingest; statements run in the
+sandbox.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,8 @@ from aiscorr.serve.browse import (
     json_records,
     list_failures,
 )
+from aiscorr.serve.source import source_of
 from aiscorr.serve.surroundings import Surroundings, known_lines, read_again
-from aiscorr.store.database import reading_newest
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 RUNNING, HANGING = "running", "hanging"
 REPORT_FORMS = ("json", "markdown", "text", "html")
 _WIDTH = 110
-#: How long an answer waits where another program has the database open for writing.
-_WAIT_S = 1.0
 _JUDGED = """
 select f.failure_id, f.job_id, f.failure_class, f.storage_verdict, f.culprit_ranks,
     coalesce(list(n.node_id order by n.position) filter (where n.node_id is not null), []) as node_ids
@@ -51,20 +50,20 @@ group by all order by f.failure_id
 
 
 class Reader:
-    """Answers questions about one database; usable by several threads."""
+    """Answers questions about one database or lake; usable by several threads."""
 
     def __init__(self, settings: Settings, limits: Limits) -> None:
         self.settings = settings
-        self.sandbox = Sandbox(settings.db_path, limits)
+        self.source = source_of(settings)
+        self.sandbox = Sandbox(settings.base_path, limits)
 
-    @contextmanager
-    def connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def connection(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """A connection to what the last ingest published."""
-        settings = self.settings
-        with reading_newest(
-            settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count, wait_s=_WAIT_S
-        ) as connection:
-            yield connection
+        return self.source.opened()
+
+    def notices(self, *, has_rows: bool = True) -> list[str]:
+        """What should be known of answers: that a lake cannot be reached, and what rows of it are not looked at."""
+        return self.source.notices(has_rows=has_rows)
 
     def failures(self, wanted: FailureFilter) -> FailureList:
         """The failures that fit. Raises UsageError for a filter that is none."""
@@ -83,7 +82,7 @@ class Reader:
 
     def surroundings(self, path: str, line_no: int, around: int) -> Surroundings:
         """A line of an ingested file with those around it. Raises UsageError."""
-        with self.connection() as connection:
+        with self.source.opened(self.source.around(path, line_no)) as connection:
             known = known_lines(connection, path, line_no, around)
         return read_again(known)
 
@@ -120,10 +119,8 @@ class Reader:
         `has_lines`: with the lines around those that it cites, as pages show them.
         """
         from aiscorr.report import citation
-        from aiscorr.report.build import build_report
 
-        with self.connection() as connection:
-            report = build_report(connection, which, datetime.now(UTC))
+        report = self.source.report(which, datetime.now(UTC))
         if not is_verified:
             return report
         return citation.read_around(report) if has_lines else citation.read_again(report)
@@ -146,14 +143,20 @@ class Reader:
 
     def ask(self, sql: str, parameters: Mapping[str, str], form: str, row_count: int | None = None) -> Answer:
         """The answer to a statement from outside."""
-        return self.sandbox.ask(Question(sql, dict(parameters), form, row_count))
+        return self._asked(Question(sql, dict(parameters), form, row_count))
 
     def ask_named(self, name: str, parameters: Mapping[str, str], form: str, row_count: int | None = None) -> Answer:
         """The answer to a named query. Raises UsageError for one there is not."""
         known = self.queries()
         if name not in known:
             raise UsageError(f"no query is called {name!r}", where="named queries", try_this=", ".join(known))
-        return self.sandbox.ask(Question(known[name].sql, dict(parameters), form, row_count, is_named=True))
+        return self._asked(Question(known[name].sql, dict(parameters), form, row_count, is_named=True))
+
+    def _asked(self, question: Question) -> Answer:
+        """The answer; of a failure or a job that a parameter names, from the rows around it."""
+        given = question.parameters
+        jobs = self.source.jobs_named(given.get("failure") or given.get("job"))
+        return self.sandbox.ask(question, self.source.path(jobs))
 
     def running(self) -> list[dict[str, Any]]:
         """The rows of the named query `running`: jobs that have not ended as far as their logs tell."""

@@ -10,9 +10,9 @@ from functools import partial
 
 from aiscorr.config import Settings, ingest_options
 from aiscorr.errors import AiscorrError
-from aiscorr.ingest import pipeline
 from aiscorr.ingest.retention import remove_old
-from aiscorr.model import IngestOptions, IngestSummary
+from aiscorr.ingest.start import ingest_into
+from aiscorr.model import IngestOptions, IngestSummary, Retention
 from aiscorr.pull.gather import pull
 from aiscorr.pull.remote import Place, fetch
 from aiscorr.pull.ssh import CONNECT_S, Limits
@@ -21,7 +21,7 @@ from aiscorr.serve.ledger import ServiceRun, add_run, ledger_path
 from aiscorr.serve.notify import notify
 from aiscorr.serve.plan import ClusterLogs, JobLogs, ServePlan
 from aiscorr.serve.reports import write_reports
-from aiscorr.store.database import reading
+from aiscorr.serve.source import source_of
 
 
 @dataclass
@@ -69,7 +69,7 @@ def run_once(
     if not done.is_stopped:
         _report(plan, settings, now(), done)
     if kind != "interval" and not done.is_stopped and not should_stop():
-        _remove_old(plan, settings, now(), done)
+        (_remove_old if settings.lake is None else _keep_up)(plan, settings, now(), done)
     run = ServiceRun(
         kind=kind,
         started_at=started.isoformat(),
@@ -83,7 +83,7 @@ def run_once(
         removed_count=done.removed_count,
         notices=tuple(dict.fromkeys(done.notices)),
     )
-    add_run(ledger_path(settings.db_path), run)
+    add_run(ledger_path(settings.base_path), run)
     return run
 
 
@@ -164,9 +164,9 @@ def _ingest(
     done: _Progress,
 ) -> None:
     try:
-        summary = pipeline.ingest(
+        summary = ingest_into(
+            settings.lake or settings.db_path,
             paths,
-            settings.db_path,
             options,
             now=now(),
             memory_limit=settings.memory_limit,
@@ -180,11 +180,12 @@ def _ingest(
 
 
 def _report(plan: ServePlan, settings: Settings, now: datetime, done: _Progress) -> None:
-    if not os.path.exists(settings.db_path):
+    if settings.lake is None and not os.path.exists(settings.db_path):
         return
+    source = source_of(settings)
     try:
-        with reading(settings.db_path, memory_limit=settings.memory_limit, threads=settings.thread_count) as connection:
-            done.reports += write_reports(connection, plan.reports, now=now, wait=plan.wait, recent=plan.recent)
+        done.reports += write_reports(source, plan.reports, now=now, wait=plan.wait, recent=plan.recent)
+        with source.opened() as connection:
             done.problems += notify(connection, plan.targets, plan.reports, since=now - plan.recent)
     except Exception as error:  # as above
         done.problems.append(f"{plan.reports}: reports: {_said(error)}")
@@ -201,6 +202,20 @@ def _remove_old(plan: ServePlan, settings: Settings, now: datetime, done: _Progr
         return
     done.removed_count += removed.row_count
     done.problems += [removed.problem] if removed.problem else []
+
+
+def _keep_up(plan: ServePlan, settings: Settings, now: datetime, done: _Progress) -> None:
+    """Keeps a lake quick, once a night."""
+    from aiscorr.lake.upkeep import keep_up
+
+    if settings.lake is None:
+        return
+    if plan.retention != Retention():
+        done.notices.append("notice: [serve.retention] is for a database file; of a lake nothing is removed so far")
+    try:
+        keep_up(settings.lake, memory_limit=settings.memory_limit)
+    except Exception as error:  # as above
+        done.problems.append(f"{settings.base_path}: upkeep of the lake: {_said(error)}")
 
 
 def _said(error: Exception) -> str:

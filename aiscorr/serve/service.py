@@ -91,7 +91,7 @@ class Service:
         scheduler = self._scheduler()
         scheduler.start()
         try:
-            if is_overdue(self._plan, last_runs(ledger_path(self._settings.db_path)), datetime.now(UTC)):
+            if is_overdue(self._plan, last_runs(ledger_path(self._settings.base_path)), datetime.now(UTC)):
                 self._once("catch_up")
             self._stop.wait()
         finally:

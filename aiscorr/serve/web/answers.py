@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -43,6 +45,8 @@ class Site:
     say: Callable[[str], None]
     slots: anyio.CapacityLimiter
     query_slots: anyio.CapacityLimiter
+    #: Of forms. A form of another site cannot know it; services with one token take each other's.
+    secret: bytes
 
     async def read(self, work: Callable[..., T], *arguments: object, **named: object) -> T:
         """What `work` gives, in a thread: no other request waits for it, but those beyond the readers."""
@@ -53,9 +57,13 @@ class Site:
         return await to_thread.run_sync(partial(work, *arguments), limiter=self.query_slots)
 
 
-def site_of(reader: Reader, counts: RunCounts, reports: str, say: Callable[[str], None], at_a_time: int) -> Site:
+def site_of(
+    reader: Reader, counts: RunCounts, reports: str, say: Callable[[str], None], at_a_time: int, token: str | None
+) -> Site:
     """A site whose threads are bounded."""
-    return Site(reader, counts, reports, say, anyio.CapacityLimiter(_READERS), anyio.CapacityLimiter(at_a_time + 4))
+    slots = anyio.CapacityLimiter(_READERS), anyio.CapacityLimiter(at_a_time + 4)
+    secret = hashlib.sha256(b"form " + token.encode()).digest() if token else secrets.token_bytes(32)
+    return Site(reader, counts, reports, say, *slots, secret)
 
 
 def json_answer(values: object, status: int = 200) -> Response:

@@ -37,18 +37,19 @@ async def livez(site: Site, request: Request) -> Response:
 
 
 async def readyz(site: Site, request: Request) -> Response:
-    """The database is there and can be read; else 503 and what is missing, but not where: anyone may ask."""
-    path = os.path.abspath(site.reader.settings.db_path)
+    """The database or lake is there and can be read; else 503 and what is missing, but not where: anyone may ask."""
+    path = os.path.abspath(site.reader.settings.base_path)
 
     def look() -> dict[str, object]:
         try:
             with site.reader.connection() as connection:
                 connection.execute("select 1 from failure limit 1").fetchall()
                 notices = [] if are_views_current(connection) else ["the views are of another version: ingest again"]
+                notices += site.reader.notices()
         except AiscorrError as error:
-            said = error.what.replace(os.path.realpath(path), os.path.basename(path)).replace(
-                path, os.path.basename(path)
-            )
+            # what a lake's catalogue says behind a colon names hosts
+            what = error.what if site.reader.settings.lake is None else error.what.partition(": ")[0]
+            said = what.replace(os.path.realpath(path), os.path.basename(path)).replace(path, os.path.basename(path))
             return {"ready": False, "error": said, "try": error.try_this}
         return {"ready": True, "notices": notices}
 

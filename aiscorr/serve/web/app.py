@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from aiscorr.errors import AiscorrError
 from aiscorr.serve.web import api, failure_list, failure_page, line_page, note_page, pages, sql_page
 from aiscorr.serve.web.access import Access
-from aiscorr.serve.web.answers import NotFoundError, Site, answering, error_answer
+from aiscorr.serve.web.answers import Endpoint, NotFoundError, Site, answering, error_answer
+from aiscorr.serve.web.frame import add_notices
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -47,6 +49,8 @@ _PAGES = (
     ("/queries", pages.queries),
     ("/queries/{name}", pages.named_query),
 )
+#: What shows rows of logs, of which a large lake has more than are looked at.
+_OF_ROWS = ("/api/quer", "/jobs", "/queries", "/search", "/sql")
 #: What a form of a page sends; it changes what is kept beside the database.
 _FORMS = (("/notes/{failure:path}", note_page.note),)
 
@@ -54,13 +58,31 @@ _FORMS = (("/notes/{failure:path}", note_page.note),)
 def app(site: Site, settings: HttpSettings) -> Access:
     """The whole application."""
     routes = [
-        Route(path, answering(site, endpoint, error_answer), methods=list(methods))
+        Route(path, _noted(site, answering(site, endpoint, error_answer)), methods=list(methods))
         for path, endpoint, methods in _PROGRAMS
     ]
-    routes += [Route(path, answering(site, endpoint, pages.refused), methods=["GET"]) for path, endpoint in _PAGES]
+    routes += [
+        Route(path, _noted(site, answering(site, endpoint, pages.refused)), methods=["GET"])
+        for path, endpoint in _PAGES
+    ]
     routes += [Route(path, answering(site, endpoint, pages.refused), methods=["POST"]) for path, endpoint in _FORMS]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
     return Access(made, settings.token, settings.host)
+
+
+def _noted(site: Site, endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with what should be known of its answers: above a page, else in the head of the answer."""
+
+    async def noted(request: Request) -> Response:
+        answer = await endpoint(request)
+        notices = site.reader.notices(has_rows=request.url.path.startswith(_OF_ROWS))
+        if notices and isinstance(answer, HTMLResponse):
+            add_notices(answer, notices)
+        elif notices:
+            answer.headers["X-Notice"] = "; ".join(notices)
+        return answer
+
+    return noted
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

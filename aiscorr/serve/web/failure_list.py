@@ -57,7 +57,7 @@ async def failures(site: Site, request: Request) -> Response:
     wanted = failure_filter(request)
     found = await site.read(site.reader.failures, wanted)
     facets = await site.read(site.reader.facets, wanted)
-    owners = await site.read(owners_of, notes_path(site.reader.settings.db_path))
+    owners = await site.read(owners_of, notes_path(site.reader.settings.base_path))
     last = min(wanted.offset + len(found.failures), found.total)
     shown = f"{wanted.offset + 1} to {last} of {found.total}" if found.failures else f"none of {found.total}"
     body = (

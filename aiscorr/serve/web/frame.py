@@ -75,6 +75,13 @@ def framed(title: str, body: str, here: str = "", *, has_picture: bool = False) 
     return HTMLResponse(page(printable(title), shown, _HEAD), headers=headers)
 
 
+def add_notices(shown: Response, notices: Iterable[str]) -> None:
+    """Puts notices above what a page shows."""
+    said = "".join(f'<p class="open" role="status">{escape(printable(notice))}</p>\n' for notice in notices)
+    shown.body = bytes(shown.body).replace(b"<main>\n", b"<main>\n" + said.encode(), 1)
+    shown.headers["Content-Length"] = str(len(shown.body))
+
+
 def moment(value: object, *, has_seconds: bool = False) -> str:
     """A moment of JSON or of Python as a `<time>`; `?` for none."""
     text = value.isoformat() if isinstance(value, datetime) else str(value or "")

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiscorr import __version__
 from aiscorr.errors import AiscorrError
+from aiscorr.lake.ledger import ledger
 from aiscorr.pull.spool import files_of
 from aiscorr.serve.fetch import spool_options
 from aiscorr.serve.ledger import Mark, ServiceRun, runs_since
@@ -111,15 +112,13 @@ def metrics_text(reader: Reader, counts: RunCounts, reports: str, now: datetime 
         with reader.connection() as connection:
             found += [Metric("up", "gauge", "Whether the database can be read.", (((), 1),))]
             found += _database(connection, now)
+            found += _sizes(reader, connection)
     except AiscorrError:
         found = [metric for metric in found if metric.name != "up"]
         found.append(Metric("up", "gauge", "Whether the database can be read.", (((), 0),)))
     spool = spool_options(reader.settings, reader.settings.pull).folder
     size = sum(size for _, size in files_of(Path(spool)))
     found.append(Metric("spool_bytes", "gauge", "Size of what pulls have fetched.", (((), size),)))
-    with contextlib.suppress(OSError):
-        size = os.stat(reader.settings.db_path).st_size
-        found.append(Metric("database_bytes", "gauge", "Size of the database file.", (((), size),)))
     return "".join(metric.text() for metric in found)
 
 
@@ -151,14 +150,32 @@ def _database(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[
             for name, verdict, count in rows(_FAILURES)
         ),
     )  # fmt: skip
-    stored = rows(_ROWS)
+    yield Metric("ingests_total", "counter", "Ingests into the database, by outcome.", _by("outcome", rows(_INGESTS)))
+    yield Metric("files_with_problem", "gauge", "Files not read, or not to the end.", _by("kind", rows(_PROBLEMS)))
+
+
+def _sizes(reader: Reader, connection: duckdb.DuckDBPyConnection) -> Iterator[Metric]:
+    """How much is stored; of a lake as its catalogue says, without that where it cannot be reached."""
+    size: int | None = None
+    stored: list[tuple[str, int]] = []
+    if reader.settings.lake is None:
+        stored = connection.execute(_ROWS).fetchall()
+        with contextlib.suppress(OSError):
+            size = os.stat(reader.settings.db_path).st_size
+    else:
+        with contextlib.suppress(AiscorrError), ledger(reader.settings.lake) as book:
+            size, rows = book.sizes()
+            stored = [(name, count) for name, count in rows.items() if not name.startswith(("stored_", "lake_"))]
+        yield Metric(
+            "lake_reached", "gauge", "Whether the catalogue of the lake answers.", (((), float(size is not None)),)
+        )
+    if size is not None:
+        yield Metric("database_bytes", "gauge", "Size of the database file, or of a lake's Parquet.", (((), size),))
     yield Metric("rows", "gauge", "Rows stored, by table.", _by("table", stored))
     rejects = [row for row in stored if row[0] == "rejected_line"]
     yield Metric(
         "rejects", "gauge", "Lines that could not be understood.", tuple(((), float(row[1])) for row in rejects)
     )
-    yield Metric("ingests_total", "counter", "Ingests into the database, by outcome.", _by("outcome", rows(_INGESTS)))
-    yield Metric("files_with_problem", "gauge", "Files not read, or not to the end.", _by("kind", rows(_PROBLEMS)))
 
 
 def _lag(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[Metric]:
@@ -191,7 +208,7 @@ def _written(reports: str) -> Iterator[Metric]:
     )  # fmt: skip
 
 
-def _by(label: str, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[Labels, float], ...]:
+def _by(label: str, rows: Iterable[tuple[Any, ...]]) -> tuple[tuple[Labels, float], ...]:
     return tuple((((label, str(row[0])),), float(row[1])) for row in rows)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from datetime import UTC, datetime
 from html import escape
 from typing import TYPE_CHECKING
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from aiscorr.serve.web.answers import Site
 
 _MOST_BYTES = 32 << 10
-#: A form of another site cannot know it, and that of an earlier process is loaded again.
-_SECRET = secrets.token_bytes(32)
 
 
 async def note(site: Site, request: Request) -> Response:
@@ -33,18 +30,18 @@ async def note(site: Site, request: Request) -> Response:
     failure_id = request.path_params["failure"]
     body = await body_of(request, _MOST_BYTES)
     given = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
-    if not hmac.compare_digest(given.get("key", "").encode(), _key(failure_id).encode()):
+    if not hmac.compare_digest(given.get("key", "").encode(), _key(site, failure_id).encode()):
         raise UsageError("the form is not of this server, or too old", where="the note", try_this="load its page again")
     await site.read(_known, site, failure_id)
     classes = await site.read(site.reader.classes)
-    path = notes_path(site.reader.settings.db_path)
+    path = notes_path(site.reader.settings.base_path)
     await site.read(keep_note, path, failure_id, note_of(given, classes), datetime.now(UTC))
     return RedirectResponse(f"{failure_address(failure_id)}#note", 303)
 
 
 async def truths(site: Site, request: Request) -> Response:
     """What the notes say that failures really were; of one failure, or of all with a correction."""
-    notes = await site.read(read_notes, notes_path(site.reader.settings.db_path))
+    notes = await site.read(read_notes, notes_path(site.reader.settings.base_path))
     which = request.path_params.get("failure")
     wanted = [one for one, kept in notes.items() if (kept.is_correction if which is None else one == which)]
     if which is not None and not wanted:
@@ -57,10 +54,11 @@ def note_html(site: Site, failure_id: str) -> str:
     """The note on a failure, and the form that changes it."""
     head = '<section id="note" class="remark">\n<h2>Note</h2>\n'
     try:
-        kept = read_notes(notes_path(site.reader.settings.db_path)).get(failure_id, Note())
+        kept = read_notes(notes_path(site.reader.settings.base_path)).get(failure_id, Note())
     except AiscorrError as error:  # the report is shown without it
         return f'{head}<p class="open">{escape(printable(error.what))}</p>\n</section>\n'
-    return f"{head}{_said(kept, failure_id)}{_form(kept, failure_id, site.reader.classes())}</section>\n"
+    form = _form(kept, failure_id, site.reader.classes(), _key(site, failure_id))
+    return f"{head}{_said(kept, failure_id)}{form}</section>\n"
 
 
 def _known(site: Site, failure_id: str) -> None:
@@ -80,7 +78,7 @@ def _said(kept: Note, failure_id: str) -> str:
     return f"{text}<dl>\n{rows}</dl>\n" + (f"<p>{taken}</p>\n" if taken else "")
 
 
-def _form(kept: Note, failure_id: str, classes: list[str]) -> str:
+def _form(kept: Note, failure_id: str, classes: list[str], key: str) -> str:
     def field(name: str, words: str, value: str) -> str:
         return f'<label>{words}<input name="{name}" value="{escape(printable(value))}"></label>\n'
 
@@ -101,9 +99,9 @@ def _form(kept: Note, failure_id: str, classes: list[str]) -> str:
         + choice("was_class", "class was", kept.was_class, tuple(classes))
         + field("was_nodes", "nodes were", kept.was_nodes)
         + field("was_ranks", "ranks were", kept.was_ranks)
-        + f'<input type="hidden" name="key" value="{_key(failure_id)}"><button>keep</button>\n</form>\n</details>\n'
+        + f'<input type="hidden" name="key" value="{key}"><button>keep</button>\n</form>\n</details>\n'
     )
 
 
-def _key(failure_id: str) -> str:
-    return hmac.new(_SECRET, failure_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+def _key(site: Site, failure_id: str) -> str:
+    return hmac.new(site.secret, failure_id.encode("utf-8", "replace"), hashlib.sha256).hexdigest()

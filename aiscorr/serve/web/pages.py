@@ -43,7 +43,7 @@ async def sheet(site: Site, request: Request) -> Response:
 async def home(site: Site, request: Request) -> Response:
     """The latest failures, jobs that may hang now, the last month in numbers, and the last run."""
     found = await site.read(site.reader.failures, FailureFilter(limit=_LATEST))
-    runs = await site.read(last_runs, ledger_path(site.reader.settings.db_path), 1)
+    runs = await site.read(last_runs, ledger_path(site.reader.settings.base_path), 1)
     hanging = await site.read(site.reader.hanging)
     body = "<h1>Was it the storage?</h1>\n"
     if hanging:
@@ -79,7 +79,7 @@ async def jobs(site: Site, request: Request) -> Response:
 
 async def runs(site: Site, request: Request) -> Response:
     """The last runs of the service, the newest first."""
-    found = await site.read(last_runs, ledger_path(site.reader.settings.db_path), _SHOWN_RUNS)
+    found = await site.read(last_runs, ledger_path(site.reader.settings.base_path), _SHOWN_RUNS)
     shown = _run_table(found[::-1]) if found else "<p>No run so far.</p>\n"
     return framed("Runs", "<h1>Runs</h1>\n" + shown, "/runs")
 

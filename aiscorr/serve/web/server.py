@@ -30,7 +30,8 @@ def listening(http: HttpSettings, settings: Settings, reports: str, say: Callabl
     from aiscorr.serve.web.metrics import RunCounts
 
     reader = Reader(settings, http.limits)
-    site = site_of(reader, RunCounts(ledger_path(settings.db_path)), reports, say, http.limits.at_a_time)
+    counts = RunCounts(ledger_path(settings.base_path))
+    site = site_of(reader, counts, reports, say, http.limits.at_a_time, http.token)
     listener = _listener(http)
     server = uvicorn.Server(uvicorn.Config(
         app(site, http), http="h11", loop="asyncio", ws="none", lifespan="off", log_config=None, access_log=False,
