@@ -73,7 +73,7 @@ def site(
     db: str, folder: Path, values: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None
 ) -> Iterator[Site]:
     """The server over a database, with `[serve.http]` as given; `folder` is that of the reports."""
-    settings = load_settings(db=db, config=None, environment={}, folder=str(folder))
+    settings = load_settings(db=db, config=None, environment=environment or {}, folder=str(folder))
     http = http_settings(
         {"listen": "127.0.0.1:0", "query_seconds": 30, **(values or {})}, environment or {},
         listen=None, base=str(folder), where="aiscorr.toml",

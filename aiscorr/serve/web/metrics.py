@@ -20,6 +20,7 @@ from aiscorr import __version__
 from aiscorr.errors import AiscorrError
 from aiscorr.lake.ledger import ledger
 from aiscorr.pull.spool import files_of
+from aiscorr.schema.tables import TABLES
 from aiscorr.serve.fetch import spool_options
 from aiscorr.serve.ledger import Mark, ServiceRun, runs_since
 from aiscorr.serve.notify import delivery_counts
@@ -165,7 +166,7 @@ def _sizes(reader: Reader, connection: duckdb.DuckDBPyConnection) -> Iterator[Me
     else:
         with contextlib.suppress(AiscorrError), ledger(reader.settings.lake) as book:
             size, rows = book.sizes()
-            stored = [(name, count) for name, count in rows.items() if not name.startswith(("stored_", "lake_"))]
+            stored = [(table.name, rows[table.name]) for table in TABLES if table.name in rows]
         yield Metric(
             "lake_reached", "gauge", "Whether the catalogue of the lake answers.", (((), float(size is not None)),)
         )
