@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: So many slices are kept, those that were asked for last.
 _MOST_SLICES = 12
+#: So often it is noted that a slice was asked for.
+_TOUCH_S = 60.0
 _OTHER_VIEWS = "the results in this lake were made by another version of aiscorr or DuckDB"
 
 
@@ -95,7 +98,9 @@ def newest_slice(
 def is_kept(path: str) -> bool:
     """Whether a slice is still there; it then stays longer than those that nobody asks for."""
     try:
-        os.utime(path)
+        # a reader that opens it meanwhile takes it for another file, and opens it again
+        if time.time() - os.stat(path).st_mtime > _TOUCH_S:
+            os.utime(path)
     except FileNotFoundError:
         return False
     except OSError:

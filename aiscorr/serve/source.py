@@ -200,18 +200,15 @@ class LakeSource(FileSource):
             self._lake, wanted, memory_limit=self.settings.memory_limit, threads=self.settings.thread_count,
             say=said.append,
         )  # fmt: skip
-        kept = _Kept(made, tuple(said) or self._said_before(made))
         with self._guard:
-            self._kept[wanted] = kept
+            before = (one.said for one in self._kept.values() if one.slice.path == made.path)
+            # of a file that was there already less is said
+            kept = self._kept[wanted] = _Kept(made, tuple(said) or next(before, ()))
             self._kept.move_to_end(wanted)
             for one in _too_many(self._kept):
                 del self._kept[one]
                 self._making.pop(one, None)
         return kept
-
-    def _said_before(self, made: Slice) -> tuple[str, ...]:
-        """What was said of the same file: it is not made twice."""
-        return next((one.said for one in self._kept.values() if one.slice.path == made.path), ())
 
     @contextmanager
     def _trying(self) -> Iterator[None]:

@@ -22,8 +22,11 @@ from aiscorr.lake.local import newest_slice
 from aiscorr.lake.upkeep import keep_up
 from aiscorr.model import Retention
 from aiscorr.pull.clean import clean
+from aiscorr.sandbox.question import Limits
 from aiscorr.serve import source
 from aiscorr.serve.ledger import last_runs
+from aiscorr.serve.mcp import Tools
+from aiscorr.serve.reader import Reader
 from aiscorr.serve.run import run_once
 from aiscorr.store.database import reading
 
@@ -93,6 +96,8 @@ def key_of(served: Site) -> str:
 def test_readers_and_one_committer(home: Path, tmp_path: Path) -> None:
     """Readers show what another process commits, and share runs and notes, whichever of them took a note."""
     assert "ok, 12 new files" in ran(home, "serve", "--once")
+    tools = Tools(Reader(setting(home)[1], Limits()))
+    assert "AZq6Oo53" in tools.get_report() and tools.query("from failure")["row_count"] == 1
     with readers(home, 2) as (first, second):
         assert [total(one) for one in (first, second)] == [1, 1]
         page = first.get(f"/failures/{KILLED}", HEADERS)
@@ -152,7 +157,7 @@ def test_a_large_lake(home: Path, tmp_path: Path) -> None:
             report.pop("generated_at")
             counters = served.get("/api/queries/counters", HEADERS, failure=KILLED).json["rows"]
             timeline = served.get("/api/queries/timeline", HEADERS, failure=KILLED).json["rows"]
-            lines = served.get("/lines", HEADERS, **at).text
+            lines = served.get(f"/lines?{urlencode(at)}", HEADERS).text
             assert served.get(f"/failures/{KILLED}", HEADERS).status == 200 and total(served) == 2
             assert counters and timeline and "/explain/" in lines
             seen.append((report, counters, timeline, lines, served.get("/search", HEADERS, text="AISBatch").text))
@@ -166,7 +171,7 @@ def test_reports_of_a_large_lake_are_read_once(home: Path, monkeypatch: pytest.M
     config = home / "aiscorr.toml"
     config.write_text(config.read_text().replace("[lake]\n", "[lake]\nmost_rows = 0\n"))
     assert f"reports: {KILLED}" in ran(home, "serve", "--once")
-    assert "killed at 10:21:38" in (home / "reports" / f"{KILLED}.txt").read_text()
+    assert "AZq6Oo53 was killed" in (home / "reports" / f"{KILLED}.txt").read_text()
     said: list[object] = []
     whole = source.LakeSource.report_on
     monkeypatch.setattr(source.LakeSource, "report_on", lambda *given: said.append(given[2]) or whole(*given))
