@@ -10,7 +10,6 @@ from aiscorr.analysis.cases import rows_of_cases
 from aiscorr.analysis.spec import views_key
 from aiscorr.lake.shape import (
     CASES,
-    DAY,
     LAKE,
     LAKE_VERSION,
     NOTES,
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-_DAY_NS = 86_400_000_000_000
 #: The moment that says on which day a row lies, where its table has one.
 _MOMENTS = ("local_ns", "sampled_ns", "tried_ns", "taken_ns", "created_ns", "first_ns")
 
@@ -119,8 +117,7 @@ def _remove_old(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
     """Takes out of the lake what these files had, or what of them was read again."""
     replaced = list(change.replaced)
     tails = connection.execute(
-        f"select min(n.file_id), max(n.file_id), min(make_timestamp_ns(coalesce(o.last_ns - {2 * _DAY_NS}, 0))::date)"
-        f" from new_file as n left join {LAKE}.ingested_file as o on o.file_id = n.file_id where n.line_no is not null"
+        "select min(file_id), max(file_id), min(line_no) from new_file where line_no is not null"
     ).fetchall()[0]
     for table in FILE_TABLES:
         if replaced:
@@ -130,7 +127,8 @@ def _remove_old(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
             )
         if tails[0] is None or "line_no" not in table.column_names:
             continue
-        bounds = f"t.file_id between {tails[0]} and {tails[1]} and t.{DAY} >= '{tails[2]}'"
+        first = 0 if table in (WORKER_TAIL, STEP_LINE) else tails[2]
+        bounds = f"t.file_id between {tails[0]} and {tails[1]} and t.line_no >= {first}"
         connection.execute(
             f"delete from {LAKE}.{table.name} as t where {bounds} and exists (select 1 from new_file as n"
             f" where n.file_id = t.file_id and {_is_read_again(table)})"
