@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from aiscorr import cache
 from aiscorr.analysis.judge import Result, case_inputs, judge
 from aiscorr.analysis.spec import ViewSpec, create_view, view_specs, views_key
+from aiscorr.store.arrow_rows import GIVEN, arrow_rows
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class _Input:
     has_rows: bool
 
     def of_job(self, table: str) -> str:
-        """A select of the rows that concern a job, its parameter, each with a hash."""
+        """A select of the rows that concern a job, which is given, each with a hash."""
         if self.rows is None:
-            return f"select r.*, {_HASH} as {_HASH_COLUMN} from {table} as r where ?::varchar is not null"
-        return f"select r.*, {_HASH} as {_HASH_COLUMN} {self.rows} and s.job_id = ?"
+            return f"select r.*, {_HASH} as {_HASH_COLUMN} from {table} as r where {GIVEN} is not null"
+        return f"select r.*, {_HASH} as {_HASH_COLUMN} {self.rows} and s.job_id = {GIVEN}"
 
     def sums(self, table: str) -> str:
         """A select of each job with the number of its rows and the sum of their hashes."""
@@ -224,7 +225,7 @@ def _slice(
     found = {name: common[name] if name in common else one.none() for name, one in inputs.items()}
     for name, one in inputs.items():
         if one.has_rows and name not in common:
-            found[name] = connection.sql(one.of_job(name), params=[job]).to_arrow_table()
+            found[name] = arrow_rows(connection, one.of_job(name), job)
     return found
 
 
