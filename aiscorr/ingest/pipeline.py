@@ -25,15 +25,13 @@ from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
 from aiscorr.store import load
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, own_files, reading, writing
+from aiscorr.store.memory import limit_memory
 from aiscorr.store.work_folder import work_folder
 from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:
     import duckdb
 
-#: What DuckDB needs for a thread, and for a recognised line. More would fill with blocks of the file, and gain little.
-_ENOUGH_BYTES = 120_000_000
-_LINE_BYTES = 48
 
 #: The phase, files, bytes and rows; in the phases `views` and `cases` how many are done, and of how many.
 Progress = Callable[[str, int, int, int], None]
@@ -158,25 +156,11 @@ def _store(
     copy: WorkingCopy, merged: Merged, plan: Plan, now: datetime, options: IngestOptions, memory_limit: str,
     progress: Progress, workers: engine.Workers | None,
 ) -> int:  # fmt: skip
-    is_limited = memory_limit == DEFAULT_MEMORY_LIMIT
-    if is_limited:
-        limit_memory(copy.connection)
+    limit_memory(copy.connection, memory_limit)
     run_id = store_rows(copy.connection, merged, plan, now, options)
-    if is_limited:
-        limit_memory(copy.connection)
+    limit_memory(copy.connection, memory_limit)
     analyse(copy, run_id, now, options.job_count, judging(options.job_count, memory_limit, workers), progress)
     return run_id
-
-
-def limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Has DuckDB take no more than its rows need; a view for which that is too little has it open the copy again."""
-    sql = (
-        "select max(estimated_size), current_setting('threads') from duckdb_tables()"
-        " where table_name in ('ais_line', 'worker_line')"
-    )
-    count, threads = connection.execute(sql).fetchall()[0]
-    limit = min(max(_ENOUGH_BYTES * threads, count * _LINE_BYTES), 1_000_000_000)
-    connection.execute(f"set memory_limit = '{limit}B'")
 
 
 def _outcome(plan: Plan, merged: Merged) -> str:
