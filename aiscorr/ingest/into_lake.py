@@ -22,11 +22,12 @@ from aiscorr.analysis.spec import views_key
 from aiscorr.ingest import engine
 from aiscorr.ingest.judging import judging
 from aiscorr.ingest.merge import Merged, merge
-from aiscorr.ingest.pipeline import Progress, analyse, limit_memory, no_progress, scan_all, store_rows, summary_of
+from aiscorr.ingest.pipeline import Progress, analyse, no_progress, scan_all, store_rows, summary_of
 from aiscorr.ingest.plan import Plan, what_to_read
 from aiscorr.ingest.scanning import ScanResult
 from aiscorr.lake.address import Lake
 from aiscorr.lake.case import judged_case
+from aiscorr.lake.clusters import clusters_of_new
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import (
     COUNTER_MARGIN_NS,
@@ -35,11 +36,11 @@ from aiscorr.lake.pull import (
     Results,
     Scope,
     Span,
-    case_spans,
     cases_near,
     pull,
     results,
     row_count,
+    scope_of_cases,
 )
 from aiscorr.lake.push import Change, note, push, put_cases
 from aiscorr.lake.shape import CASES, LAKE
@@ -49,6 +50,7 @@ from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, scratch
 from aiscorr.store.load import known_files
+from aiscorr.store.memory import limit_memory, slice_limit
 from aiscorr.store.work_folder import work_folder
 
 if TYPE_CHECKING:
@@ -131,17 +133,19 @@ class _Run:
         with (
             tempfile.TemporaryDirectory(prefix="aiscorr-slice-") as folder,
             scratch(
-                os.path.join(folder, "slice.duckdb"), memory_limit=self._memory_limit, threads=self._threads
+                os.path.join(folder, "slice.duckdb"),
+                memory_limit=slice_limit(self._memory_limit),
+                threads=self._threads,
             ) as copy,
         ):
+            limit_memory(copy.connection, self._memory_limit)
             with attached(copy.connection, book):
                 sweep(copy.connection, book)
                 self._snapshot = book.snapshot()
                 merged = self._merged(read, known_before)
                 self._pull(copy.connection, merged)
             batch = book.claim(_contents(merged.summaries), [s.file_id for s in merged.summaries])
-            if self._memory_limit == DEFAULT_MEMORY_LIMIT:
-                limit_memory(copy.connection)
+            limit_memory(copy.connection, self._memory_limit)
             store_rows(copy.connection, merged, self._plan, self._now, self._options, batch)
             judged: set[str] = set()
             part = Part(self._may_be_judged(merged), self._fill)
@@ -182,14 +186,17 @@ class _Run:
         spans = _spans(connection, read)
         ids = sorted({s.file_id for s in (*read, *merged.touched)})
         self._jobs = cases_near(connection, spans, ids)
-        more, files = case_spans(connection, self._jobs)
+        cases = scope_of_cases(connection, self._jobs)
         workers = [s for s in read if s.kind != "ais_log"]
         folders = {s.job_folder or s.ref.path.rpartition("/")[0].partition("!")[0] for s in workers}
+        times = [one for span in spans for one in (span.low_ns, span.high_ns)] or [0]
+        new = clusters_of_new(connection, read, merged.parts, merged.final_ids, (min(times), max(times)))
         scope = Scope(
-            spans=(*spans, *more), file_ids=tuple(sorted({*ids, *files, *merged.replaced})),
+            spans=(*spans, *cases.spans), file_ids=tuple(sorted({*ids, *cases.file_ids, *merged.replaced})),
             folders=tuple(sorted(folders)),
             job_ids=tuple(sorted({s.job_id for s in workers if s.job_id})),
             run_names=tuple(sorted({s.run_name for s in workers if s.run_name})),
+            clusters=None if new is None else tuple(sorted({*new, *(cases.clusters or ())})),
         )  # fmt: skip
         pull(connection, scope)
         self._results = results(connection, self._jobs) if is_current else None
@@ -206,6 +213,7 @@ class _Run:
         return jobs
 
     def _fill(self, connection: duckdb.DuckDBPyConnection) -> None:
+        limit_memory(connection, self._memory_limit)
         if self._results is not None:
             self._results.fill(connection)
 

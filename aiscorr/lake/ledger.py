@@ -21,6 +21,7 @@ from aiscorr.errors import AiscorrError, DatabaseBusyError
 from aiscorr.lake.address import Lake
 from aiscorr.lake.catalogue import explained
 from aiscorr.model import KnownFile
+from aiscorr.schema.tables import FILE_TABLES
 
 if TYPE_CHECKING:
     import psycopg
@@ -124,6 +125,18 @@ class Ledger:
             " from ducklake_table as t where t.end_snapshot is null order by 1"
         )
         return int(size), dict(rows)
+
+    def row_count(self, snapshot: int) -> int:
+        """How many rows of logs a snapshot of the lake holds, by what DuckLake notes of its files."""
+        there = "{0}.begin_snapshot <= %(at)s and ({0}.end_snapshot is null or {0}.end_snapshot > %(at)s)"
+        rows = self._rows(
+            "select coalesce(sum(f.record_count - coalesce(d.delete_count, 0)), 0) from ducklake_table as t"
+            f" join ducklake_data_file as f on f.table_id = t.table_id and {there.format('f')}"
+            f" left join ducklake_delete_file as d on d.data_file_id = f.data_file_id and {there.format('d')}"
+            f" where t.table_name = any(%(names)s) and {there.format('t')}",
+            {"at": snapshot, "names": [table.name for table in FILE_TABLES]},
+        )
+        return int(rows[0][0])
 
     def known(self, paths: Collection[str]) -> dict[str, KnownFile]:
         """What the lake holds of these files, and of the members of these archives, by path."""
@@ -230,7 +243,7 @@ class Ledger:
         with explained(self.lake):
             self._connection.execute(sql.encode(), values)
 
-    def _rows(self, sql: str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, values: list[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         import psycopg
 
         try:

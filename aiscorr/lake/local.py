@@ -10,23 +10,25 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiscorr import cache
-from aiscorr.analysis.cases import Part
+from aiscorr.analysis.cases import Part, judge_in_turn
 from aiscorr.analysis.refresh import refresh_alone
 from aiscorr.analysis.spec import views_key
 from aiscorr.errors import DatabaseError
 from aiscorr.lake.address import Lake
 from aiscorr.lake.ledger import Ledger, ledger
-from aiscorr.lake.pull import Results, Scope, Span, case_spans, pull, results, row_count
+from aiscorr.lake.pull import Results, Scope, Span, pull, results, scope_of_cases
 from aiscorr.lake.push import note
 from aiscorr.lake.shape import CASES, CLUSTER, LAKE
 from aiscorr.lake.site import attached, no_lake
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, writing
+from aiscorr.store.memory import limit_memory, slice_limit
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,6 +38,28 @@ _MOST_SLICES = 12
 #: So often it is noted that a slice was asked for.
 _TOUCH_S = 60.0
 _OTHER_VIEWS = "the results in this lake were made by another version of aiscorr or DuckDB"
+#: How much of what is newest is looked at where not everything is: the most of these hours that hold few enough rows,
+#: the first of them in any case.
+_HOURS = (1, 2, 4, 8, 12, 24, 48, 96, 168, 336, 720, 1440, 2880, 8760)
+_NEWEST_SPAN = f"""
+with file as (
+    select first_ns - coalesce(shift_ns, 0) as first_ns, last_ns - coalesce(shift_ns, 0) as last_ns,
+        event_count + counter_count as row_count, kind = 'ais_log' as is_cut
+    from {LAKE}.ingested_file where state = 'ingested' and last_ns is not null
+),
+span as (
+    select hours, (select max(last_ns) from file) - hours * 3600000000000 as low_ns,
+        (select max(last_ns) from file) as high_ns
+    from (select unnest($hours) as hours)
+),
+fitting as (
+    select s.low_ns, s.high_ns from span as s join file as f on f.last_ns >= s.low_ns
+    group by s.hours, s.low_ns, s.high_ns
+    having s.hours = 1 or sum(f.row_count * case when f.is_cut and f.first_ns < s.low_ns
+        then (f.last_ns - s.low_ns) / (f.last_ns - f.first_ns) else 1 end) <= $most
+)
+select min(low_ns), any_value(high_ns), strftime(make_timestamp_ns(min(low_ns)), '%Y-%m-%d %H:%M') from fitting
+"""
 
 
 @dataclass(frozen=True)
@@ -80,13 +104,12 @@ def newest_slice(
     lake: Lake, wanted: Wanted, *, memory_limit: str, threads: int | None, say: Callable[[str], None]
 ) -> Slice:
     """As `slice_path`, with what the slice is of."""
-    with ledger(lake) as book, contextlib.closing(in_memory(memory_limit)) as connection:
+    with ledger(lake) as book:
         if book.data_path() is None:
             raise no_lake(lake)
         snapshot, taken_at = book.newest()
-        with attached(connection, book, snapshot=snapshot):
-            rows = row_count(connection)
-            chosen = None if rows <= lake.most_rows else _chosen(connection, lake, wanted, rows, say)
+        rows = book.row_count(snapshot)
+        chosen = None if rows <= lake.most_rows else _chosen(book, snapshot, wanted, rows, say)
         key = cache.key_of((lake.name, str(snapshot), str(taken_at), repr(chosen), views_key()))
         path = _folder() / f"{key}.duckdb"
         if not is_kept(str(path)):
@@ -136,24 +159,16 @@ def jobs_around(lake: Lake, path: str, line_no: int) -> tuple[str, ...]:
     return tuple(row[0] for row in rows)
 
 
-def _chosen(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, wanted: Wanted, rows: int, say: Callable[[str], None]
-) -> Wanted:
+def _chosen(book: Ledger, snapshot: int | None, wanted: Wanted, rows: int, say: Callable[[str], None]) -> Wanted:
     """What is wanted of a large lake, where nothing was said the newest rows that fit."""
     if wanted != NEWEST:
         return wanted
-    found = connection.execute(
-        "select min(low_ns), max(high_ns) from (select first_ns - coalesce(shift_ns, 0) as low_ns,"
-        "  last_ns - coalesce(shift_ns, 0) as high_ns,"
-        "  sum(event_count + counter_count) over (order by last_ns desc, file_id) as so_far"
-        f"  from {LAKE}.ingested_file where state = 'ingested' and last_ns is not null) where so_far <= ?",
-        [lake.most_rows],
-    ).fetchall()[0]
+    with contextlib.closing(in_memory()) as connection, attached(connection, book, snapshot=snapshot):
+        found = connection.execute(_NEWEST_SPAN, {"hours": list(_HOURS), "most": book.lake.most_rows}).fetchall()[0]
     if found[0] is None:
         say(f"this lake holds {rows:,} rows; only what was concluded of them is looked at")
         return RESULTS
-    begin = connection.execute("select strftime(make_timestamp_ns(?), '%Y-%m-%d %H:%M')", [found[0]]).fetchall()[0][0]
-    say(f"this lake holds {rows:,} rows; those from {begin} UTC on are looked at")
+    say(f"this lake holds {rows:,} rows; those from {found[2]} UTC on are looked at")
     return Wanted(span_ns=(int(found[0]), int(found[1])))
 
 
@@ -162,27 +177,30 @@ def _make(
     say: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Pulls a slice, and computes its views. What was judged is taken from the lake where the same views judged it."""
-    with writing(path, memory_limit=memory_limit, threads=threads, wait_s=600) as copy:
+    with writing(path, memory_limit=slice_limit(memory_limit), threads=threads, wait_s=600) as copy:
         if os.path.exists(path):  # another process made it while this one waited
             return
         connection = copy.connection
+        limit_memory(connection, memory_limit)
         with attached(connection, book, snapshot=snapshot):
             is_current = note(connection, "views") == views_key()
             known = results(connection, None) if is_current else None
             pull(connection, _scope(connection, wanted, known))
         if not is_current:
             say(f"warning: {_OTHER_VIEWS}; aiscorr ingest, on the same logs or an empty folder, makes them again")
-        refresh_alone(copy, lambda _: None, threads=threads or 1, part=_part(known, wanted))
+        limit_memory(connection, memory_limit)
+        count = threads or len(os.sched_getaffinity(0))
+        judging = partial(judge_in_turn, threads=count, memory_limit=memory_limit)
+        refresh_alone(copy, lambda _: None, judging, count, part=_part(known, wanted))
 
 
 def _scope(connection: duckdb.DuckDBPyConnection, wanted: Wanted | None, known: Results | None) -> Scope:
     if wanted is None:
         return Scope(is_whole=True)
-    spans, files = case_spans(connection, wanted.jobs)
+    scope = scope_of_cases(connection, wanted.jobs)
     if wanted.span_ns is not None:
-        spans.append(Span(*wanted.span_ns, *wanted.span_ns))
-    named = known.file_ids() if known is not None else ()
-    return Scope(spans=tuple(spans), file_ids=tuple(files), named_ids=named)
+        scope = replace(scope, spans=(*scope.spans, Span(*wanted.span_ns, *wanted.span_ns)), clusters=None)
+    return replace(scope, named_ids=known.file_ids() if known is not None else ())
 
 
 def _part(known: Results | None, wanted: Wanted | None) -> Part:

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aiscorr.lake.shape import CASES, DAY, LAKE, WHOLE_TABLES, case_table, joined_views, kept_views
+from aiscorr.lake.shape import CASES, CLUSTER, DAY, LAKE, WHOLE_TABLES, case_table, joined_views, kept_views
 from aiscorr.schema.tables import FILE_TABLES, INGESTED_FILE, Table
+from aiscorr.store.arrow_rows import GIVEN_LIST, arrow_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +26,8 @@ COUNTER_MARGIN_NS = 2 * _HOUR_NS + 600_000_000_000
 ZONE_NS = 14 * _HOUR_NS
 #: Of a storage daemon, rows outside the time of interest: who it is, and what the cluster's map was.
 _LASTING = {"ais_line": "t.severity is null or t.smap_version is not null or t.smap_uuid is not null"}
+#: In the place of a cluster, of files that name none, or did not when their rows were written.
+NOBODY = ("-", "unknown")
 _COUNTERS = ("counter_sample",)
 _STORAGE = ("ais_line", "stats_line", *_COUNTERS)
 
@@ -43,7 +46,8 @@ class Span:
 class Scope:
     """What is pulled. `is_whole`: everything; else the spans, and these files whole with what belongs to their jobs.
 
-    `named_ids`: files of which the names are pulled and no rows, as results cite them.
+    `named_ids`: files of which the names are pulled and no rows, as results cite them. `clusters`: of other clusters'
+    storage nothing is pulled; None: of no matter which.
     """
 
     is_whole: bool = False
@@ -53,6 +57,7 @@ class Scope:
     job_ids: tuple[str, ...] = ()
     run_names: tuple[str, ...] = ()
     named_ids: tuple[int, ...] = ()
+    clusters: tuple[str, ...] | None = None
 
 
 def row_count(connection: duckdb.DuckDBPyConnection) -> int:
@@ -61,15 +66,16 @@ def row_count(connection: duckdb.DuckDBPyConnection) -> int:
     return int(connection.execute(sql).fetchall()[0][0])
 
 
-def case_spans(connection: duckdb.DuckDBPyConnection, jobs: Iterable[str]) -> tuple[list[Span], list[int]]:
-    """The times of cases, and the files of their jobs."""
+def scope_of_cases(connection: duckdb.DuckDBPyConnection, jobs: Iterable[str]) -> Scope:
+    """The times of cases, the files of their jobs, and the clusters that these may have used."""
     rows = connection.execute(
-        f"select since_ns, until_ns, counters_since_ns, counters_until_ns, file_ids from {LAKE}.{CASES}"
+        f"select since_ns, until_ns, counters_since_ns, counters_until_ns, file_ids, clusters from {LAKE}.{CASES}"
         " where list_contains(?, job_id)",
         [list(jobs)],
     ).fetchall()
-    spans = [Span(row[0] - MARGIN_NS, row[1] + MARGIN_NS, row[2], row[3]) for row in rows if None not in row[:4]]
-    return spans, sorted({file_id for row in rows for file_id in row[4]})
+    spans = tuple(Span(row[0] - MARGIN_NS, row[1] + MARGIN_NS, row[2], row[3]) for row in rows if None not in row[:4])
+    ids, clusters = ({one for row in rows for one in row[place]} for place in (4, 5))
+    return Scope(spans=spans, file_ids=tuple(sorted(ids)), clusters=tuple(sorted(clusters)))
 
 
 def cases_near(connection: duckdb.DuckDBPyConnection, spans: Collection[Span], file_ids: Collection[int]) -> list[str]:
@@ -89,10 +95,23 @@ def pull(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
     if not scope.is_whole:
         _mark_files(connection, scope)
     _pull_files(connection, scope)
+    filled = filled_tables(connection)
     for table in FILE_TABLES:
-        _pull_rows(connection, table, scope)
+        if table.name in filled:
+            _pull_rows(connection, table, scope)
     for table in WHOLE_TABLES:
-        _copy(connection, table)
+        if table.name in filled:
+            _copy(connection, table)
+
+
+def filled_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables of the lake that hold rows, or once held some: to ask each of the others takes long in sum."""
+    rows = connection.execute(
+        "select table_name from postgres_query(?, 'select distinct t.table_name from ducklake_table as t"
+        " join ducklake_data_file as f on f.table_id = t.table_id')",
+        [f"__ducklake_metadata_{LAKE}"],
+    ).fetchall()
+    return {row[0] for row in rows}
 
 
 def _mark_spans(connection: duckdb.DuckDBPyConnection, spans: Iterable[Span]) -> None:
@@ -115,7 +134,7 @@ def _mark_files(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
     _mark_spans(connection, scope.spans)
     connection.execute(
         f"create or replace temporary table slice_file as"
-        f" with file as (select file_id, kind, coalesce(shift_ns, 0) as shift_ns,"
+        f" with file as (select file_id, kind, {CLUSTER}, coalesce(shift_ns, 0) as shift_ns,"
         f"  coalesce(first_ns - coalesce(shift_ns, 0), modified_ns) as first_ns,"
         f"  coalesce(last_ns - coalesce(shift_ns, 0), modified_ns) as last_ns,"
         f"  case when shift_ns is null then {ZONE_NS} else 0 end as doubt_ns,"
@@ -124,8 +143,9 @@ def _mark_files(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
         f" near as (select f.file_id, min(s.low_ns) as low_ns, max(s.high_ns) as high_ns,"
         f"  min(s.counters_low_ns) as counters_low_ns, max(s.counters_high_ns) as counters_high_ns"
         f"  from file as f join slice_span as s on f.first_ns <= s.high_ns + f.doubt_ns"
-        f"  and f.last_ns >= s.low_ns - f.doubt_ns group by f.file_id)"
-        f" select f.file_id, f.kind = 'ais_log' as is_storage, f.first_ns + f.shift_ns as first_ns,"
+        f"  and f.last_ns >= s.low_ns - f.doubt_ns"
+        f"  where f.kind <> 'ais_log' or $clusters is null or list_contains($clusters, f.{CLUSTER}) group by f.file_id)"
+        f" select f.file_id, f.{CLUSTER}, f.kind = 'ais_log' as is_storage, f.first_ns + f.shift_ns as first_ns,"
         f"  f.last_ns + f.shift_ns as last_ns, n.low_ns + f.shift_ns - f.doubt_ns as low_ns,"
         f"  n.high_ns + f.shift_ns + f.doubt_ns as high_ns,"
         f"  n.counters_low_ns + f.shift_ns - f.doubt_ns as counters_low_ns,"
@@ -136,6 +156,7 @@ def _mark_files(connection: duckdb.DuckDBPyConnection, scope: Scope) -> None:
         {
             "files": list(scope.file_ids), "folders": list(scope.folders), "jobs": list(scope.job_ids),
             "runs": list(scope.run_names),
+            "clusters": None if scope.clusters is None else [*scope.clusters, *NOBODY],
         },
     )  # fmt: skip
 
@@ -172,9 +193,17 @@ def _pull_rows(connection: duckdb.DuckDBPyConnection, table: Table, scope: Scope
     columns = ", ".join(f"t.{name}" for name in table.column_names)
     connection.execute(
         f"{into}{columns} from {LAKE}.{table.name} as t join slice_file as n on n.file_id = t.file_id"
-        f" where t.file_id between {bounds[0]} and {bounds[1]}{when} and ({inside}{lasting})"
+        f" where t.{CLUSTER} in ({_clusters(connection)}) and t.file_id between {bounds[0]} and {bounds[1]}{when}"
+        f" and ({inside}{lasting})"
         f" order by t.file_id{_line(table)}"
     )
+
+
+def _clusters(connection: duckdb.DuckDBPyConnection) -> str:
+    """The clusters of the files of the slice, as SQL: by values that stand there DuckLake leaves partitions out."""
+    found = connection.execute(f"select distinct {CLUSTER} from slice_file").fetchall()
+    names = sorted({*NOBODY, *(str(row[0]) for row in found)})
+    return ", ".join("'" + name.replace("'", "''") + "'" for name in names)
 
 
 def _line(table: Table) -> str:
@@ -187,16 +216,17 @@ def _copy(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
 
 
 def results(connection: duckdb.DuckDBPyConnection, jobs: Collection[str] | None) -> Results:
-    """What judging gave for these cases, or for all, and what it was given."""
-    chosen = "" if jobs is None else " where list_contains(?, {column})"
-    values = [] if jobs is None else [list(jobs)]
+    """What judging gave for these cases, or for all, and what it was given; tables without rows may be missing."""
+    filled = {*filled_tables(connection), "case_input"}
 
     def rows(table: str, column: str) -> pa.Table:
-        return connection.sql(f"from {LAKE}.{table}{chosen.format(column=column)}", params=values).to_arrow_table()
+        chosen = "" if jobs is None else f" where list_contains({GIVEN_LIST}, {column})"
+        return arrow_rows(connection, f"from {LAKE}.{table}{chosen}", None if jobs is None else list(jobs))
 
-    found = {spec.stored_name: rows(spec.stored_name, "case_job_id") for spec in kept_views()}
-    found["case_input"] = rows("case_input", "job_id")
-    return Results(found, {spec.stored_name: rows(case_table(spec), "case_job_id") for spec in joined_views()})
+    kept = [spec.stored_name for spec in kept_views() if spec.stored_name in filled]
+    joined = [spec for spec in joined_views() if case_table(spec) in filled]
+    found = {name: rows(name, "case_job_id") for name in kept} | {"case_input": rows("case_input", "job_id")}
+    return Results(found, {spec.stored_name: rows(case_table(spec), "case_job_id") for spec in joined})
 
 
 @dataclass(frozen=True)

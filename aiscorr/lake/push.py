@@ -29,6 +29,7 @@ from aiscorr.schema.tables import (
     WORKER_TAIL,
     Table,
 )
+from aiscorr.store.arrow_rows import GIVEN_LIST, arrow_rows
 from aiscorr.store.database import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -197,21 +198,23 @@ def case_rows(connection: duckdb.DuckDBPyConnection, jobs: Collection[str]) -> d
     wanted = list(jobs)
 
     def rows(sql: str) -> pa.Table:
-        return connection.sql(sql, params=[wanted]).to_arrow_table()
+        return arrow_rows(connection, sql, wanted)
 
     found = {
-        spec.stored_name: rows(f"from {spec.stored_name} where list_contains(?, case_job_id)") for spec in kept_views()
+        spec.stored_name: rows(f"from {spec.stored_name} where list_contains({GIVEN_LIST}, case_job_id)")
+        for spec in kept_views()
     }
     for spec in joined_views():
         found[case_table(spec)] = rows(
-            f"select s.job_id as case_job_id, r.* {rows_of_cases(connection, spec.name)} and list_contains(?, s.job_id)"
+            f"select s.job_id as case_job_id, r.* {rows_of_cases(connection, spec.name)}"
+            f" and list_contains({GIVEN_LIST}, s.job_id)"
         )
-    found[CASE_INPUT.name] = rows("from case_input where list_contains(?, job_id)")
+    found[CASE_INPUT.name] = rows(f"from case_input where list_contains({GIVEN_LIST}, job_id)")
     found[CASES] = rows(
         "select s.job_id, s.since_ns, s.until_ns, s.counters_since_ns, s.counters_until_ns,"
         " coalesce((select list_sort(list(c.cluster)) from case_cluster as c where c.job_id = s.job_id), []) as c,"
         " coalesce((select list_sort(list(f.file_id)) from worker_file as f where f.job_id = s.job_id), []) as f"
-        " from case_scope as s where list_contains(?, s.job_id)"
+        f" from case_scope as s where list_contains({GIVEN_LIST}, s.job_id)"
     )
     return found
 

@@ -120,11 +120,14 @@ def _refuse_filled(connection: duckdb.DuckDBPyConnection, data: str) -> None:
 
 def _check(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Raises DatabaseError unless this aiscorr made the lake, or one that makes the same tables."""
-    if not _has_tables(connection):
+    import duckdb
+
+    try:
+        found = dict(connection.execute(f"select name, value from {LAKE}.{NOTES}").fetchall())
+    except duckdb.CatalogException:
         raise DatabaseError(
             "this DuckLake was not made by aiscorr", where=lake.name, try_this="name another database of PostgreSQL"
-        )
-    found = dict(connection.execute(f"select name, value from {LAKE}.{NOTES}").fetchall())
+        ) from None
     for name, value in versions().items():
         if found.get(name) != value:
             raise DatabaseError(
