@@ -1,10 +1,12 @@
 -- An AIStore cluster that a judged job may have used.
 -- grain: one row a job and cluster
--- reads: case_scope, ais_file, node_coverage, ais_event, worker_event, job_storage, threshold
+-- reads: case_scope, ais_file, node_coverage, ais_event, worker_event, node_endpoint, job_storage,
+-- reads: worker_file, stack_frame, threshold
 -- stored: yes
--- note: A cluster that a line of the job names, by a request or by a node with logs within a
--- note: margin of the job's time, or one whose logs of that time lie near the job's own. Where none
--- note: is, every cluster of that time; else every one: logs of another time are worth a word.
+-- note: A cluster that a line of the job names, by a request, or by a node or an address with logs
+-- note: within a margin of the job's time, or one whose logs of that time lie near the job's own.
+-- note: Where none is, or variables in stacks may name another, every cluster of that time; else
+-- note: every one: logs of another time are worth a word.
 create or replace view case_cluster as
 with near_in_time as (
     select distinct s.job_id, c.cluster
@@ -26,14 +28,24 @@ told as (
     union
     select n.job_id, n.cluster
     from near_in_time as n
+    join worker_event as w on w.job_id = n.job_id
+    join node_endpoint as e on e.endpoint = w.endpoint and e.cluster = n.cluster
+    union
+    select n.job_id, n.cluster
+    from near_in_time as n
     join job_storage as b on b.job_id = n.job_id and b.cluster = n.cluster
+),
+with_variables as (
+    select distinct f.job_id
+    from worker_file as f
+    semi join stack_frame as s on s.file_id = f.file_id and s.locals is not null
 )
 select job_id, cluster
 from told
 union
 select job_id, cluster
 from near_in_time
-where job_id not in (select job_id from told)
+where job_id not in (select job_id from told) or job_id in (select job_id from with_variables)
 union
 select s.job_id, f.cluster
 from case_scope as s

@@ -1,19 +1,20 @@
 """Of which clusters new rows may need the storage logs of a lake, so that a slice leaves out all the others.
 
 What the view `case_cluster` would say in a database of everything is among them: clusters that a new worker log names
-by a request or a node, those whose logs lie beside it, and those of new storage logs.
+by a request, a node or an address, those whose logs lie beside it, and those of new storage logs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from aiscorr.lake.shape import CLUSTER, DAY, LAKE
+from aiscorr.lake.shape import CLUSTER, DAY, ENDPOINTS, LAKE
 from aiscorr.model import FileSummary
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 #: As the threshold beside_levels of sql/facts.
 _BESIDE_LEVELS = 2
@@ -21,7 +22,7 @@ _BESIDE = (
     "len(list_filter(range(1, least(len(o.parts), len(f.parts)) + 1), lambda i: o.parts[1:i] = f.parts[1:i]))"
     f" >= greatest(len(o.parts) - {_BESIDE_LEVELS}, 2)"
 )
-#: By owner, clusters that it names by a node, that its requests were served by, and beside whose logs its own lie.
+#: By owner, clusters that it names by node or address, that served its requests, and beside whose logs its own lie.
 _FOUND = f"""
 with folder as (
     select distinct {CLUSTER} as cluster, string_split(regexp_replace(path, '[/!][^/!]*$', ''), '/') as parts
@@ -29,6 +30,8 @@ with folder as (
 )
 select n.owner, f.{CLUSTER} from new_name as n join {LAKE}.ingested_file as f on f.node_id = n.node_id
     where f.kind = 'ais_log'
+union
+select n.owner, e.cluster from new_name as n join {LAKE}.{ENDPOINTS} as e on e.endpoint = n.endpoint
 union
 select n.owner, a.{CLUSTER} from {LAKE}.ais_line as a join new_name as n on n.wid = a.wid
     where a.wid is not null and a.{DAY} between make_timestamp_ns($low)::date and make_timestamp_ns($high)::date
@@ -50,12 +53,14 @@ def clusters_of_new(
     if not owners:
         return tuple(sorted(known))
     folders = {(_owner(s), _folder(s)) for s in read if s.file_id in owners}
-    nodes = {(owners[s.file_id], None, s.node_id) for s in read if s.file_id in owners and s.node_id}
+    if _has_variables(path for table, path in parts if table == "stack_frame"):
+        return None
+    nodes = {(owners[s.file_id], None, s.node_id, None) for s in read if s.file_id in owners and s.node_id}
     names = _names([path for table, path in parts if table == "worker_line"], ids, owners) | nodes
     _fill(connection, "new_owner (owner varchar, folder varchar)", folders)
     connection.execute("alter table new_owner add column parts varchar[]")
     connection.execute("update new_owner set parts = string_split(folder, '/')")
-    _fill(connection, "new_name (owner varchar, wid varchar, node_id varchar)", names)
+    _fill(connection, "new_name (owner varchar, wid varchar, node_id varchar, endpoint varchar)", names)
     found = connection.execute(_FOUND, {"low": span_ns[0], "high": span_ns[1]}).fetchall()
     told = {owner for owner, _ in found} | {owner for owner, folder in folders if _is_beside(folder, read)}
     if any(owners[s.file_id] not in told for s in read if s.kind != "ais_log"):
@@ -83,23 +88,32 @@ def _is_beside(folder: str, read: Collection[FileSummary]) -> bool:
 
 def _names(
     paths: Iterable[str], ids: Mapping[int, int], owners: Mapping[int, str]
-) -> set[tuple[str, str | None, str | None]]:
-    """Owner with each request, or node, that lines of it name."""
+) -> set[tuple[str, str | None, str | None, str | None]]:
+    """Owner with each request, node and address that lines of it name."""
+    found: set[tuple[str, str | None, str | None, str | None]] = set()
+    for batch in _batches(paths):
+        columns = (batch.column(name).to_pylist() for name in ("file_id", "wid", "node_id", "endpoint"))
+        found.update(
+            (owners[ids[file_id]], *names)
+            for file_id, *names in zip(*columns, strict=True)
+            if any(names) and ids.get(file_id) in owners
+        )
+    return found
+
+
+def _has_variables(paths: Iterable[str]) -> bool:
+    """Whether stacks hold the values of variables, which may name a cluster in many ways."""
+    return any(batch.column("locals").null_count < batch.num_rows for batch in _batches(paths))
+
+
+def _batches(paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    found: set[tuple[str, str | None, str | None]] = set()
     for path in paths:
         with pa.memory_map(path) as file:
             rows = pa.ipc.open_file(file)
             for number in range(rows.num_record_batches):
-                batch = rows.get_batch(number)
-                columns = (batch.column(name).to_pylist() for name in ("file_id", "wid", "node_id"))
-                found.update(
-                    (owners[ids[file_id]], wid, node_id)
-                    for file_id, wid, node_id in zip(*columns, strict=True)
-                    if (wid or node_id) and ids.get(file_id) in owners
-                )
-    return found
+                yield rows.get_batch(number)
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, table: str, rows: Collection[tuple[str | None, ...]]) -> None:

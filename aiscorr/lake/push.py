@@ -10,6 +10,7 @@ from aiscorr.analysis.cases import rows_of_cases
 from aiscorr.analysis.spec import views_key
 from aiscorr.lake.shape import (
     CASES,
+    ENDPOINTS,
     LAKE,
     LAKE_VERSION,
     NOTES,
@@ -78,6 +79,9 @@ def push(connection: duckdb.DuckDBPyConnection, change: Change, pattern_key: str
     _push_files(connection, change)
     for table in FILE_TABLES:
         _push_rows(connection, table)
+    connection.execute(
+        f"insert into {LAKE}.{ENDPOINTS} select cluster, endpoint from node_endpoint except from {LAKE}.{ENDPOINTS}"
+    )
     _insert(connection, INGEST_LOG, "run_id = ?", [change.run_id])
     _insert(connection, CONCLUSION, "run_id = ?", [change.run_id])
     _insert(

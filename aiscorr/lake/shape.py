@@ -30,6 +30,8 @@ WHOLE_TABLES: tuple[Table, ...] = (INGEST_LOG, FAILURE_NAME, CONCLUSION, RETENTI
 NOTES = "lake_note"
 #: The job, time and clusters of a judged case.
 CASES = "lake_case"
+#: Addresses of storage nodes, by cluster.
+ENDPOINTS = "lake_endpoint"
 #: One row, which every commit changes: of two at a time DuckLake lets one be.
 TURN = "lake_turn"
 
@@ -69,6 +71,7 @@ def make_tables(connection: duckdb.DuckDBPyConnection) -> None:
         f"create table {LAKE}.{CASES} (job_id varchar, since_ns bigint, until_ns bigint, counters_since_ns bigint,"
         " counters_until_ns bigint, clusters varchar[], file_ids integer[])"
     )
+    connection.execute(f"create table {LAKE}.{ENDPOINTS} (cluster varchar, endpoint varchar)")
     _make(connection, INGESTED_FILE, f", shift_ns bigint, {CLUSTER} varchar, {DAY} date")
     for table in FILE_TABLES:
         _make(connection, table, f", {CLUSTER} varchar, {DAY} date")
