@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -66,13 +65,27 @@ class Context:
         """
         if self.settings.lake is None:
             return self.settings.db_path
-        from aiscorr.lake.local import RESULTS, Wanted, jobs_of
+        from aiscorr.lake.local import Wanted
+
+        jobs = [job for one in which for _, job in self.failures_called(one)]
+        return self.db_path(Wanted(jobs=tuple(sorted(set(jobs)))) if jobs else None)
+
+    def failures_called(self, which: str) -> list[tuple[str, str]]:
+        """The failures of the lake that a name stands for, with their jobs; none where it fits none."""
+        import duckdb
+
+        from aiscorr.lake.local import failures
         from aiscorr.report.failure_choice import failure_ids
 
-        path, names = self.db_path(RESULTS), []
-        with contextlib.suppress(UsageError), self.reading(path) as connection:
-            names = [name for one in which for name in failure_ids(connection, one)]
-        return self.db_path(Wanted(jobs=jobs_of(path, names)) if names else None)
+        if self.settings.lake is None:
+            return []
+        with failures(self.settings.lake) as connection:
+            try:
+                names = failure_ids(connection, which)
+            except (UsageError, duckdb.CatalogException):  # who reads the slice says more of it
+                return []
+            sql = "select failure_id, job_id from failure where list_contains(?, failure_id)"
+            return connection.execute(sql, [names]).fetchall()
 
     def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
         """A connection to the database, or to another one; says so where its views are of another version."""

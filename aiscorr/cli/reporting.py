@@ -139,24 +139,23 @@ def _built(context: Context, db_path: str | None, failure: str, since: str | Non
 
     now = datetime.now(UTC)
     begin = None if since is None else moment_since(since, now, "--since")
-    is_lake = db_path is None and context.settings.lake is not None
-    if is_lake:
+    names: list[str] = []
+    if db_path is None and context.settings.lake is not None:
         from aiscorr.lake.local import RESULTS
 
-        db_path = context.db_path(RESULTS)
+        names = [name for name, _ in context.failures_called(failure)] if begin is None else []
+        is_one = begin is None and len(names) < 2
+        db_path = context.path_of(failure) if is_one else context.db_path(RESULTS)
     with context.reading(db_path) as connection:
         if begin is not None:
             return build_report_since(connection, begin, now)
         document = build_report(connection, failure, now)
-    if not is_lake:
+    if len(names) < 2:
         return document
-    if not document.failures:
-        with context.reading() as connection:
-            return build_report(connection, failure, now)
     found: list[FailureReport] = []
     for one in document.failures:
         path = context.path_of(one.failure_id)
-        if path == db_path:
+        if path == db_path:  # the lake is small, and all of it was read
             return document
         with context.reading(path) as connection:
             found += build_report(connection, one.failure_id, now).failures

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -140,6 +140,17 @@ def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
             "select distinct job_id from failure where list_contains(?, failure_id) order by 1", [list(names)]
         ).fetchall()
     return tuple(row[0] for row in rows)
+
+
+@contextlib.contextmanager
+def failures(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database that holds of each failure of the lake its id, job and end, in the table `failure`."""
+    with contextlib.closing(in_memory()) as connection:
+        with ledger(lake) as book, attached(connection, book, snapshot=book.snapshot() if book.data_path() else None):
+            connection.execute(
+                f"create table failure as select failure_id, job_id, ended_at from {LAKE}.stored_failure"
+            )
+        yield connection
 
 
 def jobs_around(lake: Lake, path: str, line_no: int) -> tuple[str, ...]:
