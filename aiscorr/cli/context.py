@@ -72,8 +72,6 @@ class Context:
 
     def failures_called(self, which: str) -> list[tuple[str, str]]:
         """The failures of the lake that a name stands for, with their jobs; none where it fits none."""
-        import duckdb
-
         from aiscorr.lake.local import failures
         from aiscorr.report.failure_choice import failure_ids
 
@@ -82,7 +80,7 @@ class Context:
         with failures(self.settings.lake) as connection:
             try:
                 names = failure_ids(connection, which)
-            except (UsageError, duckdb.CatalogException):  # who reads the slice says more of it
+            except UsageError:  # who reads the slice says more of it
                 return []
             sql = "select failure_id, job_id from failure where list_contains(?, failure_id)"
             return connection.execute(sql, [names]).fetchall()

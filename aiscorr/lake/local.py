@@ -25,7 +25,7 @@ from aiscorr.lake.address import Lake
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import Results, Scope, Span, pull, results, scope_of_cases
 from aiscorr.lake.push import note
-from aiscorr.lake.shape import CASES, CLUSTER, LAKE
+from aiscorr.lake.shape import CASES, CLUSTER, LAKE, NOTES
 from aiscorr.lake.site import attached, no_lake
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, writing
 from aiscorr.store.memory import limit_memory, slice_limit
@@ -144,12 +144,15 @@ def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def failures(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database that holds of each failure of the lake its id, job and end, in the table `failure`."""
+    """A database that holds of each failure of the lake its id, job and end, in the table `failure`, and no job."""
     with contextlib.closing(in_memory()) as connection:
         with ledger(lake) as book, attached(connection, book, snapshot=book.snapshot() if book.data_path() else None):
-            connection.execute(
-                f"create table failure as select failure_id, job_id, ended_at from {LAKE}.stored_failure"
-            )
+            connection.execute("create table failure (failure_id varchar, job_id varchar, ended_at timestamp_ns)")
+            connection.execute("create table job (job_id varchar, end_reason varchar)")
+            if connection.execute(f"select 1 from {LAKE}.{NOTES} where name = 'views'").fetchall():
+                connection.execute(
+                    f"insert into failure select failure_id, job_id, ended_at from {LAKE}.stored_failure"
+                )
         yield connection
 
 
