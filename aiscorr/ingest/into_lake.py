@@ -19,6 +19,7 @@ from aiscorr.analysis.cases import Judging, Part
 from aiscorr.analysis.conclusions import changed_failures
 from aiscorr.analysis.facts import patterns_key
 from aiscorr.analysis.spec import views_key
+from aiscorr.errors import DatabaseError
 from aiscorr.ingest import engine
 from aiscorr.ingest.judging import judging
 from aiscorr.ingest.merge import Merged, merge
@@ -42,9 +43,9 @@ from aiscorr.lake.pull import (
     row_count,
     scope_of_cases,
 )
-from aiscorr.lake.push import Change, note, push, put_cases
+from aiscorr.lake.push import Change, note, push, put_cases, turn
 from aiscorr.lake.shape import CASES, LAKE
-from aiscorr.lake.site import attached, make, sweep
+from aiscorr.lake.site import attached, make, sweep, sweep_after_the_dead
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
@@ -78,6 +79,7 @@ def ingest_into_lake(
     started = time.monotonic()
     with ledger(lake) as book:
         make(book)
+        sweep_after_the_dead(book)
         sources = list(discover(paths))
         names = [source.path for source in sources]
         known = book.known(names)
@@ -98,6 +100,13 @@ def ingest_into_lake(
 def _work_folder(lake: Lake) -> Iterator[str]:
     """Where workers leave rows: where the settings say, else in this machine's folder for what is temporary."""
     if lake.work:
+        try:
+            os.makedirs(lake.work, exist_ok=True)
+        except OSError as error:
+            raise DatabaseError(
+                f"the folder for rows on their way cannot be made: {error.strerror}", where=lake.work,
+                try_this="AISCORR_LAKE_WORK, or work under [lake] in aiscorr.toml",
+            ) from None  # fmt: skip
         with work_folder(os.path.join(lake.work, "lake")) as folder:
             yield folder
         return
@@ -142,6 +151,7 @@ class _Run:
             with attached(copy.connection, book):
                 sweep(copy.connection, book)
                 self._snapshot = book.snapshot()
+                seen = turn(copy.connection)
                 merged = self._merged(read, known_before)
                 self._pull(copy.connection, merged)
             batch = book.claim(_contents(merged.summaries), [s.file_id for s in merged.summaries])
@@ -156,7 +166,9 @@ class _Run:
             forgotten = self._forgotten(connection, merged)
             with attached(connection, book):
                 connection.execute("begin")
-                change = Change(batch, merged.summaries, merged.touched, merged.replaced, sorted(judged), forgotten)
+                change = Change(
+                    batch, merged.summaries, merged.touched, merged.replaced, sorted(judged), forgotten, seen
+                )
                 push(connection, change, patterns_key(self._options.pattern_folders))
                 for job, rows in self._judged_again({*judged, *forgotten}):
                     put_cases(connection, [job], rows)

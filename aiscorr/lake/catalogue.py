@@ -46,25 +46,35 @@ def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake, *, has_ht
         connection.execute(f"set {setting}")
 
 
-def attach(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, data: str, *, snapshot: int | None = None, is_new: bool = False
-) -> None:
-    """Attaches the lake as `lake`: to write, or as of a snapshot to read. `data`: where its Parquet is."""
+def open_store(connection: duckdb.DuckDBPyConnection, lake: Lake, data: str) -> None:
+    """Lets the connection reach what is at `data`, the place of a lake's Parquet."""
     has_http = data.startswith(("s3://", "http://", "https://"))
     with explained(lake):
         load_extensions(connection, lake, has_http=has_http)
         if has_http:
             connection.execute(_secret(os.environ))
+
+
+def attach(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, data: str, *, snapshot: int | None = None, is_new: bool = False,
+    name: str = LAKE,
+) -> None:  # fmt: skip
+    """Attaches the lake as `lake`, or by another name: to write, or as of a snapshot to read.
+
+    `data`: where its Parquet is.
+    """
+    open_store(connection, lake, data)
+    with explained(lake):
         options = ["read_only", f"snapshot_version {snapshot}"] if snapshot is not None else []
         if is_new:
             options += [f"data_path {_quoted(data)}"]
         chosen = f" ({', '.join(options)})" if options else ""
-        connection.execute(f"attach {_quoted(lake.name)} as {LAKE}{chosen}")
+        connection.execute(f"attach {_quoted(lake.name)} as {name}{chosen}")
 
 
-def detach(connection: duckdb.DuckDBPyConnection) -> None:
+def detach(connection: duckdb.DuckDBPyConnection, name: str = LAKE) -> None:
     """Lets the lake go, where it is attached."""
-    connection.execute(f"detach database if exists {LAKE}")
+    connection.execute(f"detach database if exists {name}")
 
 
 @contextlib.contextmanager

@@ -26,10 +26,13 @@ from aiscorr.schema.tables import FILE_TABLES
 if TYPE_CHECKING:
     import psycopg
 
-#: Of the lock that one committer holds as long as its connection lives.
+#: Of the lock that one committer holds as long as its connection lives, and of that of who makes a lake.
 _LOCK = 0x6169_7363_6F72_72
+MAKING = _LOCK + 1
 _POLL_S = 0.2
 _CONNECT_S = 10
+#: Of a machine that is gone PostgreSQL hears within a minute, and gives its lock to the next.
+_ALIVE = {"tcp_keepalives_idle": 20, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 4}
 _TABLES = """
 create table if not exists aiscorr_batch (
     batch bigint generated always as identity primary key,
@@ -66,18 +69,20 @@ class Ledger:
         self.lake = lake
         self._connection = connection
 
+    def is_made(self) -> bool:
+        """Whether its tables are there."""
+        sql = "select to_regclass('aiscorr_file') is not null and to_regclass('aiscorr_batch') is not null"
+        return bool(self._rows(sql)[0][0])
+
     def make(self) -> None:
         """Makes the tables where they are missing."""
-        if not self._rows(
-            "select to_regclass('aiscorr_file') is not null and to_regclass('aiscorr_batch') is not null"
-        )[0][0]:
-            self._run(_TABLES)
+        self._run(_TABLES)
 
     @contextlib.contextmanager
-    def committing(self, wait_s: float) -> Iterator[None]:
+    def committing(self, wait_s: float, lock: int = _LOCK) -> Iterator[None]:
         """Lets one process at a time into the block. Raises DatabaseBusyError where another stays in it."""
         end = time.monotonic() + wait_s
-        while not self._rows("select pg_try_advisory_lock(%s)", [_LOCK])[0][0]:
+        while not self._rows("select pg_try_advisory_lock(%s)", [lock])[0][0]:
             if time.monotonic() > end:
                 raise DatabaseBusyError(
                     f"another ingest is writing the lake{self._holder()}", where=self.lake.name,
@@ -88,7 +93,7 @@ class Ledger:
             yield
         finally:
             with contextlib.suppress(AiscorrError):
-                self._run("select pg_advisory_unlock(%s)", [_LOCK])
+                self._run("select pg_advisory_unlock(%s)", [lock])
 
     def _holder(self) -> str:
         rows = self._rows("select host, pid from aiscorr_batch where state = 'claimed' order by batch desc limit 1")
@@ -171,23 +176,49 @@ class Ledger:
         import psycopg
 
         rows = list(contents)
-        try:
-            with self._connection.transaction():
-                (batch,) = self._rows(
-                    "insert into aiscorr_batch (state, host, pid) values ('claimed', %s, %s) returning batch",
-                    [socket.gethostname(), os.getpid()],
-                )[0]
-                self._run("delete from aiscorr_content where file_id = any(%s)", [list(released)])
-                self._run(
-                    "insert into aiscorr_content select unnest(%s::text[]), unnest(%s::integer[]), %s",
-                    [[row[0] for row in rows], [row[1] for row in rows], batch],
-                )
-        except psycopg.errors.UniqueViolation:
-            raise DatabaseBusyError(
-                "another ingest has just stored some of the same files", where=self.lake.name,
-                try_this="run this again: what is stored is not read twice",
-            ) from None  # fmt: skip
-        return int(batch)
+        with explained(self.lake):
+            try:
+                with self._connection.transaction(), self._connection.cursor() as cursor:
+                    found = cursor.execute(
+                        "insert into aiscorr_batch (state, host, pid) values ('claimed', %s, %s) returning batch",
+                        [socket.gethostname(), os.getpid()],
+                    ).fetchall()
+                    cursor.execute("delete from aiscorr_content where file_id = any(%s)", [list(released)])
+                    cursor.execute(
+                        "insert into aiscorr_content select unnest(%s::text[]), unnest(%s::integer[]), %s",
+                        [[row[0] for row in rows], [row[1] for row in rows], found[0][0]],
+                    )
+            except psycopg.errors.UniqueViolation:
+                raise DatabaseBusyError(
+                    "another ingest has just stored some of the same files", where=self.lake.name,
+                    try_this="run this again: what is stored is not read twice",
+                ) from None  # fmt: skip
+        return int(found[0][0])
+
+    def claim_copy(self, batch: int, contents: Iterable[tuple[str, int]]) -> None:
+        """Claims for a copy of another database, into a lake that holds nothing; later batches have higher numbers."""
+        with explained(self.lake), self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(
+                "insert into aiscorr_batch (batch, state, host, pid) overriding system value"
+                " values (%s, 'claimed', %s, %s) on conflict (batch) do update"
+                " set state = excluded.state, host = excluded.host, pid = excluded.pid",
+                [batch, socket.gethostname(), os.getpid()],
+            )
+            cursor.execute(
+                "select setval(pg_get_serial_sequence('aiscorr_batch', 'batch'), max(batch)) from aiscorr_batch"
+            )
+            cursor.executemany(
+                f"insert into aiscorr_content values (%s, %s, {batch:d}) on conflict do nothing".encode(), contents
+            )
+
+    def is_empty(self) -> bool:
+        """Whether it knows no file."""
+        return not self._rows("select 1 from aiscorr_file limit 1")
+
+    def all_archives(self) -> list[tuple[str, int, int, str, int]]:
+        """Path, size, time, options and parser of the archives that were read to their end."""
+        sql = "select path, stored_byte_count, modified_ns, options_key, parser_version from aiscorr_archive"
+        return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(f"{sql} order by path")]
 
     def confirm(
         self, batch: int, files: Iterable[KnownFile], stale: Collection[int] = (),
@@ -197,10 +228,10 @@ class Ledger:
 
         `archives`: path, size, time, options and parser of those that were read to their end.
         """
-        rows = [
+        rows = (
             (f.path, f.path.partition("!")[0], f.file_id, f.duplicate_of, json.dumps(dataclasses.asdict(f)))
             for f in files
-        ]
+        )
         with explained(self.lake), self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(
                 "delete from aiscorr_archive as a where exists (select 1 from aiscorr_file as f"
@@ -211,7 +242,7 @@ class Ledger:
                 "insert into aiscorr_archive values (%s, %s, %s, %s, %s) on conflict (path) do update set"
                 " stored_byte_count = excluded.stored_byte_count, modified_ns = excluded.modified_ns,"
                 " options_key = excluded.options_key, parser_version = excluded.parser_version",
-                list(archives),
+                archives,
             )
             cursor.execute(
                 "update aiscorr_file set known = jsonb_set(known, '{modified_ns}', 'null')"
@@ -244,16 +275,8 @@ class Ledger:
             self._connection.execute(sql.encode(), values)
 
     def _rows(self, sql: str, values: list[Any] | dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        import psycopg
-
-        try:
+        with explained(self.lake):
             return list(self._connection.execute(sql.encode(), values).fetchall())
-        except psycopg.errors.UniqueViolation:
-            raise
-        except psycopg.Error as error:
-            from aiscorr.lake.catalogue import meaning
-
-            raise meaning(error, self.lake) from error
 
 
 @contextlib.contextmanager
@@ -272,4 +295,7 @@ def ledger(lake: Lake) -> Iterator[Ledger]:
             lake.catalogue, autocommit=True, connect_timeout=_CONNECT_S, application_name="aiscorr"
         )
     with contextlib.closing(connection):
+        with explained(lake):
+            for name, value in _ALIVE.items():
+                connection.execute(f"set {name} = {value}".encode())
         yield Ledger(lake, connection)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import rows_of_cases
 from aiscorr.analysis.spec import views_key
+from aiscorr.errors import DatabaseBusyError
 from aiscorr.lake.shape import (
     CASES,
     ENDPOINTS,
@@ -43,7 +44,10 @@ _MOMENTS = ("local_ns", "sampled_ns", "tried_ns", "taken_ns", "created_ns", "fir
 
 @dataclass(frozen=True)
 class Change:
-    """What a run changed: files read anew and on from where they ended, files seen again, cases judged and gone."""
+    """What a run changed: files read anew and on from where they ended, files seen again, cases judged and gone.
+
+    `turn`: that of the lake when the run began to write.
+    """
 
     run_id: int
     summaries: Collection[FileSummary]
@@ -51,6 +55,7 @@ class Change:
     replaced: Collection[int]
     judged: Collection[str]
     forgotten: Collection[str]
+    turn: int
 
 
 def note(connection: duckdb.DuckDBPyConnection, name: str) -> str | None:
@@ -71,17 +76,34 @@ def versions() -> dict[str, str]:
     return {"lake_version": LAKE_VERSION, "schema_version": SCHEMA_VERSION}
 
 
+def turn(connection: duckdb.DuckDBPyConnection) -> int:
+    """Whose turn it is to write: a number that grows with every commit."""
+    return int(connection.execute(f"select turn from {LAKE}.{TURN}").fetchall()[0][0])
+
+
+def take_turn(connection: duckdb.DuckDBPyConnection, seen: int | None = None) -> None:
+    """Makes the caller's transaction the only one of its turn; `seen`: the turn of which it knows the lake.
+
+    Raises DatabaseBusyError where another program has written since. A writer that others took for dead, as its
+    connection to the ledger was cut, cannot commit what they gave back: they have taken a turn before.
+    """
+    if seen is not None and turn(connection) != seen:
+        raise DatabaseBusyError(
+            "another ingest has written the lake in the place of this one",
+            try_this="run this again: nothing of this run was stored",
+        )
+    connection.execute(f"update {LAKE}.{TURN} set turn = turn + 1")
+
+
 def push(connection: duckdb.DuckDBPyConnection, change: Change, pattern_key: str) -> None:
     """Writes a change, in the caller's transaction; the slice holds the rows as they are now."""
-    connection.execute(f"update {LAKE}.{TURN} set turn = turn + 1")
+    take_turn(connection, change.turn)
     _mark_new(connection, change)
     _remove_old(connection, change)
     _push_files(connection, change)
     for table in FILE_TABLES:
         _push_rows(connection, table)
-    connection.execute(
-        f"insert into {LAKE}.{ENDPOINTS} select cluster, endpoint from node_endpoint except from {LAKE}.{ENDPOINTS}"
-    )
+    push_endpoints(connection)
     _insert(connection, INGEST_LOG, "run_id = ?", [change.run_id])
     _insert(connection, CONCLUSION, "run_id = ?", [change.run_id])
     _insert(
@@ -109,6 +131,11 @@ def _mark_new(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
     if rows:
         columns = [list(column) for column in zip(*rows, strict=True)]
         connection.execute("insert into new_file select unnest(?), unnest(?), unnest(?)", columns)
+    _mark_pushed(connection)
+
+
+def _mark_pushed(connection: duckdb.DuckDBPyConnection) -> None:
+    """Notes the files of new_file with their cluster, clock and day."""
     connection.execute(
         "create or replace temporary table pushed_file as"
         " select n.*, coalesce(a.cluster, i.cluster, '-') as cluster, k.shift_ns,"
@@ -162,13 +189,40 @@ def _push_files(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
         f"delete from {LAKE}.ingested_file where file_id between ? and ? and list_contains(?, file_id)",
         [min(ids), max(ids), ids],
     )
+    insert_files(connection, "where list_contains(?, t.file_id)", [ids])
+
+
+def insert_files(
+    connection: duckdb.DuckDBPyConnection, condition: str = "", values: list[object] | None = None
+) -> None:
+    """Puts the rows of files into the lake, with their clock, cluster and day."""
     connection.execute(
         f"insert into {LAKE}.ingested_file select {_columns(INGESTED_FILE)}, k.shift_ns,"
         " coalesce(a.cluster, t.cluster, '-'), make_timestamp_ns(coalesce(t.first_ns, t.modified_ns, 0))::date"
         " from ingested_file as t left join ais_file as a on a.file_id = t.file_id"
-        " left join clock as k on k.file_id = t.file_id where list_contains(?, t.file_id) order by t.file_id",
-        [ids],
+        f" left join clock as k on k.file_id = t.file_id {condition} order by t.file_id",
+        values,
     )
+
+
+def push_endpoints(connection: duckdb.DuckDBPyConnection) -> None:
+    """Puts the addresses of storage nodes into the lake that it does not know."""
+    connection.execute(
+        f"insert into {LAKE}.{ENDPOINTS} select cluster, endpoint from node_endpoint except from {LAKE}.{ENDPOINTS}"
+    )
+
+
+def push_range(connection: duckdb.DuckDBPyConnection, low: int, high: int) -> None:
+    """Puts all rows of the files with these numbers into a lake that has none of them."""
+    connection.execute(
+        "create or replace temporary table new_file as"
+        " select file_id, null::bigint as line_no, null::integer as attempt_no"
+        " from ingested_file where file_id between ? and ?",
+        [low, high],
+    )
+    _mark_pushed(connection)
+    for table in FILE_TABLES:
+        _push_rows(connection, table)
 
 
 def _push_rows(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
@@ -227,7 +281,8 @@ def put_cases(connection: duckdb.DuckDBPyConnection, gone: Collection[str], rows
     """Puts rows of cases in the place of what the lake had of these jobs, in the caller's transaction."""
     for table, given in rows.items():
         column = "job_id" if table in (CASES, CASE_INPUT.name) else "case_job_id"
-        connection.execute(f"delete from {LAKE}.{table} where list_contains(?, {column})", [list(gone)])
+        if gone:
+            connection.execute(f"delete from {LAKE}.{table} where list_contains(?, {column})", [list(gone)])
         if given.num_rows:
             connection.register("given", given)
             connection.execute(f"insert into {LAKE}.{table} from given")

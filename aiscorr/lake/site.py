@@ -7,37 +7,43 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from aiscorr.errors import DatabaseError, UsageError
+from aiscorr.errors import DatabaseBusyError, DatabaseError, UsageError
 from aiscorr.lake.address import Lake
-from aiscorr.lake.catalogue import attach, detach, explained
-from aiscorr.lake.ledger import Ledger
-from aiscorr.lake.push import put_note, versions
+from aiscorr.lake.catalogue import attach, detach, explained, open_store
+from aiscorr.lake.ledger import MAKING, Ledger
+from aiscorr.lake.push import put_note, take_turn, versions
 from aiscorr.lake.shape import LAKE, NOTES, make_tables
 from aiscorr.store.database import in_memory
-from aiscorr.store.load import known_files
+from aiscorr.store.load import each_known_file
 
 if TYPE_CHECKING:
     import duckdb
 
+#: So long a lake is waited for that another process makes.
+_WAIT_S = 60.0
+
 
 @contextlib.contextmanager
 def attached(
-    connection: duckdb.DuckDBPyConnection, book: Ledger, *, snapshot: int | None = None
+    connection: duckdb.DuckDBPyConnection, book: Ledger, *, snapshot: int | None = None, name: str = LAKE
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """The connection with the lake attached, to write or as of a snapshot; errors in the block are explained."""
     data = book.data_path()
     if data is None:
         raise no_lake(book.lake)
-    attach(connection, book.lake, data, snapshot=snapshot)
+    attach(connection, book.lake, data, snapshot=snapshot, name=name)
     try:
         with explained(book.lake):
-            _check(connection, book.lake)
+            _check(connection, book.lake, name)
             yield connection
+    except DatabaseBusyError as error:
+        error.where = error.where or book.lake.name
+        raise
     finally:
         with contextlib.suppress(Exception):
             connection.execute("rollback")
         with contextlib.suppress(Exception):
-            detach(connection)
+            detach(connection, name)
 
 
 def no_lake(lake: Lake) -> DatabaseError:
@@ -49,31 +55,53 @@ def no_lake(lake: Lake) -> DatabaseError:
 
 def make(book: Ledger) -> None:
     """Makes the lake, or what of it is missing. Raises UsageError where nobody says where its Parquet goes."""
-    book.make()
-    if book.data_path() is not None:
-        with contextlib.closing(in_memory()) as connection, _attached_raw(connection, book, book.data_path() or ""):
-            if _has_tables(connection):
-                return
-            _make_tables(connection)
+    if _is_made(book):
         return
-    data = book.lake.data
+    _data_of(book)
+    with book.committing(_WAIT_S, MAKING):
+        if not _is_made(book):
+            _make(book)
+
+
+def _is_made(book: Ledger) -> bool:
+    data = book.data_path()
+    if data is None or not book.is_made():
+        return False
+    with contextlib.closing(in_memory()) as connection, _attached_raw(connection, book, data):
+        return _has_tables(connection)
+
+
+def _data_of(book: Ledger) -> str:
+    """Where the Parquet of the lake is, or will be."""
+    data = book.data_path() or book.lake.data
     if not data:
         raise UsageError(
             "this lake is new, and nothing says where its Parquet goes", where=book.lake.name,
             try_this="AISCORR_LAKE_DATA=/shared/lake or s3://bucket/prefix, or data under [lake] in aiscorr.toml",
         )  # fmt: skip
+    return data
+
+
+def _make(book: Ledger) -> None:
+    book.make()
+    data, is_new = _data_of(book), book.data_path() is None
     with contextlib.closing(in_memory()) as connection:
-        data = _checked_place(data)
-        attach(connection, book.lake, data, is_new=True)
-        with explained(book.lake):
-            _refuse_filled(connection, data)
-            _make_tables(connection)
-            detach(connection)
+        if is_new:
+            data = _checked_place(data)
+            open_store(connection, book.lake, data)
+            with explained(book.lake):
+                _refuse_filled(connection, data)
+        with _attached_raw(connection, book, data, is_new=is_new):
+            if not _has_tables(connection):
+                _make_tables(connection)
 
 
 @contextlib.contextmanager
-def _attached_raw(connection: duckdb.DuckDBPyConnection, book: Ledger, data: str) -> Iterator[None]:
-    attach(connection, book.lake, data)
+def _attached_raw(
+    connection: duckdb.DuckDBPyConnection, book: Ledger, data: str, *, is_new: bool = False
+) -> Iterator[None]:
+    """The lake attached as it is, whoever made it."""
+    attach(connection, book.lake, data, is_new=is_new)
     with explained(book.lake):
         yield
         detach(connection)
@@ -90,9 +118,9 @@ def _make_tables(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("commit")
 
 
-def _has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
+def _has_tables(connection: duckdb.DuckDBPyConnection, name: str = LAKE) -> bool:
     sql = "select 1 from duckdb_tables() where database_name = ? and table_name = ?"
-    return bool(connection.execute(sql, [LAKE, NOTES]).fetchall())
+    return bool(connection.execute(sql, [name, NOTES]).fetchall())
 
 
 def _checked_place(data: str) -> str:
@@ -118,34 +146,66 @@ def _refuse_filled(connection: duckdb.DuckDBPyConnection, data: str) -> None:
         )  # fmt: skip
 
 
-def _check(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+def _check(connection: duckdb.DuckDBPyConnection, lake: Lake, name: str) -> None:
     """Raises DatabaseError unless this aiscorr made the lake, or one that makes the same tables."""
     import duckdb
 
     try:
-        found = dict(connection.execute(f"select name, value from {LAKE}.{NOTES}").fetchall())
+        found = dict(connection.execute(f"select name, value from {name}.{NOTES}").fetchall())
     except duckdb.CatalogException:
         raise DatabaseError(
             "this DuckLake was not made by aiscorr", where=lake.name, try_this="name another database of PostgreSQL"
         ) from None
-    for name, value in versions().items():
-        if found.get(name) != value:
+    for kind, value in versions().items():
+        if found.get(kind) != value:
             raise DatabaseError(
-                f"this lake has {name.replace('_', ' ')} {found.get(name)}, this aiscorr writes {value}",
+                f"this lake has {kind.replace('_', ' ')} {found.get(kind)}, this aiscorr writes {value}",
                 where=lake.name,
                 try_this="use the aiscorr that made it, or copy it: aiscorr copy --to a file with that one",
             )
 
 
+def sweep_after_the_dead(book: Ledger) -> None:
+    """Ends what writers that died began, where there is any and nobody writes now; else who writes does it."""
+    if not book.unconfirmed():
+        return
+    with (
+        contextlib.suppress(DatabaseBusyError),
+        book.committing(0.0),
+        contextlib.closing(in_memory()) as connection,
+        attached(connection, book),
+    ):
+        sweep(connection, book)
+
+
 def sweep(connection: duckdb.DuckDBPyConnection, book: Ledger) -> None:
-    """Ends what writers that died began; the lake is attached, and no other process writes."""
+    """Ends what writers that died began; the lake is attached, and no other process writes.
+
+    One that only seems dead cannot commit from here on, as the turn is another (see push.take_turn), so what is not in
+    the lake now will not come.
+    """
+    batches = book.unconfirmed()
+    if not batches:
+        return
+    take_turn(connection)
     is_dirty = False
-    for batch in book.unconfirmed():
+    for batch in batches:
         if connection.execute(f"select 1 from {LAKE}.ingest_log where run_id = ?", [batch]).fetchall():
-            known = known_files(connection, f"{LAKE}.ingested_file where run_id = {batch}")
-            book.confirm(batch, known.values())
+            _confirm(connection, book, batch)
         else:
             book.give_back(batch)
             is_dirty = True
     if is_dirty:
         connection.execute(f"call ducklake_delete_orphaned_files('{LAKE}', cleanup_all => true)")
+
+
+def _confirm(connection: duckdb.DuckDBPyConnection, book: Ledger, batch: int) -> None:
+    """Notes a batch that is in the lake: its files, and those to be read when they are seen next.
+
+    A copy of a database has files of many batches, and goes where none was.
+    """
+    chosen = "" if book.is_empty() else f" where run_id = {batch} or modified_ns is null"
+    stale = connection.execute(
+        f"select distinct duplicate_of from {LAKE}.ingested_file where modified_ns is null and duplicate_of is not null"
+    ).fetchall()
+    book.confirm(batch, each_known_file(connection, f"{LAKE}.ingested_file{chosen}"), [row[0] for row in stale])

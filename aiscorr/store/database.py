@@ -88,7 +88,7 @@ def _opened(path: str, opener: Callable[[], duckdb.DuckDBPyConnection], wait_s: 
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Ctrl-C inside a statement is Ctrl-C again; DuckDB makes a RuntimeError of it."""
     try:
         yield
@@ -204,7 +204,7 @@ def _version(path: str) -> tuple[int, int, int] | None:
 def _checked(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Closes the connection at the end; what it is connected to was made by this version of the schema."""
     try:
-        with _interruptible():
+        with interruptible():
             check_schema(connection, path)
             yield connection
     finally:
@@ -255,7 +255,7 @@ def _changing(copy: str, path: str, config: dict[str, Any], is_packed: bool) -> 
 
     working = WorkingCopy(opened)
     try:
-        with _interruptible():
+        with interruptible():
             check_schema(working.connection, path)
             _prepare(working.connection)
             yield working

@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+_MANY_FILES = 10_000
+
 
 def known_files(connection: duckdb.DuckDBPyConnection, source: str = "ingested_file") -> dict[str, KnownFile]:
     """What the database holds, by path; `source`: the table and perhaps a condition."""
-    rows = connection.execute(
+    return {one.path: one for one in each_known_file(connection, source)}
+
+
+def each_known_file(connection: duckdb.DuckDBPyConnection, source: str) -> Iterator[KnownFile]:
+    """As `known_files`, one after the other; the connection does nothing else meanwhile."""
+    found = connection.execute(
         "select file_id, path, content_hash, head_hash, byte_count, stored_byte_count, modified_ns, kind, state,"
         f" resume_offset, resume_state, parser_version, options_key, duplicate_of from {source}"
-    ).fetchall()
-    return {row[1]: KnownFile(*row) for row in rows}
+    )
+    while rows := found.fetchmany(_MANY_FILES):
+        yield from (KnownFile(*row) for row in rows)
 
 
 def _changed(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
