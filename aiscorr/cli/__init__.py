@@ -15,6 +15,7 @@ from aiscorr import __version__
 from aiscorr.cli.collecting import collect
 from aiscorr.cli.completing import completion
 from aiscorr.cli.context import Context
+from aiscorr.cli.copying import copy as copy_verb
 from aiscorr.cli.ingesting import ingest
 from aiscorr.cli.lines import lines
 from aiscorr.cli.mcp import mcp
@@ -85,7 +86,7 @@ def _also_behind(command: click.Command) -> click.Command:
     return command
 
 
-for _command in (ingest, pull, query, report, lines, verify, explain, collect, serve, mcp, demo, completion):
+for _command in (ingest, pull, query, report, lines, verify, explain, collect, serve, mcp, copy_verb, demo, completion):
     cli.add_command(_also_behind(_command))
 
 

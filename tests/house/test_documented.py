@@ -52,6 +52,7 @@ PUBLIC = [
     "suspect",
 ]
 VERBS = [
+    "copy",
     "ingest",
     "pull",
     "query",
