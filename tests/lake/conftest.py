@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from lakes import LakeHere
 from servers import dask as dask_server
 from servers import postgres as postgres_server
 from servers import s3 as s3_server
+
+from aiscorr.cache import cache_folder
 
 if TYPE_CHECKING:
     from servers.dask import Cluster
@@ -21,6 +27,7 @@ DUCKDB = "1.5.5"
 #: What requirements/lake.txt has and the other locks do not.
 PACKAGES = ("duckdb-extension-ducklake", "duckdb-extension-postgres-scanner", "duckdb-extension-httpfs", "psycopg")
 _LEAKS = ("PG", "AWS_", "DASK_", "DUCKDB_")
+_NUMBERS = count(1)
 
 
 def _skip_for(reason: str | None) -> None:
@@ -84,3 +91,25 @@ def dask_workers(lake_environment: dict[str, str]) -> Iterator[Cluster]:
     _skip_for(dask_server.missing())
     with dask_server.cluster(2, lake_environment) as cluster:
         yield cluster
+
+
+@pytest.fixture(params=["folder"])
+def lake(
+    request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> LakeHere:
+    """A lake that is not made yet, in a folder, or on S3 where a test asks for that; variables lead to it.
+
+    Its slices are in a cache of their own.
+    """
+    environment = postgres.environment()
+    store, data = None, f"{tmp_path}/lake-data/"
+    if request.param == "s3":
+        store = request.getfixturevalue("s3")
+        data = store.new_bucket(f"lake-{os.getpid()}-{next(_NUMBERS)}") + "site/"
+        environment |= store.environment()
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    shutil.copytree(cache_folder(), tmp_path / "cache" / "aiscorr", ignore=shutil.ignore_patterns("lake", "*.tmp"))
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return LakeHere(postgres, postgres.new_database(), data, tmp_path / "home", store)
