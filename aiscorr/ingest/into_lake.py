@@ -53,6 +53,7 @@ from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, scratch
 from aiscorr.store.load import known_files
 from aiscorr.store.memory import limit_memory, slice_limit
 from aiscorr.store.work_folder import work_folder
+from aiscorr.store.working_copy import WorkingCopy
 
 if TYPE_CHECKING:
     import duckdb
@@ -155,20 +156,14 @@ class _Run:
                 merged = self._merged(read, known_before)
                 self._pull(copy.connection, merged)
             batch = book.claim(_contents(merged.summaries), [s.file_id for s in merged.summaries])
-            limit_memory(copy.connection, self._memory_limit)
-            store_rows(copy.connection, merged, self._plan, self._now, self._options, batch)
-            judged: set[str] = set()
-            part = Part(self._may_be_judged(merged), self._fill)
-            analyse(copy, batch, self._now, self._options.job_count, _noting(judge_all, judged), self._progress, part)
+            judged = self._judge(copy, merged, batch, judge_all)
             self._progress("publish", 0, 0, 0)
             connection = copy.connection
             failures = changed_failures(connection, batch)
             forgotten = self._forgotten(connection, merged)
+            change = Change(batch, merged.summaries, merged.touched, merged.replaced, judged, forgotten, seen)
             with attached(connection, book):
                 connection.execute("begin")
-                change = Change(
-                    batch, merged.summaries, merged.touched, merged.replaced, sorted(judged), forgotten, seen
-                )
                 push(connection, change, patterns_key(self._options.pattern_folders))
                 for job, rows in self._judged_again({*judged, *forgotten}):
                     put_cases(connection, [job], rows)
@@ -177,6 +172,15 @@ class _Run:
             self._confirm(connection, batch, merged)
             summary = summary_of(batch, self._plan, merged, 0.0)
             return replace(summary, failures=failures, latest_failure_id=latest)
+
+    def _judge(self, copy: WorkingCopy, merged: Merged, batch: int, judge_all: Judging) -> list[str]:
+        """Puts the new rows into the slice and judges its cases; gives the jobs that were judged."""
+        limit_memory(copy.connection, self._memory_limit)
+        store_rows(copy.connection, merged, self._plan, self._now, self._options, batch)
+        judged: set[str] = set()
+        part = Part(self._may_be_judged(merged), self._fill)
+        analyse(copy, batch, self._now, self._options.job_count, _noting(judge_all, judged), self._progress, part)
+        return sorted(judged)
 
     def _merged(self, read: list[FileSummary], known_before: dict[str, KnownFile]) -> Merged:
         book = self._book
