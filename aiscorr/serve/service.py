@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
@@ -14,6 +15,9 @@ from aiscorr.serve.ledger import ServiceRun, last_runs, ledger_path
 if TYPE_CHECKING:
     from aiscorr.config import Settings
     from aiscorr.serve.plan import ServePlan
+
+#: So often a wait for the end looks up.
+_LOOK_S = 1.0
 
 
 def last_due(plan: ServePlan, now: datetime) -> datetime:
@@ -58,9 +62,13 @@ class Stop:
         return self._is_asked
 
     def wait(self) -> None:
-        """Returns once somebody has asked; one thread only may wait."""
-        if not self._is_asked:
-            self._asked.get()
+        """Returns once somebody has asked; one thread only may wait.
+
+        It looks up now and then: a signal that is handed to another thread of the process does not wake this one.
+        """
+        while not self._is_asked:
+            with contextlib.suppress(Empty):
+                self._asked.get(timeout=_LOOK_S)
 
     def on_signals(self) -> None:
         """SIGTERM and SIGINT ask from now on."""
