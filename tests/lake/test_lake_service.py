@@ -162,7 +162,7 @@ def test_a_large_lake(home: Path, tmp_path: Path) -> None:
             assert counters and timeline and "/explain/" in lines
             seen.append((report, counters, timeline, lines, served.get("/search", HEADERS, text="AISBatch").text))
     assert [seen[0][place] == seen[1][place] for place in range(4)] == [True] * 4
-    notice = "only what was concluded of them is looked at"
+    notice = "UTC on are looked at"
     assert notice in seen[1][4] and notice not in seen[0][4] and notice not in seen[1][3]
 
 
