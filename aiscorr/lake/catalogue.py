@@ -96,7 +96,7 @@ def meaning(error: Exception, lake: Lake) -> AiscorrError:
     """What an error of the catalogue or the store means, and what to try."""
     text = str(error)
     said = " ".join(text.split())[:400]
-    low = text.lower()
+    low = " ".join(text.lower().split())
     for one in _meanings():
         if any(sign in low for sign in one["signs"]):
             kind = DatabaseBusyError if "transaction conflict" in one["signs"] else DatabaseError
