@@ -51,7 +51,7 @@ from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, scratch
 from aiscorr.store.load import known_files
-from aiscorr.store.memory import limit_memory, slice_limit
+from aiscorr.store.memory import give_memory, limit_memory, slice_limit
 from aiscorr.store.work_folder import work_folder
 from aiscorr.store.working_copy import WorkingCopy
 
@@ -148,7 +148,6 @@ class _Run:
                 threads=self._threads,
             ) as copy,
         ):
-            limit_memory(copy.connection, self._memory_limit)
             with attached(copy.connection, book):
                 sweep(copy.connection, book)
                 self._snapshot = book.snapshot()
@@ -162,6 +161,7 @@ class _Run:
             failures = changed_failures(connection, batch)
             forgotten = self._forgotten(connection, merged)
             change = Change(batch, merged.summaries, merged.touched, merged.replaced, judged, forgotten, seen)
+            give_memory(connection, self._memory_limit)  # what is sent to S3 is in memory, 76 MiB for each file
             with attached(connection, book):
                 connection.execute("begin")
                 push(connection, change, patterns_key(self._options.pattern_folders))

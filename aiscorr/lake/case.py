@@ -29,7 +29,6 @@ def judged_case(
         tempfile.TemporaryDirectory(prefix="aiscorr-slice-") as folder,
         scratch(os.path.join(folder, "slice.duckdb"), memory_limit=slice_limit(memory_limit), threads=threads) as copy,
     ):
-        limit_memory(copy.connection, memory_limit)
         with ledger(lake) as book, attached(copy.connection, book, snapshot=snapshot) as connection:
             pull(connection, scope_of_cases(connection, [job]))
         limit_memory(copy.connection, memory_limit)

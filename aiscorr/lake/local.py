@@ -195,7 +195,6 @@ def _make(
         if os.path.exists(path):  # another process made it while this one waited
             return
         connection = copy.connection
-        limit_memory(connection, memory_limit)
         with attached(connection, book, snapshot=snapshot):
             is_current = note(connection, "views") == views_key()
             known = results(connection, None) if is_current else None

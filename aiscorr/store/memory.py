@@ -21,6 +21,11 @@ def slice_limit(memory_limit: str) -> str:
     return _SLICE_LIMIT if memory_limit == DEFAULT_MEMORY_LIMIT else memory_limit
 
 
+def give_memory(connection: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
+    """Has DuckDB take what a slice is opened with again."""
+    connection.execute(f"set memory_limit = '{slice_limit(memory_limit)}'")
+
+
 def limit_memory(connection: duckdb.DuckDBPyConnection, memory_limit: str) -> None:
     """Has DuckDB take no more than its rows need, unless a limit is given that is not the usual one.
 

@@ -103,4 +103,6 @@ def test_all_incidents_in_one_lake(run: Command, lake: str, dask_workers: Cluste
     if not folders:
         pytest.skip(f"{SHARED} is not there")
     logs = [log for folder in folders for log in _logs(folder)]
-    assert _report(run, lake, *logs, engine=dask_workers.engine) == _report(run, tmp_path / "one.duckdb", *logs)
+    here, there = _report(run, lake, *logs, engine=dask_workers.engine), _report(run, tmp_path / "one.duckdb", *logs)
+    assert here[:2] == there[:2]
+    assert here[2].splitlines() == there[2].splitlines()
