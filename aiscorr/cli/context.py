@@ -63,27 +63,31 @@ class Context:
 
         For names that fit none it is that of the newest rows, and who reads it says so.
         """
-        if self.settings.lake is None:
-            return self.settings.db_path
+        return self.path_of_jobs([job for one in which for job in self.jobs_called(one)])
+
+    def path_of_jobs(self, jobs: Iterable[str]) -> str:
+        """The path of the database; of a lake that of a slice around jobs, or without any of the newest rows."""
+        chosen = tuple(sorted(set(jobs)))
+        if self.settings.lake is None or not chosen:
+            return self.db_path()
         from aiscorr.lake.local import Wanted
 
-        jobs = [job for one in which for _, job in self.failures_called(one)]
-        return self.db_path(Wanted(jobs=tuple(sorted(set(jobs)))) if jobs else None)
+        return self.db_path(Wanted(jobs=chosen))
 
-    def failures_called(self, which: str) -> list[tuple[str, str]]:
-        """The failures of the lake that a name stands for, with their jobs; none where it fits none."""
+    def jobs_called(self, which: str) -> list[str]:
+        """The job of each failure of the lake that a name stands for; none where it fits none."""
+        if self.settings.lake is None:
+            return []
         from aiscorr.lake.local import failures
         from aiscorr.report.failure_choice import failure_ids
 
-        if self.settings.lake is None:
-            return []
         with failures(self.settings.lake) as connection:
             try:
                 names = failure_ids(connection, which)
             except UsageError:  # who reads the slice says more of it
                 return []
-            sql = "select failure_id, job_id from failure where list_contains(?, failure_id)"
-            return connection.execute(sql, [names]).fetchall()
+            sql = "select job_id from failure where list_contains(?, failure_id)"
+            return [row[0] for row in connection.execute(sql, [names]).fetchall()]
 
     def reading(self, db_path: str | None = None) -> AbstractContextManager[Any]:
         """A connection to the database, or to another one; says so where its views are of another version."""

@@ -83,9 +83,6 @@ def _asked(context: Context, sql: str | None, file_name: str | None) -> NamedQue
 
 def _path(context: Context, failure: str | None, since: str | None, until: str | None) -> str:
     """The path of the database; of a lake that of a slice of a time, of one around a failure, or of the newest rows."""
-    from aiscorr.lake.local import Wanted
-    from aiscorr.report.period import moment_since
-
     if since is None and until is None:
         return context.path_of(failure) if failure else context.db_path()
     if context.settings.lake is None:
@@ -94,6 +91,9 @@ def _path(context: Context, failure: str | None, since: str | None, until: str |
             where="--since, --until",
             try_this="a condition on a time in the statement",
         )
+    from aiscorr.lake.local import Wanted
+    from aiscorr.report.period import moment_since
+
     now = datetime.now(UTC)
     begin, end = (
         default if text is None else int(moment_since(text, now, where).timestamp() * 1e9)

@@ -19,7 +19,7 @@ from aiscorr.cli.ingesting import run_ingest, summary_text
 from aiscorr.errors import AiscorrError, UsageError
 
 if TYPE_CHECKING:
-    from aiscorr.report.document import FailureReport, Report
+    from aiscorr.report.document import Report
     from aiscorr.report.layout import Extent
 
 _FORMATS = ("text", "markdown", "json", "html", "pdf")
@@ -134,32 +134,25 @@ def _report(
 
 def _built(context: Context, db_path: str | None, failure: str, since: str | None) -> Report:
     """The document; of a lake each failure is read from the slice around it."""
-    from aiscorr.report.build import build_report, build_report_since
+    from aiscorr.report.build import build_report, build_report_since, read_apart
     from aiscorr.report.period import moment_since
 
     now = datetime.now(UTC)
     begin = None if since is None else moment_since(since, now, "--since")
-    names: list[str] = []
+    jobs: list[str] = []
     if db_path is None and context.settings.lake is not None:
         from aiscorr.lake.local import RESULTS
 
-        names = [name for name, _ in context.failures_called(failure)] if begin is None else []
-        is_one = begin is None and len(names) < 2
-        db_path = context.path_of(failure) if is_one else context.db_path(RESULTS)
+        jobs = context.jobs_called(failure) if begin is None else []
+        is_one = begin is None and len(jobs) < 2
+        db_path = context.path_of_jobs(jobs) if is_one else context.db_path(RESULTS)
     with context.reading(db_path) as connection:
         if begin is not None:
             return build_report_since(connection, begin, now)
         document = build_report(connection, failure, now)
-    if len(names) < 2:
+    if len(jobs) < 2 or context.path_of_jobs(jobs[:1]) == db_path:  # of a small lake all was read
         return document
-    found: list[FailureReport] = []
-    for one in document.failures:
-        path = context.path_of(one.failure_id)
-        if path == db_path:  # the lake is small, and all of it was read
-            return document
-        with context.reading(path) as connection:
-            found += build_report(connection, one.failure_id, now).failures
-    return replace(document, failures=tuple(found))
+    return read_apart(document, lambda job: context.reading(context.path_of_jobs([job])), now)
 
 
 def _comparison(context: Context, first: str, second: str, shown: _Shown) -> str:

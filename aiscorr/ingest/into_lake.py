@@ -28,7 +28,7 @@ from aiscorr.ingest.plan import Plan, what_to_read
 from aiscorr.ingest.scanning import ScanResult
 from aiscorr.lake.address import Lake
 from aiscorr.lake.case import judged_case
-from aiscorr.lake.clusters import clusters_of_new
+from aiscorr.lake.clusters import clusters_of_new, folder_of
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import (
     COUNTER_MARGIN_NS,
@@ -40,16 +40,15 @@ from aiscorr.lake.pull import (
     cases_near,
     pull,
     results,
-    row_count,
     scope_of_cases,
 )
 from aiscorr.lake.push import Change, note, push, put_cases, turn
 from aiscorr.lake.shape import CASES, LAKE
-from aiscorr.lake.site import attached, make, sweep, sweep_after_the_dead
+from aiscorr.lake.site import attached, make, reading_lake, sweep, sweep_after_the_dead
 from aiscorr.model import FileSummary, IngestOptions, IngestSummary, KnownFile
 from aiscorr.parse.file_reader import PARSER_VERSION, options_key
 from aiscorr.sources.discover import discover
-from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, scratch
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, scratch
 from aiscorr.store.load import known_files
 from aiscorr.store.memory import give_memory, limit_memory, slice_limit
 from aiscorr.store.work_folder import work_folder
@@ -117,7 +116,7 @@ def _work_folder(lake: Lake) -> Iterator[str]:
 
 def _is_current(book: Ledger) -> bool:
     """Whether no writer died, and the results in the lake are of the views of this program."""
-    with contextlib.closing(in_memory()) as connection, attached(connection, book, snapshot=book.snapshot()):
+    with reading_lake(book) as connection:
         return note(connection, "views") == views_key() and not book.unconfirmed()
 
 
@@ -191,7 +190,7 @@ class _Run:
     def _pull(self, connection: duckdb.DuckDBPyConnection, merged: Merged) -> None:
         """Pulls what new rows may change, and what was concluded of it."""
         is_current = note(connection, "views") == views_key()
-        self._is_whole = row_count(connection) <= self._book.lake.most_rows
+        self._is_whole = self._book.row_count(self._snapshot) <= self._book.lake.most_rows
         if self._is_whole:
             pull(connection, Scope(is_whole=True))
             self._results = results(connection, None) if is_current else None
@@ -204,12 +203,11 @@ class _Run:
         self._jobs = cases_near(connection, spans, ids)
         cases = scope_of_cases(connection, self._jobs)
         workers = [s for s in read if s.kind != "ais_log"]
-        folders = {s.job_folder or s.ref.path.rpartition("/")[0].partition("!")[0] for s in workers}
         times = [one for span in spans for one in (span.low_ns, span.high_ns)] or [0]
         new = clusters_of_new(connection, read, merged.parts, merged.final_ids, (min(times), max(times)))
         scope = Scope(
             spans=(*spans, *cases.spans), file_ids=tuple(sorted({*ids, *cases.file_ids, *merged.replaced})),
-            folders=tuple(sorted(folders)),
+            folders=tuple(sorted({folder_of(s) for s in workers})),
             job_ids=tuple(sorted({s.job_id for s in workers if s.job_id})),
             run_names=tuple(sorted({s.run_name for s in workers if s.run_name})),
             clusters=None if new is None else tuple(sorted({*new, *(cases.clusters or ())})),

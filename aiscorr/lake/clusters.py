@@ -6,6 +6,7 @@ by a request, a node or an address, those whose logs lie beside it, and those of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+_LAST_NAME = re.compile(r"[/!][^/!]*$")
 #: As the threshold beside_levels of sql/facts.
 _BESIDE_LEVELS = 2
 _BESIDE = (
@@ -52,7 +54,7 @@ def clusters_of_new(
     known = {s.cluster for s in read if s.kind == "ais_log" and s.cluster}
     if not owners:
         return tuple(sorted(known))
-    folders = {(_owner(s), _folder(s)) for s in read if s.file_id in owners}
+    folders = {(_owner(s), folder_of(s)) for s in read if s.file_id in owners}
     if _has_variables(path for table, path in parts if table == "stack_frame"):
         return None
     nodes = {(owners[s.file_id], None, s.node_id, None) for s in read if s.file_id in owners and s.node_id}
@@ -72,18 +74,19 @@ def _owner(summary: FileSummary) -> str:
     """What stands for the job of a file; files of one job may have several."""
     if summary.kind == "ais_log":
         return f"storage {summary.ref.path}"
-    return f"job {summary.job_id or _folder(summary)}"
+    return f"job {summary.job_id or folder_of(summary)}"
 
 
-def _folder(summary: FileSummary) -> str:
-    return summary.job_folder or summary.ref.path.replace("!", "/").rpartition("/")[0]
+def folder_of(summary: FileSummary) -> str:
+    """The folder that stands for the job of a file, as the view `worker_file` has it, or that of a storage log."""
+    return summary.job_folder or _LAST_NAME.sub("", summary.ref.path)
 
 
 def _is_beside(folder: str, read: Collection[FileSummary]) -> bool:
     """Whether new storage logs that name their cluster lie beside a folder."""
     parts = folder.split("/")
     least = max(len(parts) - _BESIDE_LEVELS, 2)
-    return any(_folder(s).split("/")[:least] == parts[:least] for s in read if s.kind == "ais_log" and s.cluster)
+    return any(folder_of(s).split("/")[:least] == parts[:least] for s in read if s.kind == "ais_log" and s.cluster)
 
 
 def _names(

@@ -106,6 +106,10 @@ class Ledger:
         rows = self._rows("select value from ducklake_metadata where key = 'data_path'")
         return str(rows[0][0]) if rows else None
 
+    def has_table(self, name: str) -> bool:
+        """Whether the lake, which is there, has a table."""
+        return bool(self._rows("select 1 from ducklake_table where table_name = %s and end_snapshot is null", [name]))
+
     def snapshot(self) -> int:
         """The newest snapshot of the lake."""
         return self.newest()[0]

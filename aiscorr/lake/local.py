@@ -25,9 +25,9 @@ from aiscorr.lake.address import Lake
 from aiscorr.lake.ledger import Ledger, ledger
 from aiscorr.lake.pull import Results, Scope, Span, pull, results, scope_of_cases
 from aiscorr.lake.push import note
-from aiscorr.lake.shape import CASES, CLUSTER, LAKE, NOTES
-from aiscorr.lake.site import attached, no_lake
-from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory, writing
+from aiscorr.lake.shape import CASES, CLUSTER, LAKE
+from aiscorr.lake.site import attached, no_lake, reading_lake
+from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, reading, writing
 from aiscorr.store.memory import limit_memory, slice_limit
 
 if TYPE_CHECKING:
@@ -133,8 +133,6 @@ def is_kept(path: str) -> bool:
 
 def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
     """The jobs of failures, by what a slice says."""
-    from aiscorr.store.database import reading
-
     with reading(path) as connection:
         rows = connection.execute(
             "select distinct job_id from failure where list_contains(?, failure_id) order by 1", [list(names)]
@@ -145,14 +143,11 @@ def jobs_of(path: str, names: Collection[str]) -> tuple[str, ...]:
 @contextlib.contextmanager
 def failures(lake: Lake) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database that holds of each failure of the lake its id, job and end, in the table `failure`, and no job."""
-    with contextlib.closing(in_memory()) as connection:
-        with ledger(lake) as book, attached(connection, book, snapshot=book.snapshot() if book.data_path() else None):
-            connection.execute("create table failure (failure_id varchar, job_id varchar, ended_at timestamp_ns)")
-            connection.execute("create table job (job_id varchar, end_reason varchar)")
-            if connection.execute(f"select 1 from {LAKE}.{NOTES} where name = 'views'").fetchall():
-                connection.execute(
-                    f"insert into failure select failure_id, job_id, ended_at from {LAKE}.stored_failure"
-                )
+    with ledger(lake) as book, reading_lake(book) as connection:
+        connection.execute("create table failure (failure_id varchar, job_id varchar, ended_at timestamp_ns)")
+        connection.execute("create table job (job_id varchar, end_reason varchar)")
+        if note(connection, "views") is not None:
+            connection.execute(f"insert into failure select failure_id, job_id, ended_at from {LAKE}.stored_failure")
         yield connection
 
 
@@ -166,18 +161,16 @@ def jobs_around(lake: Lake, path: str, line_no: int) -> tuple[str, ...]:
         " where f.path = ? order by not list_contains(c.file_ids, f.file_id),"
         "  greatest(c.since_ns - at_ns, at_ns - c.until_ns, 0), c.job_id limit 1"
     )
-    with ledger(lake) as book, contextlib.closing(in_memory()) as connection:
-        snapshot = book.snapshot()
-        with attached(connection, book, snapshot=snapshot):
-            rows = connection.execute(sql, [line_no, path]).fetchall()
+    with ledger(lake) as book, reading_lake(book) as connection:
+        rows = connection.execute(sql, [line_no, path]).fetchall()
     return tuple(row[0] for row in rows)
 
 
-def _chosen(book: Ledger, snapshot: int | None, wanted: Wanted, rows: int, say: Callable[[str], None]) -> Wanted:
+def _chosen(book: Ledger, snapshot: int, wanted: Wanted, rows: int, say: Callable[[str], None]) -> Wanted:
     """What is wanted of a large lake, where nothing was said the newest rows that fit."""
     if wanted != NEWEST:
         return wanted
-    with contextlib.closing(in_memory()) as connection, attached(connection, book, snapshot=snapshot):
+    with reading_lake(book, snapshot) as connection:
         found = connection.execute(_NEWEST_SPAN, {"hours": list(_HOURS), "most": book.lake.most_rows}).fetchall()[0]
     if found[0] is None:
         say(f"this lake holds {rows:,} rows; only what was concluded of them is looked at")

@@ -60,12 +60,6 @@ class Scope:
     clusters: tuple[str, ...] | None = None
 
 
-def row_count(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many events and counters the lake holds."""
-    sql = f"select coalesce(sum(event_count + counter_count), 0) from {LAKE}.ingested_file where state = 'ingested'"
-    return int(connection.execute(sql).fetchall()[0][0])
-
-
 def scope_of_cases(connection: duckdb.DuckDBPyConnection, jobs: Iterable[str]) -> Scope:
     """The times of cases, the files of their jobs, and the clusters that these may have used."""
     rows = connection.execute(

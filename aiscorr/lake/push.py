@@ -135,13 +135,13 @@ def _mark_new(connection: duckdb.DuckDBPyConnection, change: Change) -> None:
 
 
 def _mark_pushed(connection: duckdb.DuckDBPyConnection) -> None:
-    """Notes the files of new_file with their cluster, clock and day."""
+    """Notes the files of new_file with their cluster and day."""
     connection.execute(
         "create or replace temporary table pushed_file as"
-        " select n.*, coalesce(a.cluster, i.cluster, '-') as cluster, k.shift_ns,"
+        " select n.*, coalesce(a.cluster, i.cluster, '-') as cluster,"
         "  make_timestamp_ns(coalesce(i.first_ns, i.modified_ns, 0))::date as day"
         " from new_file as n join ingested_file as i on i.file_id = n.file_id"
-        " left join ais_file as a on a.file_id = n.file_id left join clock as k on k.file_id = n.file_id"
+        " left join ais_file as a on a.file_id = n.file_id"
     )
 
 

@@ -46,6 +46,16 @@ def attached(
             detach(connection, name)
 
 
+@contextlib.contextmanager
+def reading_lake(book: Ledger, snapshot: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection of its own to a snapshot of the lake, else to the newest. Raises DatabaseError where none is."""
+    if book.data_path() is None:
+        raise no_lake(book.lake)
+    chosen = book.snapshot() if snapshot is None else snapshot
+    with contextlib.closing(in_memory()) as connection, attached(connection, book, snapshot=chosen):
+        yield connection
+
+
 def no_lake(lake: Lake) -> DatabaseError:
     """What to say where nothing was ever stored."""
     return DatabaseError(
@@ -64,11 +74,7 @@ def make(book: Ledger) -> None:
 
 
 def _is_made(book: Ledger) -> bool:
-    data = book.data_path()
-    if data is None or not book.is_made():
-        return False
-    with contextlib.closing(in_memory()) as connection, _attached_raw(connection, book, data):
-        return _has_tables(connection)
+    return book.data_path() is not None and book.is_made() and book.has_table(NOTES)
 
 
 def _data_of(book: Ledger) -> str:
@@ -91,20 +97,10 @@ def _make(book: Ledger) -> None:
             open_store(connection, book.lake, data)
             with explained(book.lake):
                 _refuse_filled(connection, data)
-        with _attached_raw(connection, book, data, is_new=is_new):
-            if not _has_tables(connection):
+        attach(connection, book.lake, data, is_new=is_new)
+        with explained(book.lake):
+            if not book.has_table(NOTES):
                 _make_tables(connection)
-
-
-@contextlib.contextmanager
-def _attached_raw(
-    connection: duckdb.DuckDBPyConnection, book: Ledger, data: str, *, is_new: bool = False
-) -> Iterator[None]:
-    """The lake attached as it is, whoever made it."""
-    attach(connection, book.lake, data, is_new=is_new)
-    with explained(book.lake):
-        yield
-        detach(connection)
 
 
 def _make_tables(connection: duckdb.DuckDBPyConnection) -> None:
@@ -116,11 +112,6 @@ def _make_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for name, value in versions().items():
         put_note(connection, name, value)
     connection.execute("commit")
-
-
-def _has_tables(connection: duckdb.DuckDBPyConnection, name: str = LAKE) -> bool:
-    sql = "select 1 from duckdb_tables() where database_name = ? and table_name = ?"
-    return bool(connection.execute(sql, [name, NOTES]).fetchall())
 
 
 def _checked_place(data: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -29,6 +32,17 @@ def build_report(connection: duckdb.DuckDBPyConnection, which: str, now: datetim
         all_of(connection, doc.OtherFailure, _OTHER, failures[0].failure_id) if failures and which == "latest" else ()
     )
     return doc.Report(doc.SCHEMA, now.astimezone(UTC), __version__, failures, apart, covered, others)
+
+
+def read_apart(
+    report: doc.Report, opened: Callable[[str], AbstractContextManager[duckdb.DuckDBPyConnection]], now: datetime
+) -> doc.Report:
+    """The report with each failure read again where all rows of its job are, which `opened` opens."""
+    found: list[doc.FailureReport] = []
+    for one in report.failures:
+        with opened(one.job_id) as connection:
+            found += build_report(connection, one.failure_id, now).failures
+    return replace(report, failures=tuple(found))
 
 
 def build_report_since(connection: duckdb.DuckDBPyConnection, since: datetime, now: datetime) -> doc.Report:

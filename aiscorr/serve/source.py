@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ from aiscorr.errors import AiscorrError, UsageError
 from aiscorr.lake.address import Lake
 from aiscorr.lake.ledger import ledger
 from aiscorr.lake.local import NEWEST, Slice, Wanted, is_kept, jobs_around, jobs_of, newest_slice
-from aiscorr.report.build import build_report
-from aiscorr.report.document import FailureReport, Report
+from aiscorr.report.build import build_report, read_apart
+from aiscorr.report.document import Report
 from aiscorr.report.failure_choice import failure_ids
 from aiscorr.store.database import reading_newest
 
@@ -86,13 +86,7 @@ class FileSource:
     def report_on(self, connection: duckdb.DuckDBPyConnection, which: str, now: datetime) -> Report:
         """As above, over a connection that is open."""
         report = build_report(connection, which, now)
-        if self.is_whole:
-            return report
-        found: list[FailureReport] = []
-        for one in report.failures:
-            with self.opened((one.job_id,)) as connection:
-                found += build_report(connection, one.failure_id, now).failures
-        return replace(report, failures=tuple(found))
+        return report if self.is_whole else read_apart(report, lambda job: self.opened((job,)), now)
 
 
 @dataclass(frozen=True)
