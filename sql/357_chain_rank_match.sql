@@ -2,7 +2,7 @@
 -- time.
 -- grain: one row a failure, rank, chain or fault, and kind of match (the strongest line of each)
 -- reads: rank_request, rank_crash, failure_case, get_batch_chain, get_batch_chain_step,
--- reads: xaction_bucket
+-- reads: xaction_bucket, link_term
 -- public: yes
 -- case: kept
 -- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the
@@ -26,7 +26,7 @@ with request as (
         and not (outcome in ('retry', 'short') and coalesce(is_got_over, false))
 ),
 by_wid as (
-    select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 0.98 as score,
+    select r.failure_id, c.chain_id, r.rank, 'wid' as match_kind, 'wid' as term,
         (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id,
         s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -34,7 +34,8 @@ by_wid as (
     join get_batch_chain as c on c.chain_id = s.chain_id
 ),
 by_count as (
-    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, true as is_counted, 0.9 as score,
+    select r.failure_id, s.chain_id, r.rank, 'time' as match_kind, true as is_counted,
+        'count' as term,
         (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id,
         s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -50,9 +51,8 @@ by_count as (
 ),
 by_node as (
     select r.failure_id, c.chain_id, r.rank, 'endpoint' as match_kind,
-        case when r.node_id = c.suspect_node_id then 0.92
-            when r.node_id = c.designated_node_id then 0.8 else 0.7 end
-            as score,
+        case when r.node_id = c.suspect_node_id then 'suspect_address'
+            else 'designated_address' end as term,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id,
         c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -63,7 +63,7 @@ by_node as (
         and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
 ),
 by_xid as (
-    select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 0.8 as score,
+    select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 'xid' as term,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id,
         c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -71,7 +71,7 @@ by_xid as (
         and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
 ),
 by_object as (
-    select r.failure_id, s.chain_id, r.rank, 'object' as match_kind, 0.85 as score,
+    select r.failure_id, s.chain_id, r.rank, 'object' as match_kind, 'object' as term,
         (r.from_ns - s.utc_ns) / 1e9 as lag_s, r.file_id, r.line_no, s.file_id as ais_file_id,
         s.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -80,7 +80,7 @@ by_object as (
 ),
 by_time as (
     select r.failure_id, c.chain_id, r.rank, 'time' as match_kind,
-        case when c.is_ambient then 0.6 else 0.72 end as score,
+        if(c.is_ambient, 'any_moment', 'moment') as term,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id,
         c.line_no as ais_line_no, r.from_ns, r.outcome
     from request as r
@@ -102,10 +102,11 @@ every as (
     union all by name select * from by_xid union all by name select * from by_object
         union all by name select * from by_time
 )
-select failure_id, chain_id, rank, match_kind, round(lag_s::double, 3) as lag_s,
-    score::double as score, file_id, line_no, ais_file_id, ais_line_no,
-    coalesce(is_counted, false) as is_counted
-from every
+select e.failure_id, e.chain_id, e.rank, e.match_kind, round(e.lag_s::double, 3) as lag_s,
+    k.factor::double as score, e.file_id, e.line_no, e.ais_file_id, e.ais_line_no,
+    coalesce(e.is_counted, false) as is_counted, e.term
+from every as e
+join link_term as k on k.term = e.term
 qualify row_number()
     over (partition by failure_id, chain_id, rank, match_kind order by score desc,
         outcome in ('retry', 'chained'), abs(lag_s), file_id, line_no, ais_file_id, ais_line_no)

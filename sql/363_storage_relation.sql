@@ -1,6 +1,7 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, threshold
+-- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, threshold,
+-- reads: relation_kind
 -- case: yes
 -- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is
 -- note: about one.
@@ -103,48 +104,33 @@ judged as (
         and k.goes_to = 'path'
 )
 select
-    failure_id, rank, is_foreign,
-    case
-        when is_foreign then 0.0
-        when crash_pattern is not null
-            then case when is_own then 0.1 when is_elsewhere or is_any_mount then 0.3
-                when is_storage_error or is_path_error or is_lack or is_named then 1.0 else 0.1 end
-        when activity in ('storage_wait', 'data_loading', 'worker_wait') then 1.0
-        when activity = 'batch_preparation' then 0.9
-        when is_own_code then 0.15
-            when activity in ('unknown', 'step', 'epoch_end', 'initialisation')
-                then case when not has_request then 0.0 when is_outlived then 0.5 else 1.0 end
-        when activity in ('checkpoint', 'evaluation') then 0.25
-        else 0.15
-    end as chain_weight,
-    case
-        when is_foreign then 0.0
-        when is_own then 0.1 when is_elsewhere or is_mounted then 0.3 when is_stalled then 0.64
-            when is_storage_error
-            and is_vague
-                then case crash_pattern when 'storage_transfer_failed' then 0.62 else 0.68 end
-        when is_storage_error then 0.8 when is_path_error then 0.6 when is_lack then 0.75
-        when crash_pattern is not null then 0.1
-        when activity = 'storage_wait' then 0.9
-        when activity in ('data_loading', 'worker_wait', 'batch_preparation') then 0.78
-        when activity in ('unknown', 'step', 'epoch_end', 'initialisation')
-            and not is_own_code then 0.68
-        when is_file_write then 0.15
-        when activity in ('checkpoint', 'evaluation') then 0.4
-        else 0.15
-    end as time_weight,
-    case
-        when is_storage_error and not is_foreign and not is_mounted then 0.85
-        when crash_pattern is not null then 0.2
-            when activity in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation')
-                then 0.85
-        when activity in ('unknown', 'step', 'epoch_end', 'initialisation')
-            and not is_own_code then 0.66
-        else 0.2
-    end as stale_weight,
-    crash_pattern is null and activity not in ('storage_wait') as is_silent,
-    crash_pattern is not null as has_error,
-    is_lack and regexp_matches(crash_pattern, 'missing|not_found|entry') as is_absence,
-    case when is_lack then missed_ns end as missed_ns, coalesce(is_dropped, false) as is_dropped,
-    is_write, coalesce(is_file_write, false) as is_file_write
-from judged
+    j.failure_id, j.rank, j.is_foreign, k.relation, k.chain_weight, k.time_weight, k.stale_weight,
+    j.crash_pattern is null and j.activity not in ('storage_wait') as is_silent,
+    j.crash_pattern is not null as has_error,
+    j.is_lack and regexp_matches(j.crash_pattern, 'missing|not_found|entry') as is_absence,
+    case when j.is_lack then j.missed_ns end as missed_ns,
+    coalesce(j.is_dropped, false) as is_dropped, j.is_write,
+    coalesce(j.is_file_write, false) as is_file_write
+from judged as j
+join relation_kind as k on k.relation = case
+    when j.is_foreign then 'foreign'
+    when j.crash_pattern is not null then case
+        when j.is_own then 'own'
+        when j.is_elsewhere or j.is_any_mount then 'elsewhere'
+        when j.is_mounted then 'mounted_bucket'
+        when j.is_stalled and j.is_storage_error then 'stalled'
+        when j.is_storage_error and j.is_vague then
+            if(j.crash_pattern = 'storage_transfer_failed', 'vague_transfer', 'vague_error')
+        when j.is_storage_error then 'storage_error'
+        when j.is_path_error then 'path_error'
+        when j.is_lack then 'lack'
+        when j.is_named then 'named'
+        else 'other_error' end
+    when j.activity = 'storage_wait' then if(j.is_elsewhere, 'wait_elsewhere', 'storage_wait')
+    when j.activity in ('data_loading', 'worker_wait', 'batch_preparation') then 'data_wait'
+    when j.is_own_code then 'own_code'
+    when j.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then case
+        when not j.has_request then 'silent' when j.is_outlived then 'outlived' else 'asked' end
+    when j.activity in ('checkpoint', 'evaluation') and not coalesce(j.is_file_write, false)
+        then 'checkpoint'
+    else 'other' end

@@ -3,7 +3,7 @@
 -- grain: one row a failure, culprit rank and match of a chain
 -- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain,
 -- reads: batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file,
--- reads: threshold
+-- reads: threshold, link_term
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, and a target
 -- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
@@ -20,36 +20,36 @@ with reach as (
 weighed as (
     select
         m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
-        case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight
-            when c.suspect_node_id is not null then 0.85 else 0.7 end
-            as cause_factor,
-        case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
-            as cluster_factor,
+        case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight else 1.0 end
+            * case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
+            as sureness,
+        case when c.fault_id is not null then null when c.suspect_node_id is not null then 'suspect'
+            else 'no_suspect' end
+            as cause_term,
         case when r.is_absence
             and (
                 (c.suspect_node_id = u.crash_node_id
                     and c.fault_kind in ('hung', 'down', 'isolated'))
                 or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns))
-                then 0.3
+                then 'another_absence'
             when m.match_kind = 'time'
             and ((k.is_loud and u.crash_pattern = 'storage_timeout')
                 or (starts_with(c.fault_kind, 'disk_')
                     and regexp_matches(u.crash_text,
                         'Failed to establish a new connection|onnect(ion)? ?[Tt]ime')))
-                then 0.7
-            when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 0.3
+                then 'loud_fault'
+            when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 'mounted'
             when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault'
-            and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 0.5
+            and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 'not_counted'
             when m.match_kind = 'time'
             and (contains(u.crash_text, '/v1/objects/')
                 or (c.fault_kind = 'out_of_space' and not r.is_write))
-                then 0.5
+                then 'other_kind'
             when m.match_kind = 'time'
             and (c.fault_kind = 'pressure'
                 or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id))
-                then 0.7
-            else 1.0 end
-            as request_factor
+                then 'weak_fault' end
+            as request_term
     from chain_rank_match as m
     join culprit_cause as u on u.failure_id = m.failure_id and u.witness_rank = m.rank
         and (u.crash_pattern is not null or u.request_outcome is not null)
@@ -98,22 +98,26 @@ select
     chain_id,
     fault_id,
     fault_kind,
-    chain_weight * score * cause_factor * cluster_factor * request_factor as score,
+    chain_weight * score * sureness * coalesce(k.factor, 1) * coalesce(q.factor, 1) as score,
     lag_s,
     ais_file_id as file_id,
     ais_line_no as line_no,
     file_id as client_file_id,
     line_no as client_line_no,
-    suspect_node_id is not null as is_suspect_known
-from weighed
+    suspect_node_id is not null as is_suspect_known,
+    list_filter([w.term, cause_term, request_term], lambda x: x is not null) as terms
+from weighed as w
+left join link_term as k on k.term = cause_term
+left join link_term as q on q.term = request_term
 union all
 select
     h.failure_id, h.rank, h.node_id, 'held_batch' as link_kind, null as chain_id, n.fault_id,
     coalesce(n.fault_kind, 'batch_stuck') as fault_kind,
-    case when h.began_ns >= h.stall_ns - h.slack_ns then 0.85 else 0.75 end as score,
-    (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no, h.client_file_id,
-    h.client_line_no, true
+    k.factor as score, (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no,
+    h.client_file_id, h.client_line_no, true, [k.term]
 from held as h
+join link_term as k
+    on k.term = if(h.began_ns >= h.stall_ns - h.slack_ns, 'held_since', 'held_before')
 left join node_fault as n on n.cluster = h.cluster and n.node_id = h.node_id and n.weight >= 0.5
     and n.started_ns <= h.stall_ns and n.ended_ns >= h.spoke_ns
 qualify row_number() over (

@@ -1,7 +1,7 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
 -- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway,
--- reads: node_fault, node, job, job_cluster, fault_kind, threshold
+-- reads: node_fault, node, job, job_cluster, fault_kind, threshold, link_term
 -- case: yes
 -- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
 -- note: longer the job went on well after the fault began (a disk that is out meets who reads from
@@ -16,8 +16,7 @@ with reach as (
         max(value::bigint * 1000000000) filter (where name = 'stall_reach_s') as reach_ns,
         max(value) filter (where name = 'fault_bite_s') as bite_s,
         max(value::bigint * 1000000000) filter (where name = 'fault_before_job_s') as before_ns,
-        max(value) filter (where name = 'cluster_sure') as sure,
-        max(value) filter (where name = 'unsaid_refusal_factor') as unsaid_factor
+        max(value) filter (where name = 'cluster_sure') as sure
     from threshold
 ),
 retried
@@ -47,30 +46,33 @@ faulty as (
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
-        case when (n.fault_kind = 'out_of_space' and not r.is_write)
-            or (k.is_loud and r.is_silent and u.request_outcome is null) then 0.2
-            when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 0.5 else 1.0 end
-            * case when n.role is distinct from 'proxy' then 1.0 when g.node_ids is null then 0.75
-                when list_contains(g.node_ids, n.node_id) then 1.0 else 0.2 end
-            * case when r.is_absence
+        case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0
+            and n.known_ns > e.last_ns
+            then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns))
+            else 1.0 end
+            * case when c.certainty >= p.sure then 1.0 else c.certainty end
+            as sureness,
+        [
+            case when n.fault_kind = 'out_of_space' and not r.is_write then 'no_writer'
+                when k.is_loud and r.is_silent and u.request_outcome is null then 'no_error'
+                when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 'silent_disk' end,
+            case when n.role is distinct from 'proxy' then null
+                when g.node_ids is null then 'any_proxy'
+                when not list_contains(g.node_ids, n.node_id) then 'other_proxy' end,
+            case when r.is_absence
                 and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated'))
                     or r.missed_ns < n.started_ns - p.slack_ns)
-                    then 0.2
+                    then 'there_before'
                 when r.is_absence and not k.takes_away
                 and (starts_with(n.fault_kind, 'slow_reads')
                     or not coalesce(y.retried_ns > f.stall_ns, false))
-                    then 0.2
+                    then 'never_away'
                 when r.is_silent and u.request_outcome is null and k.is_refusing
-                and q.node_id is null then p.unsaid_factor else 1.0 end
-            * case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0
-                and n.known_ns > e.last_ns
-                then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns))
-                    else 1.0 end
-            * case when q.is_unreached and k.takes_connections then 0.3 else 1.0 end
-                * case when c.certainty >= p.sure then 1.0 else c.certainty end
-            * case when q.node_id is null and o.rank is not null then 0.5 when q.node_id is null
-                and t.node_id <> n.node_id then 0.7 else 1.0 end
-                as fit
+                and q.node_id is null then 'unsaid_refusal' end,
+            case when q.is_unreached and k.takes_connections then 'connects' end,
+            case when q.node_id is null and o.rank is not null then 'asks_another'
+                when q.node_id is null and t.node_id <> n.node_id then 'answered_by_another' end
+        ] as lacks
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
@@ -124,11 +126,11 @@ faulty as (
             and (n.ended_ns >= e.first_ns or q.node_id is not null)
 )
 select
-    failure_id, rank, node_id,
+    y.failure_id, y.rank, y.node_id,
     case when is_asked and has_error then 'error_node' when is_asked then 'request_node'
         when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end
         as link_kind,
-    fault_id, fault_kind, fit * case
+    fault_id, fault_kind, sureness * l.factor * case
         when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
         when is_asked then greatest(weight, stale_weight) * 0.98
         when fault_kind = 'stale_membership' then stale_weight
@@ -141,5 +143,11 @@ select
                     - (borne_s - bite_s)
                         / (case when fault_kind = 'disk_fault' then 1 else 3 end * bite_s)))
     end as score,
-    lag_s, file_id, line_no, client_file_id, client_line_no
-from faulty
+    lag_s, file_id, line_no, client_file_id, client_line_no, l.terms
+from faulty as y
+join lateral (
+    select product(coalesce(k.factor, 1)) as factor,
+        list(x.term order by x.term) filter (where k.term is not null) as terms
+    from (select unnest(y.lacks) as term) as x
+    left join link_term as k on k.term = x.term
+) as l on true

@@ -3,24 +3,22 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault,
 -- reads: unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file,
--- reads: clock, threshold
+-- reads: clock, threshold, link_term
 -- case: yes
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
 -- note: where they are of its bucket and only a repeat that was due later is missing at the end;
 -- note: the more so where its stack sleeps between tries.
 create or replace view storage_link as
-with sureness as (
-    select w.job_id, case when bool_or(k.method = 'assumed') then t.value else 1.0 end as factor
+with guessed as (
+    select distinct w.job_id
     from worker_file as w
     join clock as k on k.file_id = w.file_id
-    join threshold as t on t.name = 'assumed_clock_factor'
-    where w.kind = 'worker_log'
-    group by w.job_id, t.value
+    where w.kind = 'worker_log' and k.method = 'assumed'
 ),
 unexplained as (
     select failure_id, rank, node_id, kind as link_kind, null as fault_id, kind as fault_kind,
-        0.9 as strength, coalesce(announced_file_id, file_id) as file_id,
+        'unanswered' as term, coalesce(announced_file_id, file_id) as file_id,
         coalesce(announced_line_no, line_no) as line_no, file_id as client_file_id,
         line_no as client_line_no
     from (select *,
@@ -28,18 +26,16 @@ unexplained as (
         from unanswered_node)
     where node_id is not null
     union all
-    select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 1.1, file_id, line_no,
-        client_file_id, client_line_no
+    select failure_id, rank, node_id, link_kind, fault_id, fault_kind, 'named_error', file_id,
+        line_no, client_file_id, client_line_no
     from named_error
 ),
 refused as (
     select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind,
-        k.weight * c.certainty
-            * case when u.activity_witness = 'stack'
-                and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity')
-                    then 1.15
-                else 1.0 end
-            as score,
+        k.weight * c.certainty as score,
+        case when u.activity_witness = 'stack'
+            and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity')
+                then ['sleeps'] else [] end as terms,
         (f.stall_ns - b.started_ns) / 1e9 as lag_s, b.file_id, b.line_no,
         coalesce(u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
@@ -63,30 +59,32 @@ refused as (
 ),
 every as (
     select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s,
-        file_id, line_no, client_file_id, client_line_no, is_suspect_known
+        file_id, line_no, client_file_id, client_line_no, is_suspect_known, terms
     from link_by_chain
-    union all
-    select failure_id, rank, node_id, link_kind, null, fault_id, fault_kind, score, lag_s, file_id,
-        line_no, client_file_id, client_line_no, true
-    from link_by_fault
-    union all
-    select q.failure_id, q.rank, q.node_id, q.link_kind, null, q.fault_id, q.fault_kind,
+    union all by name
+    select *, true as is_suspect_known from link_by_fault
+    union all by name
+    select q.failure_id, q.rank, q.node_id, q.link_kind, q.fault_id, q.fault_kind,
         greatest(r.chain_weight,
             case when q.link_kind = 'error_line'
                 and (starts_with(u.crash_pattern, 'fs_') or u.crash_class = 'data'
                     or u.crash_pattern in ('python_exception', 'file_missing'))
                     then 1.0
                 else 0.0 end)
-            * k.weight * q.strength,
-        0.0, q.file_id, q.line_no, q.client_file_id, q.client_line_no, true
+            * k.weight * e.factor as score,
+        0.0 as lag_s, q.file_id, q.line_no, q.client_file_id, q.client_line_no,
+        true as is_suspect_known, [q.term] as terms
     from unexplained as q
+    join link_term as e on e.term = q.term
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
-    union all
-    select failure_id, rank, node_id, 'backoff', null, fault_id, fault_kind, score, lag_s, file_id,
-        line_no, client_file_id, client_line_no, true
-    from refused
+    union all by name
+    select
+        r.* exclude (score), 'backoff' as link_kind, r.score * coalesce(e.factor, 1) as score,
+        true as is_suspect_known
+    from refused as r
+    left join link_term as e on e.term = r.terms[1]
 )
 select
     t.failure_id,
@@ -96,16 +94,12 @@ select
     t.chain_id,
     t.fault_id,
     t.fault_kind,
-    least(t.score
-        * case
-            when t.link_kind
-                in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
-                then coalesce(s.factor, 1.0)
-            else 1.0 end,
-        0.98)::double
-        as score,
+    least(t.score * coalesce(g.factor, 1), 0.98)::double as score,
     round(t.lag_s::double, 3) as lag_s,
-    t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known
+    t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known,
+    case when g.term is null then t.terms else list_append(t.terms, g.term) end as terms
 from every as t
 join failure_case as f on f.failure_id = t.failure_id
-left join sureness as s on s.job_id = f.job_id
+left join guessed as s on s.job_id = f.job_id
+left join link_term as g on g.term = 'guessed_clock' and s.job_id is not null
+    and t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')

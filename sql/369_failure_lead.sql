@@ -91,7 +91,7 @@ select
     u.request_text, u.top_retry, u.retry_limit,
     l.node_id as link_node_id, l.link_kind, k.words as link_words,
     coalesce(k.is_proof, false) as is_tie_proven, l.chain_id, l.fault_id, l.fault_kind,
-    coalesce(l.score, 0.0) as link_score, l.lag_s,
+    coalesce(l.score, 0.0) as link_score, l.terms as link_terms, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no,
     l.is_suspect_known,
     v.cluster, v.cluster_certainty, v.node_count, v.covered_count, v.node_total, v.covered_ratio,

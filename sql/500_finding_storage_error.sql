@@ -58,7 +58,6 @@ select
     case when not f.is_unexplained then f.link_node_id end as node_id,
     f.culprit_rank as rank,
     f.chain_id,
-    round(0.35 + 0.62 * f.link_score, 3) as score,
     f.culprits_words || ' failed with '
         || coalesce(f.exception,
             case
@@ -77,10 +76,10 @@ select
         || case when f.is_unexplained then ' is not in these logs' else '' end as statement,
     list_concat(
         [
-            {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+            {'term': 'error', 'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
             'why': 'the error of ' || f.culprit_words},
-            {'file_id': f.link_file_id, 'line_no': f.link_line_no,
-            'why': 'the link: ' || f.link_words},
+            {'term': 'link', 'strength': f.link_score, 'file_id': f.link_file_id,
+            'line_no': f.link_line_no, 'why': 'the link: ' || f.link_words},
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || n.node_id},
             {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'the first line of the chain'},
@@ -97,7 +96,8 @@ select
                 when f.request_pattern = 'fetch_broken'
                     then [{'file_id': f.request_file_id, 'line_no': f.request_line_no,
                         'why': 'what broke off before'}]
-                else [] end
+                else [] end,
+        [{'term': x} for x in f.link_terms]
     ) as supports,
     case
         when f.link_kind = 'fault_time'

@@ -29,7 +29,6 @@ select
     f.link_node_id as node_id,
     f.culprit_rank as rank,
     f.chain_id,
-    round(0.2 + 0.78 * f.link_score, 3) as score,
     f.culprits_words
         || case when f.activity = 'storage_wait' then ' waited for storage'
             when f.activity in ('unknown', 'initialisation') then ' hung without an error'
@@ -42,12 +41,12 @@ select
             as statement,
     list_concat(
         [
-            {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+            {'term': 'stop', 'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
             'why': 'why ' || f.culprit_words || ': ' || f.basis_words},
             {'file_id': n.file_id, 'line_no': n.line_no,
             'why': 'what was wrong with ' || f.link_node_id},
-            {'file_id': f.link_file_id, 'line_no': f.link_line_no,
-            'why': 'the link: ' || f.link_words},
+            {'term': 'link', 'strength': f.link_score, 'file_id': f.link_file_id,
+            'line_no': f.link_line_no, 'why': 'the link: ' || f.link_words},
             {'file_id': f.request_file_id, 'line_no': f.request_line_no,
             'why': case
                 when f.request_outcome = 'pending' then 'what it was asking for: ' || f.request_text
@@ -60,7 +59,8 @@ select
                 then [{'file_id': n.silence_file_id, 'line_no': n.silence_line_no,
                     'why': f.link_node_id || ' wrote nothing itself in ' || n.silence_words
                         || ', until this line'}]
-            else [] end
+            else [] end,
+        [{'term': x} for x in f.link_terms]
     ) as supports,
     list_concat(
         case

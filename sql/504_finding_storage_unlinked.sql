@@ -28,13 +28,7 @@ select
     case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign
         and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end
         as node_id,
-    f.culprit_rank as rank, null::varchar as chain_id,
-    case u.kind when 'foreign_service' then 0.75 when 'own_host' then 0.75
-        when 'file_system' then 0.75 when 'node_gone' then 0.75 when 'storage_logs_quiet' then 0.6
-        when 'storage_logs_end_early' then 0.6 when 'no_answer' then 0.6
-        when 'storage_logs_unwatched' then 0.6 when 'storage_logs_show_nothing' then 0.6
-        else 0.72 end
-        as score,
+    f.culprit_rank as rank,
     f.culprits_words || ' failed with '
         || coalesce(f.exception,
             case
@@ -93,16 +87,20 @@ select
         ' while writing to ', ' while reading from '))
         as statement,
     [
-        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+        {'term': 'error', 'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
         'why': 'the error of ' || f.culprit_words},
+        {'term': case
+            when u.kind in ('foreign_service', 'own_host', 'file_system', 'node_gone')
+                then 'known_place'
+            when u.kind in ('storage_logs_quiet', 'storage_logs_end_early', 'no_answer',
+                'storage_logs_unwatched', 'storage_logs_show_nothing') then 'nothing_shown' end},
         {'file_id': f.request_file_id, 'line_no': f.request_line_no,
         'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id,
         'line_no': u.remark_line_no,
         'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
         'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
-    ] as supports,
-    [] as contradicts
+    ] as supports
 from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
 left join finding_storage_error as e on e.failure_id = f.failure_id

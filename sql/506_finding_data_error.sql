@@ -109,15 +109,7 @@ select failure_id, 'data_error' as finding,
         else 'undetermined'
     end as storage_verdict,
     case when is_gone and not is_deleted then gone_node_id end as node_id,
-    culprit_rank as rank, null::varchar as chain_id,
-    case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted then 0.8
-        when is_gone then 0.68 when object_count > 0 or is_taken or remark_node_id is not null
-        or sudden_node_id is not null then 0.6 when is_storage_seen and link_score < 0.5
-        and (coalesce(stray_count, 0) = 0
-            or not regexp_matches(crash_pattern, 'missing|not_found|entry'))
-            then 0.9
-        when is_storage_seen then 0.6 else 0.8 end
-        as score,
+    culprit_rank as rank,
     culprits_words || ' got data '
         || case when is_plural then 'they' else 'it' end
         || ' could not use: ' || coalesce(exception || ': ', '')
@@ -139,12 +131,24 @@ select failure_id, 'data_error' as finding,
                     || sudden_words || ' in those seconds, so it stays open whose fault that was'
                 else '' end as statement,
     [
-        {'file_id': crash_file_id, 'line_no': crash_line_no,
+        {'term': 'error', 'file_id': crash_file_id, 'line_no': crash_line_no,
         'why': 'the error of ' || culprit_words},
         {'file_id': basis_file_id, 'line_no': basis_line_no,
         'why': 'why ' || culprit_words || ': ' || basis_words},
-        {'file_id': gone_file_id, 'line_no': gone_line_no,
-        'why': 'how objects were lost: ' || replace(loss, '_', ' ')}, {'file_id': remark_file_id,
+        {'term': case when is_gone then 'lost' end, 'file_id': gone_file_id,
+        'line_no': gone_line_no,
+        'why': 'how objects were lost: ' || replace(loss, '_', ' ')},
+        {'term': case when is_gone and (object_count > 1 or loss = 'corrupt') and not is_deleted
+            then 'several_lost' end},
+        {'term': case when is_gone then null
+            when object_count > 0 or is_taken or remark_node_id is not null
+                or sudden_node_id is not null then 'maybe_storage'
+            when is_storage_seen and link_score < 0.5
+                and (coalesce(stray_count, 0) = 0
+                    or not regexp_matches(crash_pattern, 'missing|not_found|entry'))
+                then 'storage_well'
+            when is_storage_seen then 'maybe_storage' end},
+        {'file_id': remark_file_id,
         'line_no': remark_line_no,
         'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name},
         {'file_id': sudden_file_id, 'line_no': sudden_line_no,

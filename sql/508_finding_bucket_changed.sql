@@ -13,10 +13,7 @@ select
     'storage_io' as failure_class,
     'bucket_changed' as failure_kind,
     'guilty' as storage_verdict,
-    null::varchar as node_id,
     f.culprit_rank as rank,
-    null::varchar as chain_id,
-    0.78 as score,
     f.culprits_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
         || ' because a bucket of AIStore was changed while the job read from it ('
         || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
@@ -25,11 +22,11 @@ select
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
         'why': 'the error of ' || f.culprit_words},
-        {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'the change: ' || c.action},
+        {'term': 'change', 'file_id': c.file_id, 'line_no': c.line_no,
+        'why': 'the change: ' || c.action},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
         'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
-    ] as supports,
-    [] as contradicts
+    ] as supports
 from failure_lead as f
 join bucket_change as c on c.failure_id = f.failure_id
 where f.crash_pattern is not null

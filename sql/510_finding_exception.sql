@@ -126,15 +126,7 @@ select
             and not is_foreign then 'undetermined'
         else 'innocent'
     end as storage_verdict,
-    null::varchar as node_id,
     culprit_rank as rank,
-    null::varchar as chain_id,
-    case
-        when cause_pattern = 'python_exception' then 0.7
-        when class = 'network' then if(has_no_network, 0.9, 0.75)
-        when is_beyond_end then 0.7
-        else 0.85
-    end as score,
     culprits_words || case when culprit_rank is null and is_plural then ' alike' else '' end
         || case when is_odd_one then ' has another model than the others, who failed because '
             else ' failed because ' end
@@ -160,7 +152,11 @@ select
                 else '' end
                 as statement,
     [
-        {'file_id': cause_file_id, 'line_no': cause_line_no, 'why': 'the first error'},
+        {'term': 'error', 'file_id': cause_file_id, 'line_no': cause_line_no,
+        'why': 'the first error'},
+        {'term': case when cause_pattern = 'python_exception' then 'any_exception'
+            when class = 'network' and has_no_network then 'no_network'
+            when class = 'network' then 'network' when is_beyond_end then 'beyond_end' end},
         {'file_id': basis_file_id, 'line_no': basis_line_no,
         'why': coalesce('why rank ' || culprit_rank::varchar, 'why no rank is named') || ': '
             || coalesce(basis_words, 'all alike')},

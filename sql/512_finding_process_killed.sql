@@ -38,10 +38,7 @@ select
     case when e.is_own then 'software' else 'infrastructure' end as failure_class,
     case when e.is_bus then 'process_bus_error' else 'killed_by_signal' end as failure_kind,
     case when u.node_id is null then 'innocent' else 'undetermined' end as storage_verdict,
-    null::varchar as node_id,
     e.culprit_rank as rank,
-    null::varchar as chain_id,
-    case when u.node_id is null then 0.85 else 0.6 end as score,
     'rank ' || e.culprit_rank::varchar || case
         when e.is_bus
             then ' died of a bus error: a page of a mapped file or of /dev/shm did not come'
@@ -54,11 +51,11 @@ select
             '')
             as statement,
     [
-        {'file_id': e.basis_file_id, 'line_no': e.basis_line_no,
+        {'term': 'signal', 'file_id': e.basis_file_id, 'line_no': e.basis_line_no,
         'why': 'the exit of rank ' || e.culprit_rank::varchar},
-        {'file_id': u.file_id, 'line_no': u.line_no,
+        {'term': case when u.node_id is not null then 'disk' end, 'file_id': u.file_id,
+        'line_no': u.line_no,
         'why': 'a disk of AIStore node ' || u.node_id || ' that failed just before'}
-    ] as supports,
-    [] as contradicts
+    ] as supports
 from ended as e
 left join unread as u on u.failure_id = e.failure_id

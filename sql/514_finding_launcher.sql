@@ -32,16 +32,6 @@ select
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
         else 'innocent'
     end as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then 0.4
-        when (f.timeout_count = 0 and f.crash_count = 0)
-        or (l.pattern like 'nccl%'
-            and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error')
-            then 0.88
-        else 0.4 end
-        as score,
     case when l.pattern like 'nccl%'
         and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error'
             then 'the ranks could not be connected: '
@@ -52,8 +42,12 @@ select
         and f.basis = 'killed' then f.culprit_words || ' was ended from outside: '
         else 'the job was ended from outside: ' end
         || coalesce(l.title, l.pattern) as statement,
-    [{'file_id': l.file_id, 'line_no': l.line_no, 'why': 'what the launcher or scheduler said'}]
-        as supports,
-    [] as contradicts
+    [{'term': 'word', 'file_id': l.file_id, 'line_no': l.line_no,
+        'why': 'what the launcher or scheduler said'},
+        {'term': case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then null
+            when (f.timeout_count = 0 and f.crash_count = 0)
+                or (l.pattern like 'nccl%'
+                    and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error')
+                then 'nothing_else' end}] as supports
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1

@@ -60,16 +60,12 @@ select
     case when s.failure_id is null and d.job_id is null and b.failure_id is null then 'innocent'
         else 'undetermined' end
         as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    0.85 as score,
     'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed '
         'before'
         || case when s.failure_id is not null then ', but it had become slow' else '' end
             as statement,
     list_filter([
-        {'file_id': w.file_id, 'line_no': w.line_no,
+        {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
         'why': case w.pattern
             when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason'
             when 'program_signalled'

@@ -26,13 +26,6 @@ select
     case when f.seq_num is null and d.job_id is null and p.failure_id is null
         and not f.is_storage_seen then 'undetermined' else 'innocent' end
         as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    case when p.failure_id is not null then 0.85 when f.seq_num is null
-        and d.job_id is null then 0.75 when f.numel_in is null and d.job_id is null then 0.7
-        else 0.85 end
-        as score,
     'all ' || case when d.outcome = 'all_entered' then d.member_count else f.rank_count end::varchar
         || ' ranks entered ' || coalesce(f.op_type, 'the collective')
         || coalesce(' number ' || f.seq_num::varchar, '') || ' and nobody finished it'
@@ -43,18 +36,17 @@ select
                     'with another'
             else '' end
             as statement,
-    list_filter(
-        [{'file_id': f.file_id, 'line_no': f.line_no,
-            'why': case
-                when f.timeout_count > 0 then 'the first of the time-outs; every rank has one'
-                else 'the first to enter; every member''s dump shows it unfinished' end},
-            {'file_id': p.file_id, 'line_no': p.line_no, 'why': 'what NCCL says of a port'},
-            {'file_id': l.file_id, 'line_no': l.place_no,
-            'why': 'the collectives before it took ' || l.transfer_s::varchar
-                || ' s from the last entry to the end, in the middle'}],
-        lambda s: s.file_id is not null)
-        as supports,
-    [] as contradicts
+    [{'term': 'all_entered', 'file_id': f.file_id, 'line_no': f.line_no,
+        'why': case
+            when f.timeout_count > 0 then 'the first of the time-outs; every rank has one'
+            else 'the first to enter; every member''s dump shows it unfinished' end},
+        {'file_id': p.file_id, 'line_no': p.line_no, 'why': 'what NCCL says of a port'},
+        {'file_id': l.file_id, 'line_no': l.place_no,
+        'why': 'the collectives before it took ' || l.transfer_s::varchar
+            || ' s from the last entry to the end, in the middle'}] as supports,
+    [{'term': case when p.failure_id is not null or d.job_id is not null then null
+        when f.seq_num is null then 'no_number' when f.numel_in is null then 'no_size' end}]
+        as contradicts
 from failure_lead as f
 left join (
     select l.failure_id,

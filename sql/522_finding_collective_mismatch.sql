@@ -63,13 +63,7 @@ select
     case when f.basis is null and s.job_id is null and d.job_id is null
         and k.way = 'number' then 'undetermined' else 'innocent' end
         as storage_verdict,
-    null::varchar as node_id,
     f.culprit_rank as rank,
-    null::varchar as chain_id,
-    case when s.reporter_count > 1 then 0.92
-        when f.basis in ('mismatch', 'other_collective', 'out_of_step') then 0.85
-        when f.basis in ('ahead', 'order') then 0.75 else 0.7 end
-        as score,
     case when f.basis is null and p.pair_words is not null then p.pair_words when f.basis is null
         and k.way <> 'size' then k.words
             || case k.way when 'number' then ': no two of these wait for each other' else '' end
@@ -100,14 +94,17 @@ select
         [
         {'file_id': s.file_id, 'line_no': s.line_no,
         'why': 'PyTorch compared the calls and says so'},
+        {'term': 'differ'},
+        {'term': case when s.reporter_count > 1 then 'compared'
+            when f.basis in ('mismatch', 'other_collective', 'out_of_step') then 'one_differs'
+            when f.basis in ('ahead', 'order') then 'one_is_ahead' end},
         {'file_id': case when f.basis is null and d.outcome = 'split' then d.file_id end,
         'line_no': d.place_no, 'why': 'the calls differ here, and no side is the larger one'},
         {'file_id': case when f.basis is null then k.file_id end, 'line_no': k.line_no,
         'why': 'one of the calls that differ'},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
         'why': 'what rank ' || coalesce(f.culprit_rank::varchar, '?') || ' called'}
-    ]) as supports,
-    [] as contradicts
+    ]) as supports
 from failure_lead as f
 left join stated as s on s.job_id = f.job_id and s.attempt = f.attempt
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt

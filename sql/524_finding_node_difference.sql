@@ -41,15 +41,11 @@ select
     case when d.kind = 'network of NCCL' then 'network' else 'software' end as failure_class,
     replace(lower(coalesce(d.kind, 'none')), ' ', '_') as failure_kind,
     'undetermined' as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    0.3 as score,
     'the hosts differ in the ' || d.kind || ': ' || d.words as statement,
     [
-        {'file_id': d.file_id, 'line_no': d.line_no, 'why': 'a host of the smaller side'},
+        {'term': 'differ', 'file_id': d.file_id, 'line_no': d.line_no,
+        'why': 'a host of the smaller side'},
         {'file_id': d.other_file_id, 'line_no': d.other_line_no, 'why': 'a host of the larger side'}
-    ] as supports,
-    [] as contradicts
+    ] as supports
 from failure_lead as f
 left join difference as d on d.job_id = f.job_id and d.attempt = f.attempt

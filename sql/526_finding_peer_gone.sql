@@ -24,19 +24,13 @@ select
     'network' as failure_class,
     'host_lost' as failure_kind,
     'undetermined' as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    case when t.trouble_at is null and t.last_ns < t.named_ns + 5000000000 then 0.78
-        when t.trouble_at is null then 0.62 else 0.55 end
-        as score,
     t.named_by::varchar || ' hosts lost their connection to host ' || t.host
         || coalesce(' (' || t.ib_meaning || ')', '') || ', which '
         || case when t.trouble_at is null then 'says nothing itself' else 'stopped first' end
             as statement,
-    [{'file_id': t.file_id, 'line_no': t.line_no,
-        'why': 'the first line that names it, or its own first trouble'}]
-        as supports,
-    [] as contradicts
+    [{'term': 'named', 'file_id': t.file_id, 'line_no': t.line_no,
+        'why': 'the first line that names it, or its own first trouble'},
+        {'term': case when t.trouble_at is not null then 'trouble'
+            when t.last_ns < t.named_ns + 5000000000 then 'silent_since' end}] as supports
 from failure_lead as f
 left join top as t on t.job_id = f.job_id and t.attempt = f.attempt

@@ -91,13 +91,7 @@ select
     case when is_apart or culprit_rank is null then 'innocent' when link_score >= 0.3 or is_port
         or not is_storage_seen then 'undetermined' else 'innocent' end
         as storage_verdict,
-    null::varchar as node_id,
     culprit_rank as rank,
-    null::varchar as chain_id,
-    case when is_apart or culprit_rank is null then 0.8 when trouble = 'slurm_step_unkillable'
-        and activity in ('unknown', 'step') then 0.9 when link_score >= 0.5 then 0.6 when is_mount
-        and is_at_files then 0.86 when trouble = 'kernel_task_blocked' then 0.7 else 0.74 end
-        as score,
     case
         when trouble = 'host_unconnected'
             then 'all ranks of one host, and none of another, could connect to none of '
@@ -114,7 +108,7 @@ select
                     160) end
             as statement,
     [
-        {'file_id': trouble_file_id, 'line_no': trouble_line_no,
+        {'term': 'trouble', 'file_id': trouble_file_id, 'line_no': trouble_line_no,
         'why': case
             when trouble = 'host_unconnected'
                 then 'the first request of that host that got no connection'
@@ -122,11 +116,18 @@ select
                 || case when trouble = 'slurm_step_unkillable' then 'SLURM' else 'the kernel' end
                 || ' said of its host' end},
         {'file_id': basis_file_id, 'line_no': basis_line_no,
-        'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words}
+        'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
+        {'term': case when is_apart or culprit_rank is null then 'whole_host'
+            when trouble = 'slurm_step_unkillable' and activity in ('unknown', 'step')
+                then 'unkillable'
+            when link_score >= 0.5 then null when is_mount and is_at_files then 'at_files'
+            when trouble = 'kernel_task_blocked' then 'blocked' end}
     ] as supports,
     case when link_score >= 0.3 and trouble is not null
         and not is_apart
-            then [{'file_id': link_file_id, 'line_no': link_line_no,
+            then [{'term': case when link_score >= 0.5 and culprit_rank is not null
+                and not (trouble = 'slurm_step_unkillable' and activity in ('unknown', 'step'))
+                then 'link' end, 'file_id': link_file_id, 'line_no': link_line_no,
                 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: '
                     || coalesce(fault_kind, 'chain')}]
         else [] end

@@ -83,18 +83,7 @@ select
         when is_elsewhere and (activity <> 'checkpoint' or goes_to_path) then 'innocent'
         else 'undetermined' end
         as storage_verdict,
-    null::varchar as node_id,
     culprit_rank as rank,
-    null::varchar as chain_id,
-    case
-        when is_elsewhere and activity_witness = 'stack' then 0.9
-        when is_elsewhere and link_score < 0.5 then 0.82
-        when is_elsewhere then 0.66
-        when is_storage_quiet then 0.7
-        when is_own_code then 0.62
-        when has_no_store then 0.6
-        else 0.45
-    end as score,
     culprits_words
         || ' did not enter '
         || coalesce(op_type || coalesce(' number ' || seq_num::varchar, ''), 'the collective')
@@ -127,9 +116,14 @@ select
             else '' end
             as statement,
     [
-        {'file_id': basis_file_id, 'line_no': basis_line_no,
+        {'term': 'behind', 'file_id': basis_file_id, 'line_no': basis_line_no,
         'why': 'why rank ' || culprit_rank::varchar || ': ' || basis_words},
-        {'file_id': activity_file_id, 'line_no': activity_line_no,
+        {'term': case when is_elsewhere then null when is_storage_quiet then 'storage_well'
+            when is_own_code then 'own_code' when has_no_store then 'no_store' end},
+        {'term': case when is_elsewhere and activity_witness = 'stack' then 'stack_elsewhere'
+            when is_elsewhere and link_score < 0.5 then 'elsewhere'
+            when is_elsewhere then 'elsewhere_in_trouble' end,
+        'file_id': activity_file_id, 'line_no': activity_line_no,
         'why': 'what it was doing: ' || replace(activity, '_', ' ')
             || coalesce(' (' || replace(activity_witness, '_', ' ')
                 || case

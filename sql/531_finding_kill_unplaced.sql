@@ -24,13 +24,9 @@ select
     coalesce(k.failure_class, 'infrastructure') as failure_class,
     coalesce(k.pattern, 'killed_by_signal') as failure_kind,
     'innocent' as storage_verdict,
-    null::varchar as node_id,
-    null::integer as rank,
-    null::varchar as chain_id,
-    0.75 as score,
     'a process of the job was ended by a signal, and its line does not tell which rank it was: '
         || substr(trim(coalesce(k.message, '')), 1, 160) as statement,
-    [{'file_id': k.file_id, 'line_no': k.line_no, 'why': 'the end of the process'}] as supports,
-    [] as contradicts
+    [{'term': 'signal', 'file_id': k.file_id, 'line_no': k.line_no,
+        'why': 'the end of the process'}] as supports
 from failure_lead as f
 left join kill as k on k.job_id = f.job_id and k.attempt = f.attempt

@@ -27,12 +27,7 @@ select
             and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
         else 'undetermined'
     end as storage_verdict,
-    null::varchar as node_id,
     f.culprit_rank as rank,
-    null::varchar as chain_id,
-    case when activity_witness = 'stack' then 0.85 when q.failure_id is not null then 0.72
-        else 0.68 end
-        as score,
     culprits_words || case
         when culprit_rank is null and not is_plural
             then ' failed with ' || coalesce(exception, crash_pattern)
@@ -62,7 +57,7 @@ select
             else '' end
             as statement,
     [
-        {'file_id': activity_file_id, 'line_no': activity_line_no,
+        {'term': 'wait', 'file_id': activity_file_id, 'line_no': activity_line_no,
         'why': 'what it was doing: ' || replace(coalesce(activity, '?'), '_', ' ')
             || coalesce(' (' || replace(activity_witness, '_', ' ')
                 || case when activity_witness = 'stack' then ': ' || activity_text else '' end
@@ -72,6 +67,8 @@ select
         'line_no': request_line_no, 'why': 'what it was asking for: ' || request_text},
         {'file_id': basis_file_id, 'line_no': basis_line_no,
         'why': 'why ' || culprit_words || ': ' || basis_words},
+        {'term': case when activity_witness = 'stack' then 'stack'
+            when q.failure_id is not null then 'unanswered' end},
         {'file_id': m.file_id, 'line_no': m.line_no,
         'why': 'what AIStore node ' || m.node_id || ' says of ' || m.name}
     ] as supports,

@@ -14,23 +14,18 @@ select
     case when s.failure_id is not null then 'fired' when p.failure_id is null then 'blind'
         else 'quiet' end
         as state,
-    null::varchar as failure_class,
     case when s.is_data_wait then 'data_wait' when s.is_first then 'rank'
         when s.failure_id is not null then 'job' end
         as failure_kind,
     'undetermined' as storage_verdict,
-    null::varchar as node_id,
     s.rank,
-    null::varchar as chain_id,
-    0.0 as score,
     coalesce(s.statement,
         case when p.failure_id is null then 'the job prints no progress lines that tell its pace'
             else 'the job kept its pace' end)
         as statement,
     [
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
-    ] as supports,
-    [] as contradicts
+    ] as supports
 from failure_case as f
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join paced as p on p.failure_id = f.failure_id

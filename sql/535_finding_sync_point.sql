@@ -8,17 +8,12 @@ select
     f.failure_id,
     'sync_point' as finding,
     case when s.failure_id is null then 'quiet' else 'fired' end as state,
-    null::varchar as failure_class,
     s.sync_point as failure_kind,
     'undetermined' as storage_verdict,
-    null::varchar as node_id,
     s.ahead_rank as rank,
-    null::varchar as chain_id,
-    0.0 as score,
     coalesce(s.statement, 'the collective is not known') as statement,
     [{'file_id': s.file_id, 'line_no': s.line_no,
         'why': 'the last step before the job stopped making progress, or the time-out'}]
-        as supports,
-    [] as contradicts
+        as supports
 from failure_case as f
 left join sync_position as s on s.failure_id = f.failure_id

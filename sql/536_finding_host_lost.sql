@@ -10,19 +10,15 @@ select
     'infrastructure' as failure_class,
     f.basis as failure_kind,
     'innocent' as storage_verdict,
-    null::varchar as node_id,
     f.culprit_rank as rank,
-    null::varchar as chain_id,
-    0.88 as score,
     'the host of ' || f.culprits_words
         || ' was lost, and with it all ranks that ran there: '
         || trim(regexp_extract(
             f.basis_text, '(srun: error: .*|sel: .*|Power .*|Kernel panic.*|BUG: unable .*)$', 1
         )) as statement,
     [{
-        'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+        'term': 'word', 'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
         'why': 'why ' || f.culprit_words || ': ' || f.basis_words
-    }] as supports,
-    [] as contradicts
+    }] as supports
 from failure_lead as f
 where f.basis = 'lost_host'

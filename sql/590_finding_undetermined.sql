@@ -24,10 +24,7 @@ select
         else 'no_cause_in_logs'
     end as failure_kind,
     'undetermined' as storage_verdict,
-    null::varchar as node_id,
     f.culprit_rank as rank,
-    null::varchar as chain_id,
-    0.4 as score,
     case
         when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
             || ' ended first, and its own error is not in these logs: torchrun names only '
@@ -55,7 +52,8 @@ select
         else 'the job failed and no line names a first cause'
     end as statement,
     list_filter([
-        {'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end,
+        {'term': 'failure',
+        'file_id': case when f.basis_line_no is null then f.file_id else f.basis_file_id end,
         'line_no': coalesce(f.basis_line_no, f.line_no), 'why': 'the failure itself'},
         {'file_id': case when f.culprit_rank is not null
             or d.outcome = 'dump_missing' then d.file_id end,

@@ -1,4 +1,4 @@
-"""What a name means: pattern, counter, view, column, failure class, fault, role, step, threshold or query.
+"""What a name means: pattern, counter, view, column, failure class, fault, rule, role, step, threshold or query.
 
 Everything comes from the files that define it, so it cannot differ from what the program does.
 """
@@ -90,7 +90,7 @@ def explain(
     found: list[str] = []
     folded, known = _folded(wanted), set[str]()
     readers: tuple[Callable[[], Iterable[tuple[str, str]]], ...] = (
-        _words, lambda: _constants(pattern_folders), lambda: _patterns(pattern_folders), _views,
+        _words, lambda: _constants(pattern_folders), _rules, lambda: _patterns(pattern_folders), _views,
         lambda: _queries(query_folders), _columns,
     )  # fmt: skip
     for reader in readers:
@@ -194,6 +194,22 @@ def _where_rows_are(spec: ViewSpec) -> str:
     if spec.is_kept:
         return "a table of what judging each failure gave"
     return f"only while a failure is judged: aiscorr query --case latest 'from {spec.name}'" if spec.is_case else ""
+
+
+def _rules() -> Iterable[tuple[str, str]]:
+    """Each rule with its terms and what they weigh; a link with its parts."""
+    sentences = {spec.name.removeprefix("finding_"): spec.sentence for spec in view_specs()}
+    connection = constants()
+    try:
+        terms = connection.execute("select rule, list((term, weight, why)) from rule_term group by rule").fetchall()
+        parts = connection.execute("select term, factor, why from link_term").fetchall()
+    finally:
+        connection.close()
+    for rule, own in terms:
+        facts = [(term, f"{weight:+.2f}: {why}") for term, weight, why in own]
+        if any(term == "link" and weight > 1 for term, weight, _ in own):
+            facts += [(f"link, {term}", f"times {factor:.2f}: {why}") for term, factor, why in parts]
+        yield rule, _paragraph(f"rule {rule}: {sentences[rule]}", facts)
 
 
 def _columns() -> Iterable[tuple[str, str]]:

@@ -1,4 +1,4 @@
--- Every rule of a failure with each line for or against it, fired rules first (-p failure=ID); a blind rule says what it needs.
+-- Every rule of a failure with what it weighs, fired rules first (-p failure=ID); a blind rule says what it needs.
 with shown as (
     select failure_id
     from failure
@@ -15,10 +15,10 @@ ranked as (
     from finding as f
     join shown as s on s.failure_id = f.failure_id
 )
-select r.finding as rule, r.state, r.failure_class, r.score, o.speaks, o.why,
+select r.finding as rule, r.state, r.failure_class, r.score, o.speaks, o.term, o.strength, o.weight, o.why,
     case when i.path is not null then i.path || coalesce(':' || o.line_no::varchar, '') end as line,
     r.statement
 from ranked as r
 left join observation as o on o.failure_id = r.failure_id and o.rule = r.finding
 left join ingested_file as i on i.file_id = o.file_id
-order by r.rule_no, o.speaks desc, i.path, o.line_no
+order by r.rule_no, abs(o.weight) desc nulls last, o.term nulls last, o.speaks desc, i.path, o.line_no

@@ -108,10 +108,14 @@ def _root_causes(connection: duckdb.DuckDBPyConnection, failure_id: str) -> tupl
     for record in plain_records(connection, _EVIDENCE, failure_id):
         key = (record.pop("place"), record.pop("kind"))
         cited.setdefault(key, []).append(doc.CitedLine(**record))
+    terms: dict[int, list[doc.Term]] = {}
+    for record in plain_records(connection, _TERM, failure_id):
+        terms.setdefault(record.pop("place"), []).append(doc.Term(**record))
     causes = []
     for record in plain_records(connection, _CAUSE, failure_id):
         supports, against = (tuple(cited.get((record["place"], kind), ())) for kind in ("supports", "contradicts"))
-        causes.append(doc.RootCause(**record, supports=supports, contradicts=against))
+        own = tuple(terms.get(record["place"], ()))
+        causes.append(doc.RootCause(**record, supports=supports, contradicts=against, terms=own))
     return tuple(causes)
 
 
@@ -208,8 +212,14 @@ left join placed as p on p.file_id = e.file_id and p.line_no = e.line_no
 where e.failure_id = $id order by e.place, e.kind, e.event_at, e.path, e.line_no, e.why
 """
 _CAUSE = """
-select place, failure_class, failure_kind, storage_verdict, node_id, rank, score, statement
+select place, finding as rule, failure_class, failure_kind, storage_verdict, node_id, rank, score, statement
 from root_cause where failure_id = $id order by place
+"""
+_TERM = """
+select r.place, o.term, o.strength, o.weight, o.why
+from root_cause as r
+join rule_line as o on o.failure_id = r.failure_id and o.rule = r.finding and o.term is not null
+where r.failure_id = $id order by r.place, abs(o.weight) desc nulls last, o.term
 """
 _RULED_OUT = (
     "select what, because, path, line_no from ruled_out where failure_id = $id order by position, path, line_no, what"

@@ -100,6 +100,16 @@ class CitedLine:
 
 
 @dataclass(frozen=True)
+class Term:
+    """What a hypothesis weighs for or against itself; `weight` is in log-odds, None for a part of a link."""
+
+    term: str
+    strength: float
+    weight: float | None
+    why: str
+
+
+@dataclass(frozen=True)
 class RootCause:
     """A hypothesis; place 1 is the verdict."""
 
@@ -113,6 +123,8 @@ class RootCause:
     statement: str
     supports: tuple[CitedLine, ...]
     contradicts: tuple[CitedLine, ...]
+    rule: str = ""
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from aiscorr.analysis.spec import sql_folder
 from benchmarks.accuracy.compare import ask, differences
 from benchmarks.accuracy.freeze import freeze
 from benchmarks.accuracy.places import incidents, logs
@@ -22,6 +23,7 @@ from benchmarks.accuracy.score.narrow import narrowed
 from benchmarks.accuracy.score.tables import Scored, summary
 from benchmarks.accuracy.score.together import judged_together
 from benchmarks.accuracy.score.truth import read_truth
+from benchmarks.accuracy.score.weights import fitted_table, hypotheses
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +45,11 @@ def _run(given: argparse.Namespace, unpacked: Path) -> int:
     if given.verb == "fit":
         scored = _scored(given, incidents(given.places, unpacked, given.every))
         print(fitted_rows(answer for one in scored for answer in one.judgement.answers))
+    elif given.verb == "weights":
+        places = incidents(given.places, unpacked, given.every)
+        told = [(read_truth(folder), report) for folder, report in zip(places, kept(given.kept, places), strict=True)]
+        known = [one for truth, report in told if not isinstance(report, str) for one in hypotheses(report, truth)]
+        print(fitted_table(known, sql_folder() / "facts"))
     elif given.verb == "ask":
         ask(given.aiscorr, given.places, given.out, given.every, given.jobs)
     elif given.verb == "differences":
@@ -121,6 +128,9 @@ def _parser() -> argparse.ArgumentParser:
     fit.set_defaults(way=None)
     _kept(fit)
     _places(fit)
+    weights = verbs.add_parser("weights", help="what the data says of the weights in sql/facts/rule_term.csv")
+    weights.add_argument("--kept", type=Path, metavar="FILE", required=True, help="reports that `compare ask` kept")
+    _places(weights)
     compare = verbs.add_parser("compare", help="what two versions of aiscorr say of the same incidents")
     steps = compare.add_subparsers(dest="verb", required=True)
     asking = steps.add_parser("ask", help="keep the reports of one version")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -101,11 +102,15 @@ def test_full_report(library: Library, run: Command) -> None:
 
 
 def test_why(library: Library, run: Command) -> None:
-    """The query @why gives every rule of the failure, those that fired first, each with its lines."""
+    """The query @why gives every rule of the failure, those that fired first, each with its lines and what they weigh."""
     db = library.database(STORAGE)
     rows = json.loads(run("--db", db, "query", "@why", "--format", "json").out)
     states = [row["state"] for row in rows]
     assert states[0] == "fired" and states == sorted(states, key=["fired", "blind", "quiet"].index)
     failure = scenario_report(library, STORAGE).failures[0]
     assert {row["rule"] for row in rows} == {rule.finding for rule in failure.rules}
-    assert all(":" in row["line"] for row in rows if row["state"] == "fired" and row["speaks"] == "for")
+    fired = [row for row in rows if row["state"] == "fired" and row["speaks"] == "for"]
+    assert all(row["line"] is None or ":" in row["line"] for row in fired)
+    assert all(row["line"] is not None for row in fired if row["weight"] is not None)
+    added = sum(row["weight"] or 0 for row in rows if row["rule"] == rows[0]["rule"])
+    assert 1 / (1 + math.exp(-added)) == pytest.approx(rows[0]["score"], abs=0.01)

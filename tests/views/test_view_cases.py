@@ -8,7 +8,7 @@ view (1xx) that is not given is the real one.
 
 Nanoseconds (`*_ns`) and timestamps are written as a time of day of 2026-09-14, `"10:20:03.5"`, also `"+1d 00:10:00"`
 (the next day) or `"2026-09-13 23:59:59"`; a number in a `*_ns` column is seconds. A table in a text column becomes
-JSON, and the text `"null"` is null.
+JSON, and the text `"null"` is null. A view `finding_…` is asked through the view `finding`, which adds its score.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from aiscorr.analysis.spec import ViewSpec, build_views, view_specs
+from aiscorr.analysis.spec import UNION_MARK, ViewSpec, build_views, parse_view, view_specs
 from aiscorr.schema.tables import TABLES
 
 FOLDER = Path(__file__).parents[1] / "view_cases"
@@ -57,6 +57,15 @@ def specs() -> dict[str, ViewSpec]:
     return {spec.name: spec for spec in view_specs()}
 
 
+@cache
+def select_of(view: str) -> str:
+    """What a case of a view asks: its SQL; of a finding that of the view `finding` with no other in it."""
+    select = specs()[view].select
+    if not view.startswith("finding_"):
+        return select
+    return parse_view(Path(specs()["finding"].path)).select.replace(UNION_MARK, f"({select})")
+
+
 def is_constant(spec: ViewSpec) -> bool:
     """The view reads nothing: it is a list of facts."""
     return spec.number < 200
@@ -73,6 +82,11 @@ def types() -> Types:
     found = {name: {row[0]: row[1] for row in connection.execute(f"describe {name}").fetchall()} for name in names}
     connection.close()
     return found
+
+
+def types_of(view: str, types: Types) -> dict[str, str]:
+    """The columns of what a case of a view asks."""
+    return types["finding" if view.startswith("finding_") else view]
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +166,7 @@ def comparable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [comparable(item) for item in value]
     if isinstance(value, dict):
-        return {key: comparable(item) for key, item in value.items()}
+        return {key: comparable(item) for key, item in value.items() if item is not None}
     return value
 
 
@@ -218,8 +232,7 @@ def rows_of(
 ) -> list[tuple[Any, ...]]:
     """What the view gives: the columns that the case names, of the rows it compares."""
     listed = ", ".join(f'epoch_ns("{c}")' if types[c] == "TIMESTAMP_NS" else f'"{c}"' for c in columns)
-    select = specs()[case.view].select
-    found = answer(connection, f"select {listed} from ({select}) as {case.view} where {case.where}")
+    found = answer(connection, f"select {listed} from ({select_of(case.view)}) as {case.view} where {case.where}")
     return [tuple(comparable(value) for value in row) for row in found]
 
 
@@ -244,12 +257,13 @@ def difference(got: list[tuple[Any, ...]], expected: list[tuple[Any, ...]], colu
 def test_view(case: Case, bench: duckdb.DuckDBPyConnection, types: Types) -> None:
     """A view gives exactly the expected rows for the given ones, in any order."""
     spec = specs()[case.view]
-    columns = list(case.expect[0] if case.expect else types[case.view])
+    own = types_of(case.view, types)
+    columns = list(case.expect[0] if case.expect else own)
     bench.execute("begin transaction")
     try:
         fill_inputs(bench, spec, case, types)
-        expected = expected_of(case, types[case.view], columns)
-        wrong = difference(rows_of(bench, case, types[case.view], columns), expected, columns)
+        expected = expected_of(case, own, columns)
+        wrong = difference(rows_of(bench, case, own, columns), expected, columns)
     finally:
         bench.execute("rollback")
     if wrong:
