@@ -102,7 +102,7 @@ def test_full_report(library: Library, run: Command) -> None:
 
 
 def test_why(library: Library, run: Command) -> None:
-    """The query @why gives every rule of the failure, those that fired first, each with its lines and what they weigh."""
+    """The query @why gives every rule of the failure, those that fired first, each with its lines and their weights."""
     db = library.database(STORAGE)
     rows = json.loads(run("--db", db, "query", "@why", "--format", "json").out)
     states = [row["state"] for row in rows]
