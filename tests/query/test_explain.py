@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from aiscorr.schema.tables import TABLES
 
 READ_PATTERNS = module._patterns
 FINDINGS = [spec.name for spec in view_specs() if spec.name.startswith("finding_")]
+#: They say something of a failure and are no hypothesis.
+CLASSLESS = ("finding_slowdown", "finding_sync_point")
 PUBLIC = [spec.name for spec in view_specs() if spec.is_public]
 CONSTANTS = {
     "counter": "select counter, meaning from counter_kind",
@@ -102,6 +105,16 @@ def test_every_public_view_and_finding(view: str) -> None:
     text = only(view, f"view {view}: ")
     assert spec.sentence in text and f"\n  grain: {spec.grain}" in text
     assert not spec.reads or "\n  reads: " in text
+
+
+@pytest.mark.parametrize("rule", [name.removeprefix("finding_") for name in FINDINGS if name not in CLASSLESS])
+def test_every_rule(rule: str) -> None:
+    """A rule is explained with its sentence and with what each of its terms weighs."""
+    with closing(constants()) as connection:
+        terms = connection.execute("select term, weight from rule_term where rule = ?", [rule]).fetchall()
+    (text,) = [text for text in explain(rule) if text.startswith("rule ")]
+    assert terms and all(f"{term}: {weight:+.2f}: " in text for term, weight in terms)
+    assert ("link, wid: times 0.98" in text) == rule.startswith("storage_") * (rule != "storage_unlinked")
 
 
 def test_every_view_and_table() -> None:
