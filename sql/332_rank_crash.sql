@@ -5,7 +5,8 @@
 -- note: Of several lines the first names the cause, but an exception that ended the process counts
 -- note: before one that was only logged; that a DataLoader worker is gone is no cause where a fatal
 -- note: line tells why. An exception of no known kind that a known one of storage, network or
--- note: device led to (`raise … from`) stands for that one.
+-- note: device led to (`raise … from`) stands for that one, and so does a missing file, as fsspec
+-- note: gives a store's errors the names of a file system's.
 create or replace view rank_crash as
 with exited
     as (select job_id, attempt, min(rank) as rank, min(file_id) as file_id from failure_signal
@@ -36,6 +37,7 @@ owned
 wrapper
     as (select *
         from (values ('python_exception', 0), ('dataloader_worker_exited', 0),
+            ('file_missing', 0), ('fs_permission_denied', 0),
             ('storage_transfer_failed', 1), ('reader_content_truncated', 1),
             ('storage_client_error', 2), ('storage_read_failed', 2), ('storage_object_missing', 2),
             ('storage_url_missing', 2))
@@ -48,7 +50,7 @@ cause as (
         and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu')
             or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_'))
             or (c.failure_class in ('software', 'infrastructure')
-                and regexp_matches(c.pattern, '^(http|dataloader_worker)_')))
+                and regexp_matches(c.pattern, '^(sdk|s3|http|dataloader_worker)_')))
         and exists (select 1 from failure_signal as g
             join wrapper as w on w.pattern = g.pattern and w.telling < coalesce(l.telling, 3)
             where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id
@@ -82,7 +84,11 @@ unplaced as (
             where o.job_id = s.job_id and o.attempt = s.attempt)
 ),
 told as (
-    select * from failure_signal where rank is not null and signal in ('crash', 'killed')
+    select * from failure_signal as s
+    where rank is not null and signal in ('crash', 'killed')
+        and not (pattern in (select pattern from wrapper) and exists (
+            from cause as c
+            where c.file_id = s.file_id and c.rank = s.rank and c.block_line_no = s.block_line_no))
         union all select * from cause union all
     select s.* replace (e.rank as rank) from failure_signal as s
         join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt
