@@ -2,15 +2,18 @@
 -- grain: one row an ingested AIStore log file or archive member
 -- reads: ingested_file
 -- stored: yes
--- note: A file that names nobody (a stderr copy) takes the node whose id stands in its path, and
--- note: the cluster of files beside it.
+-- note: INFO and ERROR of one run differ in that word alone, and only INFO names its writer for
+-- note: certain. A file that names nobody (a stderr copy) takes the node whose id stands in its
+-- note: path, and the cluster of files beside it.
 create or replace view ais_file as
 with file as (
     select
         file_id,
         path,
         regexp_replace(path, '[/!][^/!]*$', '') as folder,
+        regexp_replace(path, '[.](INFO|WARNING|ERROR)[.]', '.') as run_path,
         node_id,
+        coalesce(node_id_source in ('title', 'start_line'), false) as is_certain,
         node_role,
         nullif(cluster, '') as cluster,
         host,
@@ -29,10 +32,16 @@ known as (
     where node_id is not null
     group by node_id, cluster, folder
 ),
+run_writer as (
+    select run_path, min(node_id) as node_id
+    from file
+    where is_certain
+    group by run_path
+),
 with_node as (
     select
         f.*,
-        coalesce(f.node_id, (
+        coalesce(if(f.is_certain, f.node_id, w.node_id), f.node_id, (
             select k.node_id
             from known as k
             where contains(f.path, k.node_id)
@@ -40,6 +49,7 @@ with_node as (
             limit 1
         )) as writer_id
     from file as f
+    left join run_writer as w on w.run_path = f.run_path
 ),
 with_cluster as (
     select

@@ -197,7 +197,7 @@ class FileReader:
         from aiscorr.parse.ais.state import AisState
 
         self._ais_identity(summary)
-        state = AisState(day_ns=self._first_day(summary))
+        state = AisState(day_ns=self._first_day(summary), role=(summary.node_role or "")[:1])
         return self._ais_reader().open_file(summary, state, self._zone(summary))
 
     def _first_day(self, summary: FileSummary) -> int:

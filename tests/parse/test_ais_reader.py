@@ -247,6 +247,18 @@ def test_a_panic_behind_an_error_is_an_event(crash: str) -> None:
     assert found.only("other_error")["follow_count"] == 0
 
 
+def test_a_proxy_that_repeats_an_error_of_a_target_is_no_target() -> None:
+    """Errors of targets stand in a proxy's log as the targets wrote them; the name of the file says who wrote it."""
+    text = AIS_HEADER + (
+        'E 23:05:01.000001 t[IBnt8081]: different Smap version from elnp8080(p[elnp8080]): "12" vs local Smap v8[uuid1, '
+        "p[elnp8080], t=3, p=2]: POST /v1/ml/moss/b/noxid/elnp808-5t2EC/3 (called by p[elnp8080]) "
+        "(stack: [htrun.go:1636 <- ml.go:216 <- ml.go:53])\n"
+    )
+    of_target, of_proxy = (read_text(text, f"/in/{name}.vm.ERROR.1120-230257.7") for name in ("aistarget", "aisproxy"))
+    assert (of_target.summary.node_id, of_target.summary.node_role) == ("IBnt8081", "target")
+    assert (of_proxy.summary.node_id, of_proxy.summary.node_role) == (None, "proxy")
+
+
 def test_an_endless_record_ends() -> None:
     """A record with hundreds of continuation lines is closed, and what follows is read."""
     text = "E 23:04:52.801902 x:1 t[UrJt8102] dump\n" + "filler\n" * 1000 + lines(1)

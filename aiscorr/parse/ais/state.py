@@ -41,6 +41,8 @@ class AisState:
 
     `shift_ns`: whole days between the guessed dates of a file that begins undated and the true ones. Its lines keep
     the guessed dates to its end, so that one shift moves them all.
+    `role`: t or p where the name of the file says which daemon wrote it. A proxy repeats the errors of targets word for
+    word, `t[…]: …` in front, so that a node of the other role is never the writer.
     """
 
     process_no: int = 0
@@ -50,6 +52,7 @@ class AisState:
     is_dated: bool = False
     is_shift_known: bool = False
     shift_ns: int = 0
+    role: str = ""
     ids: dict[str, dict[str, int]] = field(default_factory=dict)
     uuids: dict[str, int] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
@@ -111,7 +114,7 @@ class AisState:
         held = _WORDS.of(text)
         for source, words, regex in _SELF_IDS if held else ():
             match = regex.search(text) if held & words else None
-            if match is not None:
+            if match is not None and self._may_be_own(match.group(1).decode()):
                 key = f"{match.group(1).decode()}:{match.group(2).decode()}"
                 counts = self.ids.setdefault(source, {})
                 counts[key] = counts.get(key, 0) + 1
@@ -125,6 +128,9 @@ class AisState:
         pod = _POD.search(text) if held & _MAY_BE_POD else None
         if pod is not None:
             self.facts["pod"] = pod.group(1).decode()
+
+    def _may_be_own(self, letter: str) -> bool:
+        return not letter or not self.role or letter == self.role
 
     def self_id(self, other: str | None) -> str | None:
         """The writer's id as its title told it, else a start line, else a mention of itself; else the other one."""
