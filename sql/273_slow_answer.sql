@@ -4,9 +4,9 @@
 -- reads: counter_reading, read_growth, cold_counter, threshold
 -- stored: yes
 -- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds),
--- note: with the median of the target's own before and of its peers within a minute. Reads that
--- note: waited for a remote backend do not count. One line is chance: two within fault_gap_s, or
--- note: two kinds of latency in one line, are needed.
+-- note: with the median of its peers within a minute and of the target's own in the hour before it
+-- note: became late, since what is late is nobody's usual. Reads that waited for a remote backend do
+-- note: not count. One line is chance: two within fault_gap_s, or two kinds in one line, are needed.
 create or replace view slow_answer as
 with answer as (
     select cluster, node_id, counter, value, utc_ns, file_id, line_no
@@ -57,11 +57,26 @@ aged as (
         partition by cluster, node_id, counter order by utc_ns
         range between 3600000000000 preceding and 1 preceding)
 ),
-unusual as (
-    select h.*, unnest([h.minute - 1, h.minute, h.minute + 1]) as near_minute
+begun as (
+    select h.*, u.usual_ns, u.usual_count,
+        coalesce(h.utc_ns - lag(h.utc_ns) over by_time > g.value * 1e9, true) as is_new
     from high as h
     join aged as u on u.file_id = h.file_id and u.line_no = h.line_no and u.counter = h.counter
-    where u.usual_count < 3 or h.value >= h.factor * u.usual_ns
+    join threshold as g on g.name = 'fault_gap_s'
+    window by_time as (partition by h.cluster, h.node_id, h.counter order by h.utc_ns)
+),
+held as (
+    select *,
+        arg_max(usual_ns, utc_ns) filter (where is_new) over (
+            partition by cluster, node_id, counter order by utc_ns
+            rows between unbounded preceding and current row) as usual_before_ns
+    from begun
+),
+unusual as (
+    select * exclude (usual_ns, usual_count, usual_before_ns, is_new),
+        unnest([minute - 1, minute, minute + 1]) as near_minute
+    from held
+    where usual_count < 3 or value >= factor * coalesce(usual_before_ns, usual_ns)
 ),
 slow as (
     select a.cluster, a.node_id, a.counter, a.value, a.utc_ns, a.file_id, a.line_no,
