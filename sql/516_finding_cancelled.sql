@@ -34,14 +34,20 @@ apart as (
     where coalesce(path_rank, path_local_rank, worker_node_no) is not null
 ),
 slowed as (
-    select job_id, attempt from step_time where step_s is not null group by job_id, attempt
-        having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
+    select job_id, attempt, arg_max(file_id, (epoch, step)) as file_id,
+        arg_max(line_no, (epoch, step)) as line_no
+    from step_time
+    where step_s is not null
+    group by job_id, attempt
+    having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
 ),
 borne as (
     select f.failure_id, n.file_id, n.line_no,
         n.role || ' ' || n.node_id || ' ' || k.broke_words as words
     from failure_lead as f
-    join node_fault as n on n.cluster = f.cluster and n.role = 'target' and n.weight >= 0.8
+    left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
+    join node_fault as n on n.cluster = f.cluster and n.role = 'target'
+        and n.weight >= if(d.job_id is null, 0.8, 0.5)
         and n.fault_kind <> 'maintenance' and n.ended_ns >= f.ended_ns - 60000000000
         and n.started_ns <= (f.started_ns + f.ended_ns) / 2
     join fault_kind as k on k.fault_kind = n.fault_kind
@@ -62,7 +68,8 @@ select
         as storage_verdict,
     'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed '
         'before'
-        || case when s.failure_id is not null then ', but it had become slow' else '' end
+        || case when coalesce(s.failure_id, d.job_id) is not null then ', but it had become slow'
+            else '' end
             as statement,
     list_filter([
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
@@ -77,7 +84,9 @@ select
         'line_no': e.line_no,
         'why': 'the launchers had to end ' || e.living_count::varchar
             || ' processes, those of all ranks, of which none had failed then'},
-        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'}
+        {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
+        {'file_id': case when s.failure_id is null then d.file_id end, 'line_no': d.line_no,
+        'why': 'the last step, three times as long as most'}
     ], lambda p: p.file_id is not null) as supports,
     case
         when b.failure_id is not null
