@@ -2,15 +2,28 @@
 -- server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
 -- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node,
--- reads: storage_remark, node, node_coverage, fault_kind
+-- reads: storage_remark, node, node_coverage, fault_kind, job, ais_event
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
 -- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
 -- note: read time-out says that the request was taken, so quiet logs do not acquit; nor are they
--- note: quiet where a node complains of what the error names.
+-- note: quiet where a node complains of what the error names. A batch that misses an object comes
+-- note: short and names none, so objects deleted from the job's bucket since it began may be why.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
+),
+deleted as (
+    select f.failure_id, e.bucket, e.utc_ns, e.file_id, e.line_no
+    from failure_lead as f
+    join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_objects_deleted'
+        and contains(e.message, 'x-delete-')
+        and e.utc_ns between f.started_ns and f.crash_latest_ns
+        and regexp_matches(j.data_source,
+            '(^|[^\w./:-])' || regexp_escape(e.bucket) || '($|[^\w.-])')
+    qualify row_number()
+        over (partition by f.failure_id order by e.utc_ns, e.file_id, e.line_no) = 1
 ),
 judged as (
     select
@@ -37,6 +50,8 @@ judged as (
             as is_server_word,
         regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract')
             or coalesce(f.request_pattern = 'fetch_broken', false) as is_cut_answer,
+        d.bucket as deleted_bucket, d.utc_ns as deleted_ns, d.file_id as deleted_file_id,
+        d.line_no as deleted_line_no,
         f.crash_pattern
             in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error',
                 'http_retried_status', 'http_throttled')
@@ -68,6 +83,10 @@ judged as (
     left join storage_remark as m on m.failure_id = f.failure_id
     left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join deleted as d on d.failure_id = f.failure_id
+        and (f.received_count < f.expected_count
+            or regexp_matches(f.crash_text,
+                '\b\d+ of \d+ (?:objects|entries|items|members|samples|files|records|cuts)\b'))
     left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
     left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
     where f.crash_pattern is not null
@@ -107,6 +126,8 @@ select
             and (crash_node_id is not null and not is_storage_seen or is_own_failure)
                 then 'server_said'
         when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0
+            and deleted_bucket is not null then 'objects_deleted'
+        when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0
             and not is_followed then 'storage_logs_end_early'
         when is_storage_seen and is_traceable
             and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
@@ -117,5 +138,6 @@ select
         else 'client_side_only'
     end as kind,
     is_unanswered, is_server_word, is_foreign, broke_words,
-    remark_node_id, remark_name, remark_file_id, remark_line_no
+    remark_node_id, remark_name, remark_file_id, remark_line_no,
+    deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no
 from told

@@ -16,6 +16,7 @@ select
         when u.kind = 'foreign_service' and s.failure_id is not null
             and f.status_code >= 500 then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
+            when u.kind = 'objects_deleted' then 'data'
             when u.kind = 'file_system' then 'infrastructure'
             when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
@@ -47,6 +48,11 @@ select
         when 'target_unanswered'
             then ': one target of AIStore, which is not known by its address, answered none of its '
                 'requests'
+        when 'objects_deleted'
+            then ' while reading from storage, after objects of ' || u.deleted_bucket
+                || ' had been deleted at '
+                || strftime(make_timestamp_ns(u.deleted_ns)::timestamp, '%H:%M:%S')
+                || ' UTC; no line says whether it asked for one of them'
         when 'storage_logs_end_early'
             then ' while reading from storage; the AIStore logs end before a fault would '
                 'have been noticed'
@@ -93,9 +99,12 @@ select
             when u.kind in ('foreign_service', 'own_host', 'file_system', 'node_gone')
                 then 'known_place'
             when u.kind in ('storage_logs_quiet', 'storage_logs_end_early', 'no_answer',
-                'storage_logs_unwatched', 'storage_logs_show_nothing') then 'nothing_shown' end},
+                'storage_logs_unwatched', 'storage_logs_show_nothing', 'objects_deleted')
+                then 'nothing_shown' end},
         {'file_id': f.request_file_id, 'line_no': f.request_line_no,
-        'why': 'what it met at the storage before'}, {'file_id': u.remark_file_id,
+        'why': 'what it met at the storage before'},
+        {'file_id': u.deleted_file_id, 'line_no': u.deleted_line_no,
+        'why': 'who deleted objects of ' || u.deleted_bucket}, {'file_id': u.remark_file_id,
         'line_no': u.remark_line_no,
         'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
