@@ -29,7 +29,7 @@ select
         when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
             || ' ended first, and its own error is not in these logs: torchrun names only '
                 'its exit code'
-        when f.culprit_rank is not null then 'rank ' || f.culprit_rank::varchar
+        when f.culprit_rank is not null then f.culprits_words
             || ' kept the others waiting, but these logs do not say why'
             || case
                 when l.rank = f.culprit_rank then '; it had been late before, by '
