@@ -2,12 +2,13 @@
 -- that held it.
 -- grain: one row a failure, culprit rank and match of a chain
 -- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain,
--- reads: batch_item, node_fault, job, job_cluster, fault_kind, node, worker_tail, worker_file,
--- reads: threshold, link_term
+-- reads: get_batch_chain_step, batch_item, node_fault, job, job_cluster, fault_kind, node,
+-- reads: worker_tail, worker_file, threshold, link_term
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, and a target
 -- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
--- note: only by a common request.
+-- note: only by a common request. A target that holds a batch may wait for a sender: where the batch
+-- note: is of a chain that began at another node before the others gave up, that node held it.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -90,6 +91,21 @@ held as (
             from worker_tail as t join worker_file as i on i.file_id = t.file_id
             where i.job_id = f.job_id and regexp_matches(t.text, w.words)))
     where f.hang_start_ns is not null
+),
+held_by as (
+    select h.*, c.chain_id, coalesce(c.suspect_node_id, h.node_id) as holder_id,
+        coalesce(c.fault_id, n.fault_id) as fault_id,
+        coalesce(c.fault_kind, n.fault_kind, 'batch_stuck') as fault_kind
+    from held as h
+    left join (select distinct cluster, wid, chain_id from get_batch_chain_step) as s
+        on s.cluster = h.cluster and s.wid = h.wid
+    left join get_batch_chain as c on c.chain_id = s.chain_id and c.started_ns <= h.spoke_ns
+        and c.suspect_node_id <> h.node_id and c.fault_id is not null
+    left join node_fault as n on c.chain_id is null and n.cluster = h.cluster
+        and n.node_id = h.node_id and n.weight >= 0.5
+        and n.started_ns <= h.stall_ns and n.ended_ns >= h.spoke_ns
+    qualify row_number() over (partition by h.failure_id, h.rank, h.node_id, h.wid
+        order by c.fault_weight desc nulls last, c.chain_id, n.weight desc) = 1
 )
 select
     failure_id, rank,
@@ -111,14 +127,11 @@ left join link_term as k on k.term = cause_term
 left join link_term as q on q.term = request_term
 union all
 select
-    h.failure_id, h.rank, h.node_id, 'held_batch' as link_kind, null as chain_id, n.fault_id,
-    coalesce(n.fault_kind, 'batch_stuck') as fault_kind,
-    k.factor as score, (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no,
+    h.failure_id, h.rank, h.holder_id as node_id, 'held_batch' as link_kind, h.chain_id, h.fault_id,
+    h.fault_kind, k.factor as score, (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no,
     h.client_file_id, h.client_line_no, true, [k.term]
-from held as h
+from held_by as h
 join link_term as k
     on k.term = if(h.began_ns >= h.stall_ns - h.slack_ns, 'held_since', 'held_before')
-left join node_fault as n on n.cluster = h.cluster and n.node_id = h.node_id and n.weight >= 0.5
-    and n.started_ns <= h.stall_ns and n.ended_ns >= h.spoke_ns
 qualify row_number() over (
-    partition by h.failure_id, h.rank, h.node_id order by score desc, n.weight desc, h.ended_ns) = 1
+    partition by h.failure_id, h.rank, h.holder_id order by score desc, h.ended_ns, h.wid) = 1

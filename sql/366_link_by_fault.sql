@@ -1,13 +1,14 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
--- reads: failure_case, culprit_cause, rank_request, asked_node, storage_relation, storage_gateway,
--- reads: node_fault, node, job, job_cluster, fault_kind, threshold, link_term
+-- reads: failure_case, culprit_cause, rank_request, batch_silence, asked_node, storage_relation,
+-- reads: storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold, link_term
 -- case: yes
 -- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
 -- note: longer the job went on well after the fault began (a disk that is out meets who reads from
 -- note: it at once, so that one is borne for a minute or two at most; a job that began minutes
 -- note: later has borne it since its start, not one that began hours later, since a node that is
--- note: gone is taken off the map.
+-- note: gone is taken off the map. It counts less of a rank that says nothing at all where no line
+-- note: of AIStore shows that it held a batch of the job, and least where one would (batch_silence).
 create or replace view link_by_fault as
 with reach as (
     select
@@ -68,7 +69,10 @@ faulty as (
                     or not coalesce(y.retried_ns > f.stall_ns, false))
                     then 'never_away'
                 when r.is_silent and u.request_outcome is null and k.is_refusing
-                and q.node_id is null then 'unsaid_refusal' end,
+                and q.node_id is null then 'unsaid_refusal'
+                when b.failure_id is not null and r.is_silent and u.request_outcome is null
+                and u.activity in ('unknown', 'step', 'epoch_end', 'initialisation')
+                and q.node_id is null then if(b.is_told, 'no_batch', 'no_batch_seen') end,
             case when q.is_unreached and k.takes_connections then 'connects' end,
             case when q.node_id is null and o.rank is not null then 'asks_another'
                 when q.node_id is null and t.node_id <> n.node_id then 'answered_by_another' end
@@ -119,6 +123,7 @@ faulty as (
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id
         and t.role = 'target' and u.request_outcome = 'error' and u.wid is null
         and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
+    left join batch_silence as b on b.failure_id = f.failure_id
     left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
         and (q.is_pending or n.started_ns <= e.last_ns

@@ -5,7 +5,8 @@
 -- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank
 -- note: stops keeping up, and nothing may show the rank doing anything else. The moment is not
 -- note: enough where the rank could connect to none of many nodes (host_without_path). A host that
--- note: was lost waits for nothing.
+-- note: was lost waits for nothing. A target with a batch that got stuck may wait for a sender: it is
+-- note: not responsible where nothing was wrong with it.
 create or replace view finding_storage_stall as
 select
     f.failure_id,
@@ -26,7 +27,9 @@ select
     'data_loading_stall' as failure_class,
     coalesce(f.fault_kind, 'chain') as failure_kind,
     'guilty' as storage_verdict,
-    f.link_node_id as node_id,
+    case when f.link_kind is distinct from 'held_batch' or f.fault_id is not null
+        then f.link_node_id end
+        as node_id,
     f.culprit_rank as rank,
     f.chain_id,
     f.culprits_words
