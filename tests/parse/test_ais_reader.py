@@ -250,7 +250,7 @@ def test_a_panic_behind_an_error_is_an_event(crash: str) -> None:
 def test_a_proxy_that_repeats_an_error_of_a_target_is_no_target() -> None:
     """Errors of targets stand in a proxy's log as the targets wrote them; the name of the file says who wrote it."""
     text = AIS_HEADER + (
-        'E 23:05:01.000001 t[IBnt8081]: different Smap version from elnp8080(p[elnp8080]): "12" vs local Smap v8[uuid1, '
+        'E 23:05:01.000001 t[IBnt8081]: different Smap version from elnp8080(p[elnp8080]): "12" vs local Smap v8[u1, '
         "p[elnp8080], t=3, p=2]: POST /v1/ml/moss/b/noxid/elnp808-5t2EC/3 (called by p[elnp8080]) "
         "(stack: [htrun.go:1636 <- ml.go:216 <- ml.go:53])\n"
     )

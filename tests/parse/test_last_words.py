@@ -56,3 +56,32 @@ def test_last_words_point_at_their_line() -> None:
         assert (
             raw[row["byte_offset"] :].split(b"\n")[0].decode() == row["text"] == text.splitlines()[row["line_no"] - 1]
         )
+
+
+def test_last_words_are_of_the_attempt_that_wrote_them() -> None:
+    """An attempt that failed while its ranks were connected has no last words of the attempt before."""
+    failed = (
+        "E1120 23:05:{}.598000 24209 torch/distributed/elastic/multiprocessing/api.py:1002] "
+        "failed (exitcode: 1) local_rank: 0 (pid: {}) of binary: /opt/venv/bin/python3\n"
+    )
+    text = (
+        "[rank1]: reading ais://speech/utt-7.wav\n"
+        "[rank0]: ValueError: boom\n"
+        + failed.format("24", 71)
+        + "RuntimeError: Gloo connectFullMesh failed with [/pt/gloo/tcp/pair.cc:152] timed out connecting\n"
+        "[/pt/third_party/gloo/gloo/transport/tcp/debug_logger.cc:9] ERROR failed to connect, willRetry=0, retry=4, "
+        "retryLimit=3, rank=0, size=4, local=[10.0.0.7]:27285, remote=[10.0.0.8]:21912$0, error=SO_ERROR: refused\n"
+        + failed.format("34", 83)
+    )
+    found = read_worker(text, "/logs/j/n.log")
+    told = [(row["attempt_no"], row["rank"], row["line_no"], row["activity"]) for row in found.worker_tail]
+    assert told == [(0, 1, 1, "storage_wait")]
+
+
+def test_gloo_waits_for_no_storage() -> None:
+    """A rank that tries to connect to its peers says so in words that others use of storage."""
+    text = (
+        "[/pt/third_party/gloo/gloo/transport/tcp/debug_logger.cc:9] ERROR failed to connect, willRetry=1, retry=2, "
+        "retryLimit=3, rank=0, size=4, local=[10.0.0.7]:27285, remote=[10.0.0.8]:21912$0, error=SO_ERROR: refused\n"
+    )
+    assert [row["activity"] for row in read_worker(text, "/logs/j/n.log").worker_tail] == ["initialisation"]

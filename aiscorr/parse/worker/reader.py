@@ -155,7 +155,8 @@ class WorkerFile:
 
     def _note_attempt(self, segment: Segment, pattern: Pattern, row: Row) -> None:
         rank = row["rank"]
-        if pattern.marks == "attempt_start" and self.state.starts_attempt(rank if isinstance(rank, int) else None):
+        rank = rank if isinstance(rank, int) else None
+        if pattern.marks == "attempt_start" and self.state.starts_attempt(rank, segment.line_offset):
             row["attempt_no"] = self.state.attempt_no
         if ends_attempt(pattern):
             self._end_attempt(segment, pattern)
@@ -169,6 +170,7 @@ class WorkerFile:
     def _take_tail(self, tail: Tail) -> None:
         self.state.is_tail_taken = True
         self._steps.last(tail)
+        tail = tail.since(self.state.attempt_offset)
         rows = last_words(tail, self._reader.prefixes, self._years, self._summary.path_rank, self._reader.tail_patterns)
         for row in rows:
             self._is_told |= any(row[name] is not None for name in ("rank", "local_rank", "step"))

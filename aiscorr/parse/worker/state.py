@@ -17,6 +17,7 @@ class WorkerState:
 
     line_no: int = 1
     attempt_no: int = 0
+    attempt_offset: int = 0
     is_attempt_over: bool = False
     is_tail_taken: bool = False
     started_ranks: list[int] = field(default_factory=list)
@@ -61,8 +62,8 @@ class WorkerState:
         """The first attempt whose last words are not taken yet."""
         return self.attempt_no + self.is_tail_taken
 
-    def starts_attempt(self, rank: int | None) -> bool:
-        """Takes note of a start line; True if it begins another attempt.
+    def starts_attempt(self, rank: int | None, offset: int) -> bool:
+        """Takes note of a start line and its place; True if it begins another attempt.
 
         After the end of an attempt the launcher's start line begins the next. A rank's own start line does so
         only when that rank had started before: a rank may still announce itself while others are shut down.
@@ -71,6 +72,7 @@ class WorkerState:
         is_new = self.is_attempt_over and is_known
         if is_new:
             self.attempt_no += 1
+            self.attempt_offset = offset
             self.is_attempt_over = self.is_tail_taken = False
             self.started_ranks.clear()
         if rank is not None and rank not in self.started_ranks:

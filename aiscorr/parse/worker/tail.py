@@ -85,6 +85,12 @@ class Tail:
         self._next_line_no = next_line_no
         self._counted = len(self.text), next_line_no
 
+    def since(self, offset: int) -> Tail:
+        """The lines that begin at a place of the file or behind it."""
+        before = offset - self.offset
+        end = self.offset + len(self.text)
+        return Tail(self.text[before:], end, self._next_line_no) if before > 0 else self
+
     def line(self, start: int, end: int) -> TailLine:
         """The line between two places."""
         counted, number = self._counted
