@@ -7,6 +7,7 @@
 -- note: collective, together with who died before the hang began, or failed at the same moment as
 -- note: one of those behind and with the same error; then who died first; then who alone stayed
 -- note: silent, or those of the silent whose own lines show trouble, or that are a host as a whole.
+-- note: A storage that fails its clients fails them in several ways: such errors are all alike.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -40,7 +41,9 @@ crash as (
         min(c.latest_ns) over (partition by s.job_id, s.attempt) as first_latest_ns,
         first_value(c.failure_class)
             over (partition by s.job_id, s.attempt order by c.latest_ns, c.utc_ns) as first_class,
-        count(*) over (partition by s.job_id, s.attempt, c.pattern) as alike_count,
+        count(*) over (partition by s.job_id, s.attempt,
+            if(c.failure_class in ('storage_io', 'data_loading_stall'), 'storage', c.pattern))
+            as alike_count,
         c.failure_class = 'infrastructure' and c.tier = 'gpu'
             and (
                 (min(r.host) over same = max(r.host) over same
