@@ -121,10 +121,16 @@ placed as (
         join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
             and p.has_dump
 ),
-quiet as (
+cut_off as (
+    select distinct s.job_id, s.attempt, s.rank
+    from failure_signal as s
+    join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.is_waiting
+        and p.user_location = s.user_location
+    where s.signal = 'victim' and s.is_peer_lost
+),
+voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
-        coalesce(r.file_id, g.file_id) as file_id,
-        count(*) over (partition by r.job_id, r.attempt) as quiet_count
+        coalesce(r.file_id, g.file_id) as file_id
     from failed_rank as r
         join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt
             and f.timeout_count > 0 and f.is_world_stated
@@ -142,6 +148,12 @@ quiet as (
                 and a.witness = 'stack' and a.activity in ('collective', 'backward'))
         and not exists (select 1 from held_rank as h
             where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
+    qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
+        or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
+            over (partition by r.job_id, r.attempt)
+),
+quiet as (
+    select *, count(*) over (partition by job_id, attempt) as quiet_count from voiceless
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id,
     line_no, text
