@@ -4,7 +4,8 @@
 -- reads: chain_event, threshold
 -- stored: yes
 -- note: `bcast abort` names neither request nor peer; the line written microseconds later on the
--- note: same node does.
+-- note: same node does. A missing object is a reason of its own: what a node prints a second later
+-- note: of a peer does not explain it.
 create or replace view chain_link as
 with by_wid as (
     select cluster, wid, arg_min(fault_id, (utc_ns, file_id, line_no)) as fault_id,
@@ -38,10 +39,11 @@ reach as (
 near as (
     select
         t.*,
-        coalesce(t.told_fault, case when b.utc_ns - t.utc_ns <= r.ns then b.fault_id end,
+        if(t.step = 'missing_entry', 10000000, r.ns) as ahead_ns,
+        coalesce(t.told_fault, case when b.utc_ns - t.utc_ns <= ahead_ns then b.fault_id end,
             case when t.utc_ns - a.utc_ns <= r.ns then a.fault_id end)
             as near_fault,
-        coalesce(t.told_suspect, case when b.utc_ns - t.utc_ns <= r.ns then b.suspect end,
+        coalesce(t.told_suspect, case when b.utc_ns - t.utc_ns <= ahead_ns then b.suspect end,
             case when t.utc_ns - a.utc_ns <= r.ns then a.suspect end)
             as near_suspect,
         coalesce(t.wid, case when w.utc_ns - t.utc_ns <= 10000000 then w.wid end) as near_wid
