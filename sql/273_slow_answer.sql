@@ -4,9 +4,10 @@
 -- reads: counter_reading, read_growth, cold_counter, threshold
 -- stored: yes
 -- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds),
--- note: with the median of its peers within a minute and of the target's own in the hour before it
--- note: became late, since what is late is nobody's usual. Reads that waited for a remote backend do
--- note: not count. One line is chance: two within fault_gap_s, or two kinds in one line, are needed.
+-- note: with the median of its peers within a minute and of the target's own in the hour before
+-- note: it became late, since what is late is nobody's usual. Reads that waited for a remote
+-- note: backend do not count. One line is chance: two within fault_gap_s, or two kinds of latency
+-- note: in one line, are needed.
 create or replace view slow_answer as
 with answer as (
     select cluster, node_id, counter, value, utc_ns, file_id, line_no

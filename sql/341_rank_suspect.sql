@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation,
 -- reads: stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler,
--- reads: rank_activity, stack_suspect, threshold, stack_process
+-- reads: rank_activity, stack_suspect, cut_off_rank, threshold, stack_process
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
@@ -121,13 +121,6 @@ placed as (
         join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
             and p.has_dump
 ),
-cut_off as (
-    select distinct s.job_id, s.attempt, s.rank
-    from failure_signal as s
-    join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.is_waiting
-        and p.user_location = s.user_location
-    where s.signal = 'victim' and s.is_peer_lost
-),
 voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
         coalesce(r.file_id, g.file_id) as file_id
@@ -148,8 +141,8 @@ voiceless as (
                 and a.witness = 'stack' and a.activity in ('collective', 'backward'))
         and not exists (select 1 from held_rank as h
             where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
-    qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
-        or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
+    qualify (r.job_id, r.attempt, r.rank) not in (from cut_off_rank)
+        or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off_rank))
             over (partition by r.job_id, r.attempt)
 ),
 quiet as (

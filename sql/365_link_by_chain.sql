@@ -7,8 +7,9 @@
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, and a target
 -- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
--- note: only by a common request. A target that holds a batch may wait for a sender: where the batch
--- note: is of a chain that began at another node before the others gave up, that node held it.
+-- note: only by a common request. A target that holds a batch may wait for a sender: where the
+-- note: batch is of a chain that began at another node before the others gave up, that node held
+-- note: it.
 create or replace view link_by_chain as
 with reach as (
     select

@@ -8,7 +8,7 @@
 -- note: it at once, so that one is borne for a minute or two at most; a job that began minutes
 -- note: later has borne it since its start, not one that began hours later, since a node that is
 -- note: gone is taken off the map. It counts less of a rank that says nothing at all where no line
--- note: of AIStore shows that it held a batch of the job, and least where one would (batch_silence).
+-- note: of AIStore shows that it held a batch of the job, and least where one would.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -69,10 +69,10 @@ faulty as (
                     or not coalesce(y.retried_ns > f.stall_ns, false))
                     then 'never_away'
                 when r.is_silent and u.request_outcome is null and k.is_refusing
-                and q.node_id is null then 'unsaid_refusal'
+                and q.node_id is null then 'unsaid'
                 when b.failure_id is not null and r.is_silent and u.request_outcome is null
                 and u.activity in ('unknown', 'step', 'epoch_end', 'initialisation')
-                and q.node_id is null then if(b.is_told, 'no_batch', 'no_batch_seen') end,
+                and q.node_id is null then if(b.is_told, 'unsaid', 'no_batch_seen') end,
             case when q.is_unreached and k.takes_connections then 'connects' end,
             case when q.node_id is null and o.rank is not null then 'asks_another'
                 when q.node_id is null and t.node_id <> n.node_id then 'answered_by_another' end

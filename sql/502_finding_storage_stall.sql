@@ -5,8 +5,8 @@
 -- note: A hung request prints nothing, so the tie is the moment: the fault must be on when the rank
 -- note: stops keeping up, and nothing may show the rank doing anything else. The moment is not
 -- note: enough where the rank could connect to none of many nodes (host_without_path). A host that
--- note: was lost waits for nothing. A target with a batch that got stuck may wait for a sender: it is
--- note: not responsible where nothing was wrong with it.
+-- note: was lost waits for nothing. A target with a batch that got stuck may wait for a sender: it
+-- note: is not responsible where nothing was wrong with it.
 create or replace view finding_storage_stall as
 select
     f.failure_id,
