@@ -30,7 +30,8 @@ with strong as (
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
                 or (pattern
-                    in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited')
+                    in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited',
+                        'srun_task_exited', 'torch_child_failed')
                     and coalesce(exit_code, 1) not in (0, -2, -15, 130, 143))
         ) as lost_count,
         count(*)
@@ -41,9 +42,11 @@ with strong as (
                 as end_count,
         count(*) filter (
             where pattern in ('nccl_terminating_after_dump', 'nccl_data_inconsistency_abort')
+                or signal = 'aborted'
                 or (pattern = 'multiprocessing_other_end_gone' and is_uncaught)
                 or (pattern = 'process_aborted'
                     and regexp_matches(text, 'Fatal Python error|core dumped|SIGABRT'))
+                or (pattern = 'srun_task_ended' and contains(text, ': Aborted'))
         ) as abort_count,
         max(latest_ns)
             filter (
