@@ -4,9 +4,9 @@
 -- reads: failure_lead, failure_signal, pattern, stepped_attempt
 -- case: yes
 -- note: A job that printed steps had come up, one that then waited in vain for a node that fell
--- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not meet,
--- note: or the time was over before a step, anything may have held the job. A system error of NCCL
--- note: only says that a call failed: what NCCL printed of its set-up says which.
+-- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not
+-- note: meet, or the time was over before a step, anything may have held the job. A system error of
+-- note: NCCL only says that a call failed: what NCCL printed of its set-up says which.
 create or replace view finding_launcher as
 with first_line as (
     select
