@@ -87,8 +87,11 @@ select
             and utc_ns = first_failed_ns and not has_cancel then 'killed'
         when role = 'consequence' and marks = 'attempt_end'
             and (pattern like 'slurm%'
-                or (pattern in ('torchrun_agent_signalled', 'program_signalled') and is_all_echo))
+                or (pattern in ('torchrun_agent_signalled', 'torchrun_signal_exception',
+                    'program_signalled', 'job_cancelled') and is_all_echo))
                 then 'cancel'
+        when pattern = 'process_aborted' and is_all_echo
+            and regexp_matches(text, 'Terminated|SIGTERM received') then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'
         when role = 'consequence' then 'victim'
         when exception is not null and has_port_taken and starts_with(pattern, 'nccl') then 'victim'
@@ -166,8 +169,8 @@ from (
             coalesce(
                 bool_or((pattern like 'slurm%' and marks = 'attempt_end')
                     or pattern
-                        in ('torchrun_agent_signalled', 'program_signalled', 'srun_task_killed',
-                            'srun_task_ended'))
+                        in ('torchrun_agent_signalled', 'program_signalled', 'job_cancelled',
+                            'srun_task_killed', 'srun_task_ended'))
                 over attempt_lines,
                 false)
                 as has_cancel,

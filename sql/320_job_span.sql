@@ -62,7 +62,8 @@ event as (
                 as last_ns,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
         coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'),
-            min(utc_ns) filter (where pattern in ('torchrun_agent_signalled', 'program_signalled')))
+            min(utc_ns) filter (where pattern in ('torchrun_agent_signalled',
+                'torchrun_signal_exception', 'program_signalled', 'job_cancelled')))
             as cancel_ns
     from worker_event
     group by job_id, attempt

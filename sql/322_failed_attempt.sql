@@ -19,7 +19,9 @@ with strong as (
                 where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')
                     and not coalesce(is_stepped_over, false))
                 as sign_count,
-        count(*) filter (where signal = 'launcher' and pattern = 'slurm_time_limit') as limit_count,
+        count(*) filter (where signal = 'launcher' and ends_with(pattern, '_time_limit'))
+            as limit_count,
+        count(*) filter (where signal = 'cancel') as cancel_count,
         count(distinct rank)
             filter (
                 where signal = 'victim' and is_uncaught and severity = 'error'
@@ -28,8 +30,9 @@ with strong as (
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
                 or (pattern
-                    in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited')
-                    and exit_code not in (0, -2, -15, 130, 143))
+                    in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited',
+                        'srun_task_exited', 'torch_child_failed')
+                    and coalesce(exit_code, 1) not in (0, -2, -15, 130, 143))
         ) as lost_count,
         count(*)
             filter (
@@ -39,8 +42,11 @@ with strong as (
                 as end_count,
         count(*) filter (
             where pattern in ('nccl_terminating_after_dump', 'nccl_data_inconsistency_abort')
+                or signal = 'aborted'
                 or (pattern = 'multiprocessing_other_end_gone' and is_uncaught)
-                or (pattern = 'process_aborted' and contains(text, 'Fatal Python error'))
+                or (pattern = 'process_aborted'
+                    and regexp_matches(text, 'Fatal Python error|core dumped|SIGABRT'))
+                or (pattern = 'srun_task_ended' and contains(text, ': Aborted'))
         ) as abort_count,
         max(latest_ns)
             filter (
@@ -82,14 +88,14 @@ select
     j.is_world_stated,
     d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0
         and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0
-        and j.cancel_ns is not null
-        and j.cancel_ns
+        and coalesce(j.cancel_ns is not null or s.cancel_count > 0, false)
+        and coalesce(j.cancel_ns
             - greatest(coalesce(j.progress_ns, j.started_ns),
                 case
                     when j.started_ns + p.printed_s * 1e9 <= j.cancel_ns
                         + (j.cancel_ns - j.started_ns) / 5
                         then j.started_ns + p.printed_s * 1e9 end)
-                <= (select value * 1000000000 from threshold where name = 'hang_gap_s')
+                <= (select value * 1000000000 from threshold where name = 'hang_gap_s'), true)
             as is_cancelled,
     case when coalesce(s.sign_count + s.echo_count + s.abort_count + s.lost_count, 0) = 0
         and d.job_id is null and j.cancel_ns is null then h.stood_ns end as stood_ns,
@@ -107,5 +113,6 @@ where d.job_id is not null
         and s.echo_count + s.abort_count + s.lost_count > 0)
     or (coalesce(s.sign_count, 0) > 0
         and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
-    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null and j.cancel_ns is not null)
+    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
+        and (j.cancel_ns is not null or s.cancel_count > 0))
     or h.job_id is not null

@@ -32,7 +32,8 @@ with told as (
             coalesce(exception, alike_exception) || ': ' || coalesce(crash_message, alike_message),
             '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download'
                 '|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b'
-                '|wait(s|ed|ing)?\b|timed out|http\w*|ais://|s3://|gs://|/v1/)'
+                '|wait(s|ed|ing)?\b|timed out|alive\b|heartbeats?\b|http\w*|ais://|s3://|gs://'
+                '|/v1/)'
         ) as is_about_transfer,
         coalesce(cause_pattern = 'python_exception', false)
             and (

@@ -1,11 +1,12 @@
 -- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the
 -- scheduler ended it.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, pattern
+-- reads: failure_lead, failure_signal, pattern, stepped_attempt
 -- case: yes
 -- note: A job that printed steps had come up, one that then waited in vain for a node that fell
--- note: silent is told by that, and one rank that a signal ended is named. A system error of NCCL
--- note: only says that a call failed: what NCCL printed of its set-up says which.
+-- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not
+-- note: meet, or the time was over before a step, anything may have held the job. A system error of
+-- note: NCCL only says that a call failed: what NCCL printed of its set-up says which.
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -28,7 +29,10 @@ select
     l.pattern as failure_kind,
     case
         when regexp_matches(l.pattern,
-            '^(tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
+            '^(tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout'
+                '|rendezvous_(timeout|connection_failed))$')
+            and not coalesce(f.is_storage_cleared, false) then 'undetermined'
+        when ends_with(l.pattern, '_time_limit') and p.job_id is null
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
         else 'innocent'
     end as storage_verdict,
@@ -51,3 +55,4 @@ select
                 then 'nothing_else' end}] as supports
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
+left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt

@@ -2,11 +2,11 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, node_fault, fault_kind
+-- reads: step_slowdown, stepped_attempt, node_fault, fault_kind
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
--- note: up. Blind while the log of a rank is missing: it may have failed first, and the rest was
--- note: cancelled for it.
+-- note: up; one that shows no step, or no time, may have hung. Blind while the log of a rank is
+-- note: missing: it may have failed first, and the rest was cancelled for it.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
@@ -14,7 +14,8 @@ with word as (
         bool_or(starts_with(pattern, 'slurm')) as is_of_job
     from failure_signal
     where (signal = 'cancel'
-        and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'program_signalled'))
+        and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'torchrun_signal_exception',
+            'program_signalled', 'job_cancelled'))
     group by job_id, attempt
 ),
 ended as (
@@ -57,17 +58,20 @@ borne as (
 select
     f.failure_id,
     'cancelled' as finding,
-    case when not a.is_cancelled or w.pattern = 'slurm_time_limit' then 'quiet'
+    case when not a.is_cancelled then 'quiet'
         when coalesce(f.absent_count, 0) > 0 and (t.job_id is not null or not w.is_of_job)
         and not coalesce(e.living_count = f.rank_count, false) then 'blind' else 'fired' end
         as state,
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
-    case when s.failure_id is null and d.job_id is null and b.failure_id is null then 'innocent'
+    case when s.failure_id is null and d.job_id is null and b.failure_id is null
+        and p.job_id is not null and a.cancel_ns is not null then 'innocent'
         else 'undetermined' end
         as storage_verdict,
-    'the job was cancelled while it went on, by somebody or by the scheduler; nothing had failed '
-        'before'
+    'the job was cancelled'
+        || case when p.job_id is null then '' else ' while it went on' end
+        || ', by somebody or by the scheduler; nothing had failed before'
+        || case when p.job_id is null then ', but no line shows that it made steps' else '' end
         || case when coalesce(s.failure_id, d.job_id) is not null then ', but it had become slow'
             else '' end
             as statement,
@@ -75,6 +79,7 @@ select
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
         'why': case w.pattern
             when 'slurm_cancelled' then 'the word of the scheduler, which gives no reason'
+            when 'job_cancelled' then 'it was ended on request'
             when 'program_signalled'
                 then 'the program was asked to stop (the end of its container, scancel, a '
                     'preemption)'
@@ -101,4 +106,5 @@ left join apart as t on t.job_id = f.job_id
 left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
+left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
 left join borne as b on b.failure_id = f.failure_id

@@ -1,6 +1,7 @@
 """Tells what a file is from its first bytes: which kind, and why. Names are hints for nothing here.
 
-A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence.
+A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence; a paste that is
+nothing but fenced text is what it holds.
 Text that is neither clearly a log nor clearly a document, and lines that begin with no more than a date, are
 tried as a worker log and kept only if a line of it is recognised (`is_tentative`).
 """
@@ -29,6 +30,8 @@ _SETTING = re.compile(rb"([\w-]+):(?: |$)")
 _TABLE = re.compile(rb"\[{1,2}[\w.\"-]+\]{1,2}\s*(?:#.*)?$")
 #: What only a document has: a heading, a fence, the line below the head of a table, an address at its foot.
 _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: https?://")
+#: What opens or closes fenced text, with the name of a language; text may follow at once.
+_FENCE = re.compile(rb"\s*(?:```|~~~)\s*(?:[a-z]\w{0,15}\s*$)?")
 #: A row of a table and a rule, which programs print too.
 _TABLED = re.compile(rb"\||[=-]{4,}\s*$")
 #: A call of a traceback: its source lines look like those of a program, which holds none of these.
@@ -157,6 +160,23 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
 
+def _without_fences(lines: list[bytes]) -> list[bytes]:
+    """The lines of a paste that is nothing but fenced text, without the fences; as they are where text is around it."""
+    if not lines or _FENCE.match(lines[0]) is None:
+        return lines
+    bare, is_inside = [], False
+    for line in lines:
+        fence = _FENCE.match(line)
+        if fence is not None:
+            is_inside = not is_inside
+            line = line[fence.end() :]
+        elif not is_inside:
+            return lines
+        if line.strip():
+            bare.append(line)
+    return bare or lines
+
+
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
     enters functions, a log does not; settings raise nothing and have a name each, while a log has many lines of one
@@ -198,6 +218,7 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     lines = list(islice((line for line in pieces if line.strip()), _MAX_LINES))
     if len(text) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()
+    lines = _without_fences(lines)
     bare = _without_labels(lines)
     is_labelled = bare is not lines
     lines = bare

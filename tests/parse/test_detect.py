@@ -73,6 +73,19 @@ def test_tables_that_a_program_prints_are_no_document() -> None:
     assert detect(("# Findings\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
 
 
+@pytest.mark.parametrize("opening", ["```\n", "```text\n", "~~~\n", "```", "\n```bash\n"])
+def test_a_paste_of_nothing_but_fenced_text_is_a_log(opening: str) -> None:
+    """A log that was copied with the fences around it is a log; words around the fences make it a document."""
+    log = "\n".join(TEXT)
+    paste = f"{opening}{log}\n```\n"
+    assert detect(paste.encode()).kind == "worker_log"
+    assert detect(f"{opening}{log}".encode()).kind == "worker_log"
+    assert detect(f"{paste}\n{paste}".encode()).kind == "worker_log"
+    assert detect(f"{paste}\nWhat may that be?\n".encode()).kind == "unknown"
+    assert detect(f"rank 5 said:\n{paste}".encode()).kind == "unknown"
+    assert detect(b"```\n```\n").kind == "unknown"
+
+
 THREAD = """\
 Exception in thread prefetch:
 Traceback (most recent call last):

@@ -51,7 +51,7 @@ def samples() -> Iterator[tuple[Pattern, Sample]]:
 TAKEN_OTHERWISE = {
     "ais_debug_panic", "ais_go_panic", "ais_line_before_flag", "ais_line_while_stopping", "ais_log_rotated",
     "ais_node_title", "ais_process_started", "ais_software_version", "python_traceback", "threads_of_process",
-    "torchrun_table_failures", "torchrun_table_root",
+    "torchrun_table_failures", "torchrun_table_root", "torchrun_table_time",
 }  # fmt: skip
 #: A file whose frame is of a kind.
 LABELLED = {

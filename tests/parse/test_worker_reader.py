@@ -199,6 +199,16 @@ def test_a_failure_table(prefix: str, ending: str) -> None:
     assert [row["rank"] for row in events(found) if row["pattern"] == "nccl_watchdog_timeout"] == [7]
 
 
+@pytest.mark.parametrize("lost", [4, 5, 13, 14])
+def test_the_end_of_a_failure_table(lost: int) -> None:
+    """An entry of torchrun's table is read too where the lines above it are lost, as in a log that was cut."""
+    found = read_worker("".join(TABLE.splitlines(keepends=True)[lost:]) + WATCHDOG.format(7), "/logs/job7/node.log")
+    entries = [row for row in events(found) if row["pattern"] == "torchrun_failure_entry"]
+    every = [(3, 1, -15, "gpu-1.cluster"), (0, 0, -6, "gpu-1.cluster")]
+    assert [(row["rank"], row["local_rank"], row["exit_code"], row["host"]) for row in entries] == every[lost // 10 :]
+    assert [row["rank"] for row in events(found) if row["pattern"] == "nccl_watchdog_timeout"] == [7]
+
+
 def test_tables_of_two_nodes_stay_apart() -> None:
     """Failure tables of two tasks whose lines mix keep their entries, and lines of others between them are read."""
     first, second = tagged(TABLE, "0: "), tagged(TABLE.replace("gpu-1", "gpu-2").replace("-6", "-9"), "1: ")

@@ -75,8 +75,9 @@ class OpenBlocks:
         return bool(block.rows)
 
     def open_table(self, line: Line) -> None:
-        """torchrun's failure table begins."""
-        self._tables[self._note_fed(line)] = TableBlock(is_root=b"Root Cause" in line.text)
+        """torchrun's failure table begins, with its head or with an entry where that is lost."""
+        table = self._tables[self._note_fed(line)] = TableBlock(is_root=b"Root Cause" in line.text)
+        table.feed(line.message)
 
     def open_threads(self, line: Line, before: Iterable[bytes]) -> None:
         """Stacks begin behind `before`, the lines above, latest first."""
