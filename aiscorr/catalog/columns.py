@@ -15,6 +15,11 @@ from aiscorr.errors import UsageError
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
 
+_COLUMNS = """
+select table_name, column_name, data_type
+from duckdb_columns() where not internal and not starts_with(table_name, 'stored_') order by table_name, column_index
+"""
+
 
 @lru_cache(maxsize=1)
 def column_file() -> dict[str, Any]:
@@ -49,7 +54,7 @@ def describe(view: str, meanings: dict[str, str]) -> str:
             f"note: {spec.note}" if spec.note else "",
             f"reads: {', '.join(spec.reads) or 'nothing'}",
         ]
-        columns = view_columns(view)
+        columns = list(all_columns()[view].items())
     elif view in tables:
         head = [f"{view}: {tables[view].sentence}", "a table that ingest fills"]
         columns = [(column.name, column.type) for column in tables[view].columns]
@@ -67,26 +72,18 @@ def describe(view: str, meanings: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def view_columns(view: str) -> list[tuple[str, str]]:
-    """Names and types of a view's columns, as a database without rows has them; kept, as it takes long to make one."""
+@lru_cache(maxsize=1)
+def all_columns() -> dict[str, dict[str, str]]:
+    """The columns of every view and stored table with their types, as a database without rows has them; kept."""
 
     def make() -> bytes:
-        return json.dumps(_columns_of(view)).encode()
+        found: dict[str, dict[str, str]] = {}
+        with in_memory() as connection:
+            for table in TABLES:
+                connection.execute(table.create_statement())
+            build_views(connection)
+            for name, column, kind in connection.execute(_COLUMNS).fetchall():
+                found.setdefault(name, {})[column] = kind
+        return json.dumps(found).encode()
 
-    found = cache.cached_json(f"columns-of-{view}-{views_key()}.json", make, list)
-    return [(str(name), str(kind)) for name, kind in found]
-
-
-def _columns_of(view: str) -> list[tuple[str, str]]:
-    specs = {spec.name: spec for spec in view_specs()}
-    needed, pending = {view}, [view]
-    while pending:
-        for name in specs[pending.pop()].reads:
-            if name in specs and name not in needed:
-                needed.add(name)
-                pending.append(name)
-    with in_memory() as connection:
-        for table in TABLES:
-            connection.execute(table.create_statement())
-        build_views(connection, [spec for spec in view_specs() if spec.name in needed])
-        return [(str(row[0]), str(row[1])) for row in connection.execute(f"describe {view}").fetchall()]
+    return cache.cached_json(f"all-columns-{views_key()}.json", make, dict)

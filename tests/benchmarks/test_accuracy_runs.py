@@ -74,7 +74,7 @@ CUTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "cut"), CUTS)
+@pytest.mark.parametrize(("name", "cut"), [CUTS[0], pytest.param(*CUTS[1], marks=pytest.mark.slow)])
 def test_less_evidence_turns_no_verdict_round(name: str, cut: str, library: Library) -> None:
     """With a node or a file gone, a verdict is the same or narrower."""
     scenario = library.folder(name)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from http_site import Site, site
-from scenes import Library, parts_of
+from scenes import Library
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
-SCENARIOS = ("target_killed_short_batch", "two_jobs", "worker_logs_only", "gpu_ecc_error")
 KILLED = "4184269.0-20260914T102238"
 PAGES = (
     "/", "/failures", f"/failures/{KILLED}", "/overview?since=9000d", "/jobs", "/search?text=short", "/queries",
@@ -24,8 +23,7 @@ PAGES = (
 @pytest.fixture(scope="module")
 def served(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The server over the failures of several jobs."""
-    db = library.made("several", lambda: [part for name in SCENARIOS for part in parts_of(library.folder(name))])
-    with site(db, tmp_path_factory.mktemp("served")) as running:
+    with site(library.several(), tmp_path_factory.mktemp("served")) as running:
         yield running
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import shutil
 import tarfile
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from commands import Command
-from scenes import Library, read_in, rows
+from scenes import Library, rows
 
 from aiscorr.report.lines.moments import Moments
 from aiscorr.report.lines.numbered import LINE_BYTES, numbered_lines
@@ -31,11 +30,9 @@ def db_fixture(library: Library) -> str:
 
 
 @pytest.fixture(name="own")
-def own_fixture(library: Library, tmp_path: Path) -> tuple[Path, Path]:
+def own_fixture(library: Library) -> tuple[Path, Path]:
     """A database of logs of its own, which a test may change, and their folder."""
-    logs = Path(shutil.copytree(library.folder(SCENARIO), tmp_path / "logs"))
-    read_in(tmp_path / "own.duckdb", logs / "ais", logs / "workers")
-    return tmp_path / "own.duckdb", logs
+    return library.changeable(SCENARIO)
 
 
 def test_a_line_in_its_surroundings(run: Command, db: str) -> None:

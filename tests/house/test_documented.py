@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from functools import lru_cache
 
 import click
 import pytest
 from scenes import REPO
 
-from aiscorr.analysis.spec import build_views, view_specs
-from aiscorr.catalog.columns import column_meanings
+from aiscorr.analysis.spec import view_specs
+from aiscorr.catalog.columns import all_columns, column_meanings
 from aiscorr.catalog.explain import constants
 from aiscorr.cli import cli
 from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.query.named import named_queries
 from aiscorr.report.sections import sections
-from aiscorr.schema.tables import TABLES
-from aiscorr.store.database import in_memory
 
 PUBLIC = [
     "source_file",
@@ -68,23 +65,6 @@ VERBS = [
 ]
 
 
-@lru_cache(maxsize=1)
-def view_columns() -> dict[str, list[str]]:
-    """The columns of every view, built over empty tables."""
-    connection = in_memory()
-    for table in TABLES:
-        connection.execute(table.create_statement())
-    build_views(connection)
-    rows = connection.execute(
-        "select table_name, column_name from duckdb_columns() where not internal order by table_name, column_index"
-    ).fetchall()
-    connection.close()
-    found: dict[str, list[str]] = {}
-    for table, column in rows:
-        found.setdefault(str(table), []).append(str(column))
-    return found
-
-
 def public_views() -> list[str]:
     """The views marked public."""
     return [spec.name for spec in view_specs() if spec.is_public]
@@ -112,27 +92,26 @@ def test_options_have_help() -> None:
 @pytest.mark.parametrize("view", public_views())
 def test_columns_of_public_views_are_documented(view: str) -> None:
     """Every column of a public view has a meaning."""
-    assert [name for name in view_columns()[view] if not column_meanings().get(name)] == []
+    assert [name for name in all_columns()[view] if not column_meanings().get(name)] == []
 
 
 def test_no_column_is_documented_in_vain() -> None:
     """Every column that columns.toml explains is a column of some view."""
-    known = {column for columns in view_columns().values() for column in columns}
+    known = {column for columns in all_columns().values() for column in columns}
     told = tomllib.loads((REPO / "aiscorr" / "catalog" / "columns.toml").read_text("utf-8"))
     views = {name: texts for name, texts in told.items() if isinstance(texts, dict)}
     assert sorted(told.keys() - views.keys() - known) == []
-    assert [(view, name) for view, texts in views.items() for name in texts if name not in view_columns()[view]] == []
+    assert [(view, name) for view, texts in views.items() for name in texts if name not in all_columns()[view]] == []
 
 
 def test_times_of_public_views() -> None:
     """Columns of public views called …_at hold UTC moments with nanoseconds."""
-    connection = in_memory()
-    for table in TABLES:
-        connection.execute(table.create_statement())
-    build_views(connection)
-    rows = connection.execute("select table_name, column_name, data_type from duckdb_columns()").fetchall()
-    connection.close()
-    wrong = [row for row in rows if row[0] in public_views() and row[1].endswith("_at") and row[2] != "TIMESTAMP_NS"]
+    wrong = [
+        (view, name, kind)
+        for view in public_views()
+        for name, kind in all_columns()[view].items()
+        if name.endswith("_at") and kind != "TIMESTAMP_NS"
+    ]
     assert wrong == []
 
 

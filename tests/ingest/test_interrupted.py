@@ -12,7 +12,7 @@ import pytest
 from commands import Command
 from outside import aiscorr, ended, files_end_at, left_behind, started
 from packing import LOG, written
-from scenes import FIXTURES, Library, rows
+from scenes import FIXTURES, Library, read_in, rows
 from truths import failures_of, mistakes
 
 from aiscorr.store import load
@@ -45,7 +45,7 @@ def test_a_database_of_another_schema(version: str, verb: tuple[str, ...], tmp_p
     assert left_behind(tmp_path) == []
 
 
-@pytest.mark.parametrize("beyond", [1, 600_000])
+@pytest.mark.parametrize("beyond", [pytest.param(1, marks=pytest.mark.slow), 600_000])
 def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_path: Path) -> None:
     """A disk that ends while views are stored leaves the old database whole; with more space all goes in."""
     before, limit = analysed.read_bytes(), analysed.stat().st_size + beyond
@@ -55,7 +55,7 @@ def test_a_full_disk_while_views_are_computed(beyond: int, analysed: Path, tmp_p
     assert done.err.startswith("error: the d") and "Traceback" not in done.err and "  try: free " in done.err
     assert analysed.read_bytes() == before and left_behind(tmp_path) == []
     assert rows(analysed, VERDICTS) == wanted
-    assert aiscorr(tmp_path, "--db", analysed, "ingest", NEW_FAILURE, analysed=True).code == 0
+    read_in(analysed, NEW_FAILURE)
     assert set(wanted) < set(rows(analysed, VERDICTS))
 
 
@@ -67,7 +67,7 @@ def _when_storing(home: Path) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("after_s", [0.05, 0.5])
+@pytest.mark.parametrize("after_s", [pytest.param(0.05, marks=pytest.mark.slow), 0.5])
 def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) -> None:
     """Ctrl-C from storing on ends an ingest within two seconds, drops it whole, and the next one does all of it."""
     before = analysed.read_bytes()
@@ -82,7 +82,7 @@ def test_ctrl_c_while_analysing(after_s: float, analysed: Path, tmp_path: Path) 
         assert time.monotonic() - sent < 2
         assert analysed.read_bytes() == before
     assert left_behind(tmp_path) == []
-    assert aiscorr(tmp_path, "--db", analysed, "ingest", NEW_FAILURE, analysed=True).code == 0
+    read_in(analysed, NEW_FAILURE)
     assert len(rows(analysed, VERDICTS)) == 2
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from outside import aiscorr, ended, left_behind, started
 from packing import LOG, noise, written
-from scenes import FIXTURES, NOW, column, read_in
+from scenes import NOW, column, read_in
 from stored_rows import files, leave_analysis_out, stored
 
 from aiscorr.cli import progress
@@ -109,7 +109,7 @@ def test_ingests_started_at_once(tmp_path: Path, undisturbed: tuple[Path, object
 def test_ctrl_c_twice(tmp_path: Path) -> None:
     """Ctrl-C twice ends an ingest at once without a traceback; the next one reads all."""
     logs = corpus(tmp_path / "logs")
-    written(logs / "big.log", LOG + noise(30_000_000))
+    written(logs / "big.log", LOG + noise(12_000_000))
     process = started(tmp_path, "--db", "x.duckdb", "ingest", "logs", analysed=True)
     while not any(name.startswith(".aiscorr-") for name in os.listdir(tmp_path)) and process.poll() is None:
         pass
@@ -178,7 +178,7 @@ def test_steps_of_an_ingest(tmp_path: Path) -> None:
     """An ingest tells every step: reading, storing, each view, each case, publishing."""
     told: list[tuple[str, int, int]] = []
     pipeline.ingest(
-        [str(FIXTURES / "worker_logs_only" / "workers")], str(tmp_path / "x.duckdb"), IngestOptions(job_count=1),
+        [str(written(tmp_path / "rank0.log"))], str(tmp_path / "x.duckdb"), IngestOptions(job_count=1),
         now=NOW, progress=lambda phase, first, second, _rows: told.append((phase, first, second)),
     )  # fmt: skip
     assert list(dict.fromkeys(phase for phase, *_ in told)) == ["read", "scan", "load", "views", "cases", "publish"]

@@ -96,6 +96,7 @@ def test_old_rows_go_and_the_report_stays(made: Path, aged: tuple[Path, Removed]
     assert removed.row_count == sum(before.values()) - sum(after.values())
 
 
+@pytest.mark.slow
 def test_duckdb_gives_up_amid_a_removal(
     made: Path, aged: tuple[Path, Removed], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

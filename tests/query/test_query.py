@@ -388,12 +388,9 @@ def test_lines_tied_to_a_request(run: Command, library: Library) -> None:
 
 def test_what_a_failure_is_judged_from(run: Command, db: str) -> None:
     """--case opens the views that are computed for one failure; asked of the database, they say where they are."""
-    (failure_id,) = json.loads(
-        run("--db", db, "query", "--format", "json", "select failure_id from failure limit 1").out
-    )[0].values()
-    for case in ("latest", failure_id[:9]):
-        outcome = run("--db", db, "query", "--case", case, "--format", "json", "select count(*) as n from rank_suspect")
-        assert json.loads(outcome.out)[0]["n"] > 0
+    ((failure_id,),) = rows(db, "select failure_id from failure")
+    counted = "select count(*) as n from rank_suspect"
+    assert objects(run, db, counted, "--case", failure_id[:9])[0]["n"] > 0
     outcome = run("--db", db, "query", "from rank_suspect")
     assert outcome.code == 1 and "only while a failure is judged" in outcome.err and "--case latest" in outcome.err
     assert run("--db", db, "query", "--case", "nobody", "select 1").code == 2

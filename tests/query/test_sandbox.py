@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,10 +23,13 @@ from waiting import statements_of, wait_for
 
 from aiscorr.errors import DatabaseError, QueryError
 from aiscorr.query.named import named_queries
+from aiscorr.sandbox.__main__ import _LOCK, _rows
 from aiscorr.sandbox.ask import Sandbox
 from aiscorr.sandbox.question import MOST_SQL_BYTES, LimitError, Limits, Question
+from aiscorr.store.database import reading
 
 SCENARIO = "target_killed_short_batch"
+Locked = Callable[..., tuple[dict[str, Any], bytes]]
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,20 @@ def sandbox(db: str) -> Iterator[Sandbox]:
     made = Sandbox(db, Limits(seconds=30, row_count=50))
     yield made
     made.close()
+
+
+@pytest.fixture
+def locked(db: str) -> Iterator[Locked]:
+    """Answers as the process of a statement does, in this process: under its settings, without its limits."""
+    with reading(db, memory_limit="256MB", threads=1) as connection:
+        for setting in _LOCK:
+            connection.execute(setting)
+
+        def answer(sql: str, *, is_named: bool = False) -> tuple[dict[str, Any], bytes]:
+            asked = {"sql": sql, "form": "json", "is_named": is_named, "parameters": {}}
+            return _rows(connection, {**asked, "row_count": 50, "byte_count": 1 << 30})
+
+        yield answer
 
 
 @pytest.mark.parametrize(
@@ -60,10 +78,27 @@ def sandbox(db: str) -> Iterator[Sandbox]:
         'select 1 as "ü☃"',
     ],
 )
-def test_reading_statements_are_answered(sql: str, sandbox: Sandbox) -> None:
+def test_reading_statements_are_answered(sql: str, locked: Locked) -> None:
     """Whatever only reads the database is answered."""
-    answer = sandbox.ask(Question(sql))
-    assert answer.row_count == len(json.loads(answer.body)) > 0
+    head, body = locked(sql)
+    assert head["row_count"] == len(json.loads(body)) > 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("select 1; select 2", "found 2"),
+        ("from read_text('/etc/passwd')", "disabled"),
+        ("copy failure to '/tmp/stolen.csv'", "COPY is not answered"),
+        ("select 'a\ud800'", "not UTF-8"),
+    ],
+)
+def test_refusals_come_out_of_the_process(sql: str, said: str, sandbox: Sandbox) -> None:
+    """The process of a statement answers what it may, and what it refuses reaches who asked with the reason."""
+    assert sandbox.ask(Question("select failure_id from failure")).row_count == 1
+    with pytest.raises(QueryError) as error:
+        sandbox.ask(Question(sql))
+    assert said in str(error.value) and not Path("/tmp/stolen.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -123,10 +158,10 @@ def test_reading_statements_are_answered(sql: str, sandbox: Sandbox) -> None:
         ("select 'a\ud800'", "not UTF-8"),
     ],
 )  # fmt: skip
-def test_hostile_statements_are_refused(sql: str, said: str, sandbox: Sandbox) -> None:
+def test_hostile_statements_are_refused(sql: str, said: str, locked: Locked) -> None:
     """What would write, load, set, or read another file is refused, and the refusal says why."""
     with pytest.raises(QueryError) as error:
-        sandbox.ask(Question(sql))
+        locked(sql)
     assert said in str(error.value)
     assert not Path("/tmp/stolen.csv").exists() and not Path("/tmp/stolen").exists()
 
@@ -216,11 +251,12 @@ def test_every_type_has_a_form(sandbox: Sandbox) -> None:
         assert sandbox.ask(Question(sql, form=form)).row_count == 1
 
 
-def test_every_named_query_is_answered(sandbox: Sandbox) -> None:
-    """Named queries run there too, those with parameters and the one that pivots included."""
+def test_every_named_query_is_answered(sandbox: Sandbox, locked: Locked) -> None:
+    """Named queries run there too, under the settings of its process; one that pivots and one with values in it."""
     for query in named_queries().values():
-        answer = sandbox.ask(Question(query.sql, form="csv", is_named=True))
-        assert answer.columns, query.name
+        assert locked(query.sql, is_named=True)[0]["columns"], query.name
+    pivots = next(query for query in named_queries().values() if "pivot" in query.sql)
+    assert sandbox.ask(Question(pivots.sql, form="csv", is_named=True)).columns
     (row,) = json.loads(sandbox.ask(Question("select $a || $b as c", {"a": "x'; drop table t"})).body)
     assert row == {"c": None}, "what is not given is null"
 

@@ -9,19 +9,18 @@ from datetime import timedelta
 import pytest
 from commands import Command
 from reports import scenario_report
-from scenes import Library, column, parts_of, read_in
+from scenes import Library, column
 
 from aiscorr.report.comparison import Shared, compared
 
-KILLED, STOPPED = "target_killed_short_batch", "mountpath_faulted"
+KILLED = "target_killed_short_batch"
 
 
 @pytest.fixture(scope="module")
-def both(library: Library, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
-    """A database with two failures, and their ids."""
-    db = tmp_path_factory.mktemp("both") / "x.duckdb"
-    read_in(db, *parts_of(library.folder(KILLED)), *parts_of(library.folder(STOPPED)))
-    return str(db), column(db, "select failure_id from failure order by failure_id")
+def both(library: Library) -> tuple[str, list[str]]:
+    """A database with several failures, and the ids of two for which other storage nodes are held responsible."""
+    db = library.several()
+    return db, column(db, "select failure_id from failure where storage_verdict = 'guilty' order by failure_id limit 2")
 
 
 def test_two_failures_in_every_form(both: tuple[str, list[str]], run: Command) -> None:
@@ -60,7 +59,7 @@ def test_what_cannot_be_compared(both: tuple[str, list[str]], run: Command) -> N
     db, (first, _) = both
     for given, said in (
         ((first, "--against", first), "is both failures"),
-        ((first, "--against", "all"), "is 2 failures"),
+        ((first, "--against", "all"), "is 5 failures"),
         ((first, "--against", "nobody"), "no failure is called 'nobody'"),
         ((first, "--against", first, "--brief"), "compares two failures, whole"),
     ):

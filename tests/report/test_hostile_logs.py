@@ -6,11 +6,11 @@ import re
 import shutil
 from pathlib import Path
 
-from commands import Command
+from commands import Command, Outcome
 from reports import controls, report_of, scenario_report, with_text
-from scenes import Library, parts_of, read_in
+from scenes import Library, parts_of
 
-from aiscorr.report.render import render_json, render_markdown, render_text
+from aiscorr.report.render import render_markdown
 from aiscorr.store.database import reading
 
 STORAGE = "target_killed_short_batch"
@@ -51,63 +51,56 @@ SECRETS = {
     "user": "https://someone:5ecre7pass@s3.example.com/bucket",
     "google": "GET https://storage.example.com/o?X-Goog-Credential=5ecre7goog HTTP/1.1",
 }
+CONTROLS = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b1A\x08\x7f"
+UNSEEN = "\u202e\u2066\u200b\u200f\ufeff\u2028\xad"
 
 
-def changed_copy(library: Library, folder: Path, tail: str) -> Path:
-    """A copy of an incident in which every line has a tail."""
+def hostile_copy(library: Library, folder: Path) -> Path:
+    """A copy of an incident with all of that at the end of every line, and names of files that are no better."""
     copy = Path(shutil.copytree(library.folder(STORAGE), folder))
+    tail = f" {CONTROLS} {UNSEEN}turned {' '.join(SECRETS.values())}"
     for part in parts_of(copy):
         for path in part.rglob("*"):
             if path.is_file():
                 lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-                changed = "".join(f"{line}{tail}\n" for line in lines)
-                path.write_bytes(changed.encode())
+                path.write_bytes("".join(f"{line}{tail}\n" for line in lines).encode())
+    (copy / "no\x1b[31m\u202ete").write_text("nothing\n")
     return copy
 
 
-def test_secrets_are_kept_nowhere(library: Library, tmp_path: Path) -> None:
-    """Signatures, tokens and passwords of the logs reach neither report nor database; their lines still verify."""
-    copy = changed_copy(library, tmp_path / "logs", " " + " ".join(SECRETS.values()))
-    db = str(tmp_path / "x.duckdb")
-    read_in(db, *parts_of(copy))
-    report = report_of(db)
-    for form in (render_text(report, width=200, color=False), render_markdown(report), render_json(report)):
-        assert "5ecre7" not in form
-    assert report.failures[0].storage_verdict == "guilty"
-    assert {line.check for line in report.failures[0].root_causes[0].supports} == {"verified"}
+def test_lines_that_would_do_harm(library: Library, tmp_path: Path, run: Command) -> None:
+    """Escape sequences and characters that turn text reach no terminal, secrets nothing, and the verdict stays."""
+    copy = hostile_copy(library, tmp_path / "lo\x1b[2J\u202egs")
+    ingested = run("ingest", copy, "no\x07ne")
+    assert ingested.code == 3 and "x1b[31m\\u202ete" in ingested.out
+    reports = [run("report", "--format", form) for form in ("text", "markdown", "json", "html")]
+    assert all("owned" in report.out and "guilty" in report.out for report in reports)
+    tables = [run("query", "@timeline"), run("query", "--format", "markdown", "@timeline")]
+    check_no_controls([ingested, *reports[:3], *tables[:1], run("-v", "verify")])
+    check_nothing_turned([ingested, *reports[:2], reports[3], *tables])
+    (failure,) = report_of("aiscorr.duckdb").failures
+    assert (failure.culprit_ranks, failure.storage_verdict) == ((5,), "guilty")
+    assert {line.check for line in failure.root_causes[0].supports} == {"verified"}
+    check_no_secrets([ingested, *reports, *tables], "aiscorr.duckdb")
+
+
+def check_no_controls(outcomes: list[Outcome]) -> None:
+    """No output holds a character that a terminal obeys."""
+    assert [controls(outcome.out) for outcome in outcomes] == [set()] * len(outcomes)
+
+
+def check_nothing_turned(outcomes: list[Outcome]) -> None:
+    """Characters that turn a text or are not seen are shown by their codes wherever people look; data has them."""
+    assert not set(UNSEEN) & set("".join(outcome.out + outcome.err for outcome in outcomes))
+    assert all("u202e" in outcome.out for outcome in outcomes)
+    with reading("aiscorr.duckdb") as connection:
+        assert connection.execute("select 1 from ais_event where contains(text, '\u202e')").fetchone()
+
+
+def check_no_secrets(outcomes: list[Outcome], db: str) -> None:
+    """Neither an output nor a table of the database has a signature, a token or a password."""
+    assert "5ecre7" not in "".join(outcome.out + outcome.err for outcome in outcomes)
     with reading(db) as connection:
         tables = connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
         searches = {name: f"select 1 from \"{name}\" as t where t::varchar like '%5ecre7%'" for (name,) in tables}
-        held = [name for name, search in searches.items() if connection.execute(search).fetchone()]
-    assert held == []
-
-
-def test_control_characters_are_not_obeyed(library: Library, tmp_path: Path, run: Command) -> None:
-    """Escape sequences in logs and file names reach no terminal, and change no conclusion."""
-    tail = " \x1b]0;owned\x07\x1b[2J\x1b[31mred\x9b1A\x08\x7f"
-    copy = changed_copy(library, tmp_path / "lo\x1b[2Jgs", tail)
-    (copy / "no\x1b[31mte").write_text("nothing\n")
-    outcome = run("ingest", copy, "no\x07ne")
-    assert outcome.code == 3 and "x1b[31mte" in outcome.out and controls(outcome.out) == set()
-    for form in ("text", "markdown", "json"):
-        outcome = run("report", "--format", form)
-        assert controls(outcome.out) == set() and "owned" in outcome.out and "guilty" in outcome.out
-    (failure,) = report_of("aiscorr.duckdb").failures
-    assert failure.culprit_ranks == (5,)
-    assert {line.check for line in failure.root_causes[0].supports} == {"verified"}
-    assert controls(run("-v", "verify").out) == controls(run("query", "@timeline").out) == set()
-
-
-UNSEEN = "\u202e\u2066\u200b\u200f\ufeff\u2028\xad"
-
-
-def test_a_log_turns_no_text_round(library: Library, tmp_path: Path, run: Command) -> None:
-    """Characters that turn the direction of a text or are not seen are shown by their codes wherever people look."""
-    copy = changed_copy(library, tmp_path / "logs\u202e", f" {UNSEEN}turned")
-    (copy / "no\u202ete").write_text("nothing\n")
-    outcomes = [run("ingest", copy), run("query", "@timeline"), run("query", "--format", "markdown", "@timeline")]
-    outcomes += [run("report", "--format", form) for form in ("text", "markdown", "html")]
-    for outcome in outcomes:
-        assert not set(UNSEEN) & set(outcome.out + outcome.err)
-    assert all("u202e" in outcome.out for outcome in outcomes)
-    assert "\u202e" in run("query", "--format", "csv", "select text from ais_event").out, "data stays as it is"
+        assert [name for name, search in searches.items() if connection.execute(search).fetchone()] == []

@@ -12,7 +12,7 @@ import pytest
 from commands import Command
 from html_page import Parsed
 from reports import REPORT, misfits, with_text
-from scenes import NOW, Library, parts_of, read_in
+from scenes import NOW, Library, read_in
 
 from aiscorr.errors import UsageError
 from aiscorr.report import document as doc
@@ -24,7 +24,6 @@ from aiscorr.report.period import duration, moment_since
 from aiscorr.report.render import render_json, render_markdown, render_text
 from aiscorr.store.database import reading
 
-SCENARIOS = ("target_killed_short_batch", "two_jobs", "worker_logs_only", "gpu_ecc_error")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 UNDATED = """[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:12211 (errno: 98 - Address in use).
 [E socket.cpp:472] [c10d] The server socket has failed to listen on any local network address.
@@ -39,7 +38,7 @@ HOSTILE = """<script>alert(1)</script>"onload='x'\u202e"""
 @pytest.fixture(scope="module")
 def db(library: Library) -> str:
     """A database with the failures of several jobs."""
-    return library.made("several", lambda: [part for name in SCENARIOS for part in parts_of(library.folder(name))])
+    return library.several()
 
 
 @pytest.fixture(scope="module")

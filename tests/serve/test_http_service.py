@@ -13,13 +13,15 @@ from pathlib import Path
 import pytest
 from http_site import TOKEN, Site, site
 from outside import ended, started
-from scenes import FIXTURES, Library, copy_with_times, read_in
+from packing import written
+from scenes import Library, read_in
 from serve_home import arrive, furnish
+from stored_rows import leave_analysis_out
 from waiting import statements_of, wait_for
 
 from aiscorr.store.database import reading_newest
 
-FIRST, SECOND = "worker_logs_only", "target_killed_short_batch"
+FIRST = "worker_logs_only"
 LONG = "select count(*) from range(100000000000) as a, range(1000000)"
 
 
@@ -29,7 +31,7 @@ def asked_all_the_time(served: Site, path: str, said: list[int]) -> Iterator[Non
     is_over = threading.Event()
 
     def ask() -> None:
-        while not is_over.wait(0.01):
+        while not is_over.wait(0.02):
             said.append(served.get(path).status)
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -49,21 +51,22 @@ def test_what_is_published_is_seen(tmp_path: Path, library: Library) -> None:
     said: list[int] = []
     with site(db, tmp_path) as served, asked_all_the_time(served, "/api/failures", said):
         assert served.get("/api/failures").json["total"] == 1
-        read_in(db, library.folder(SECOND) / "workers")
+        read_in(db, written(tmp_path / "rank0.log"))
         assert served.get("/api/failures").json["total"] == 2
         assert served.query("select count(*) as n from failure").json["rows"] == [{"n": 2}]
     assert set(said) == {200}
 
 
-def test_readers_of_a_process_see_the_newest(tmp_path: Path) -> None:
+def test_readers_of_a_process_see_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that begins after an ingest sees it, while one that began before keeps what it had."""
+    leave_analysis_out(monkeypatch)
     db = str(tmp_path / "x.duckdb")
     (tmp_path / "none").mkdir()
     read_in(db, tmp_path / "none")
-    count = "select count(*) from failure"
+    count = "select count(*) from ingested_file"
     with reading_newest(db) as before:
         assert before.execute(count).fetchall() == [(0,)]
-        read_in(db, copy_with_times(FIXTURES / SECOND, tmp_path / "logs") / "workers")
+        read_in(db, written(tmp_path / "rank0.log"))
         with reading_newest(db) as after:
             assert (before.execute(count).fetchall(), after.execute(count).fetchall()) == ([(0,)], [(1,)])
 

@@ -73,9 +73,8 @@ def add_target(home: Path, text: str) -> None:
         file.write(f"\n[[serve.notify]]\n{text}\n")
 
 
-def test_people_are_told_once(tmp_path: Path, receiver: Receiver) -> None:
+def test_people_are_told_once(home: Path, receiver: Receiver) -> None:
     """Each kind of target hears of the failure once, in its own form."""
-    home = furnish(tmp_path)
     (home / "url").write_text(receiver.url)
     (home / "url").chmod(0o600)
     add_target(home, f'kind = "webhook"\nurl = "{receiver.url}"')
@@ -83,7 +82,6 @@ def test_people_are_told_once(tmp_path: Path, receiver: Receiver) -> None:
     add_target(home, f'kind = "alertmanager"\nurl = "{receiver.url}"')
     add_target(home, f'kind = "command"\ncommand = ["tee", "{home}/told"]')
     add_target(home, f'kind = "webhook"\nname = "sure"\nurl = "{receiver.url}"\nconfidence = 0.999')
-    arrive(home, 1)
     assert work(home).problems == () and work(home).problems == ()
     webhook, slack, alerts = receiver.bodies
     assert webhook["failure"]["storage_verdict"] == "guilty" and webhook["failure"]["culprit_ranks"] == [5]

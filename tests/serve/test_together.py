@@ -11,8 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from serve_home import arrive, furnish, setting, work
+from stored_rows import leave_analysis_out
 
+from aiscorr.serve import run as one_run
 from aiscorr.store.database import reading
 
 READ = """
@@ -33,12 +36,12 @@ while not os.path.exists(stop):
         seen.append([files, jobs, len(report["failures"])])
     except Exception as error:
         errors.append(repr(error))
-    time.sleep(0.05)
+    time.sleep(0.2)
 print(json.dumps({"seen": seen, "errors": errors}))
 """
 
 
-_COUNT = b"select 'files=' || count(*)::varchar from source_file;\r"
+_COUNT = b"select 'files=' || count(*)::varchar from ingested_file;\r"
 
 
 def test_readers_beside_the_service(tmp_path: Path) -> None:
@@ -60,7 +63,7 @@ def test_readers_beside_the_service(tmp_path: Path) -> None:
     stop = tmp_path / "stop"
     readers = [
         subprocess.Popen([sys.executable, "-c", READ, settings.db_path, str(stop)], stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     for reader in readers:
         assert reader.stdout is not None and reader.stdout.readline() == "reads\n"
@@ -74,8 +77,10 @@ def test_readers_beside_the_service(tmp_path: Path) -> None:
         assert all(seen in states for seen in told["seen"])
 
 
-def test_an_open_shell_does_not_stop_the_night(tmp_path: Path) -> None:
+def test_an_open_shell_does_not_stop_the_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interactive shell in which a query has run keeps nothing open: the nightly run goes in, the shell sees it."""
+    leave_analysis_out(monkeypatch)
+    monkeypatch.setattr(one_run, "_report", lambda *_: None)
     home = furnish(tmp_path, ais=False)
     work(home)
     _, settings = setting(home)

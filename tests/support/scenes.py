@@ -36,6 +36,11 @@ def recorded_names() -> list[str]:
     )
 
 
+def some_names() -> list[str]:
+    """Scenarios and recorded incidents that are looked at together in each run."""
+    return [*scenario_names()[::6], *recorded_names()[::7]]
+
+
 def truth_of(folder: Path) -> dict[str, Any]:
     """The truth of a scenario."""
     return tomllib.loads((folder / "truth.toml").read_text("utf-8"))
@@ -108,15 +113,31 @@ class Library:
         """A copy at `db` of the database of one scenario, for a test that changes it."""
         return Path(shutil.copy(self.database(name), db))
 
-    def everything(self) -> str:
-        """A database with the logs of all scenarios of the repository and all recorded incidents available."""
-        names = [*scenario_names(), *recorded_names()]
-        return self.made("everything", lambda: [part for name in names for part in parts_of(self.folder(name))])
+    def together(self, label: str, names: Iterable[str]) -> str:
+        """A database with the logs of several incidents."""
+        return self.made(label, lambda: [part for name in names for part in parts_of(self.folder(name))])
 
-    def made(self, label: str, paths: Callable[[], list[Path]]) -> str:
+    def several(self) -> str:
+        """A database with the failures of several jobs."""
+        names = ("target_killed_short_batch", "two_jobs", "worker_logs_only", "gpu_ecc_error")
+        return self.together("several", names)
+
+    def changeable(self, name: str) -> tuple[Path, Path]:
+        """A database of one scenario and the logs that it was made of, to change; at the next call both are new."""
+        place = self.base / f"{name}.of-{os.getpid()}"
+        logs, kept = place / "logs", place / "kept.duckdb"
+        shutil.rmtree(logs, ignore_errors=True)
+        shutil.copytree(self.folder(name), logs)
+        if not kept.exists():
+            read_in(kept, *parts_of(logs))
+        return Path(shutil.copy(kept, place / "x.duckdb")), logs
+
+    def made(self, label: str, paths: Callable[[], list[Path]], options: IngestOptions | None = None) -> str:
         """The database of that label; if there is none yet, it is made of the paths that are told then."""
         db = self.base / f"{label}.duckdb"
         with _alone(self.base / f"{label}.lock-of-test"):
             if not db.exists():
-                read_in(db, *paths())
+                making = self.base / f"{label}.making.duckdb"
+                read_in(making, *paths(), options=options)
+                making.rename(db)
         return str(db)

@@ -68,8 +68,8 @@ def is_allowed(said: list[tuple[str, str | None]], scene: Path) -> bool:
 @pytest.mark.parametrize(
     ("scenario", "change"),
     [
-        ("target_killed_short_batch", "summer time ends where the job runs"),
-        ("target_killed_short_batch", "summer time begins for both"),
+        pytest.param("target_killed_short_batch", "summer time ends where the job runs", marks=pytest.mark.slow),
+        pytest.param("target_killed_short_batch", "summer time begins for both", marks=pytest.mark.slow),
         ("noisy_storage_then_deadlock", "summer time ends where AIStore runs"),
     ],
 )
@@ -99,7 +99,7 @@ def test_both_zones_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [later(-90), later(-60, since="10:21:30")],
+    [pytest.param(later(-90), marks=pytest.mark.slow), later(-60, since="10:21:30")],
     ids=["90 s behind", "set a minute back within"],
 )
 def test_a_node_whose_clock_is_off(tmp_path: Path, change: Callable[[str], str]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from commands import Command
-from scenes import Library, parts_of, rows
+from packing import LOG, written
+from scenes import Library, rows
 
 DB = "two_jobs"
 
@@ -27,13 +29,19 @@ def test_the_latest_is_not_all(run: Command, library: Library) -> None:
     assert others and [run("--db", db, "report", "--no-verify", name).code for name in others] == [0] * len(others)
 
 
-def test_ingest_names_what_report_would_not_show(run: Command, library: Library) -> None:
+def failed(job: str, time: str) -> Path:
+    """The log of a job that failed at a time of a day."""
+    begin = f"2026-11-20 {time}:00,000 INFO [rank 0] begins\n2026-11-20 {time}:07,000 INFO [rank 0] step 1 done\n"
+    return written(Path(job) / "rank0.log", begin.encode() + LOG.replace(b"boom", job.encode()))
+
+
+def test_ingest_names_what_report_would_not_show(run: Command) -> None:
     """After an ingest of an older failure the command to read on names it, and JSON tells the latest."""
-    first = run("ingest", *parts_of(library.folder("second_attempt_completes"))).out
+    first = run("ingest", failed("job2", "10:00")).out
     assert first.splitlines()[-1] == "read more: aiscorr report", "the latest needs no name"
-    older = run("ingest", *parts_of(library.folder("target_killed_short_batch"))).out
+    older = run("ingest", failed("job1", "09:00")).out
     (name,) = rows("aiscorr.duckdb", "select failure_id from failure order by ended_at limit 1")[0]
     assert older.splitlines()[-1] == f"read more: aiscorr report {name}"
-    again = json.loads(run("ingest", *parts_of(library.folder("corrupt_sample")), "--format", "json").out)
+    again = json.loads(run("ingest", failed("job0", "08:00"), "--format", "json").out)
     latest = run("report", "--no-verify", "--format", "json").out
     assert again["latest_failure_id"] == json.loads(latest)["failures"][0]["failure_id"]

@@ -6,7 +6,6 @@ are those of a scenario in which a target was stopped at 07:13:38 and went on at
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -165,10 +164,7 @@ WITH_STORAGE = {
     "before the fault": Scene(before_the_fault, [6], STALL, statement="AIStore shows no fault at that moment"),
     "all alike, all time out": Scene(standing(None), [], blind=LATE, silent=()),
     "a rank that had entered by its own watchdog": Scene(standing((*MODULE, *GET)), [], silent=()),
-    "all alike, one is silent": Scene(standing(None), [], blind=LATE),
     "wandb": elsewhere(WANDB, "log_upload"),
-    "lock": elsewhere(LOCK, "lock"),
-    "hub": elsewhere(HUB, "hub_wait"),
     "a checkpoint is no proof either way": Scene(standing(SAVE), [6], "rank_hang"),
     "the stack of the culprit is missing": Scene(
         standing(None, [0, 1, 2, 3, 4, 5, 7]), [6], blind="the stack of rank 6"
@@ -176,6 +172,12 @@ WITH_STORAGE = {
     "slow rather than stuck, as the last of two dumps differs": Scene(
         moving, [6], STALL, blind="whether rank 6 was stuck or slow", cites=("fetch", "__getitem__")
     ),
+}
+#: More of these, which are looked at where slow tests are asked for.
+MORE_WITH_STORAGE = {
+    "all alike, one is silent": Scene(standing(None), [], blind=LATE),
+    "lock": elsewhere(LOCK, "lock"),
+    "hub": elsewhere(HUB, "hub_wait"),
 }
 #: Jobs of which no log of AIStore is there: a read blames nobody.
 WITHOUT_STORAGE = {
@@ -191,30 +193,38 @@ WITHOUT_STORAGE = {
 }
 
 
-def read_scenes(base: Path, scenes: dict[str, Scene], *more: Path) -> dict[str, Json]:
-    """Ingests the jobs of all scenes at once and gives the one failure of each."""
-    for number, scene in enumerate(scenes.values(), 1):
-        scene.write(Job(base / "workers" / f"job-{number}", number, scene.silent))
-    db = base / "stacks.duckdb"
-    read_in(db, base / "workers", *more)
-    found = {failure["job_id"]: failure for failure in failures_of(str(db))}
+def read_scenes(library: Library, label: str, scenes: dict[str, Scene], *more: Path) -> tuple[str, dict[str, Json]]:
+    """The database of the jobs of all scenes, ingested at once, and the one failure of each."""
+
+    def paths() -> list[Path]:
+        for number, scene in enumerate(scenes.values(), 1):
+            scene.write(Job(library.base / label / f"job-{number}", number, scene.silent))
+        return [library.base / label, *more]
+
+    db = library.made(label, paths)
+    found = {failure["job_id"]: failure for failure in failures_of(db)}
     assert len(found) == len(scenes)
-    return {name: found[f"job-{number}"] for number, name in enumerate(scenes, 1)}
+    return db, {name: found[f"job-{number}"] for number, name in enumerate(scenes, 1)}
 
 
 @pytest.fixture(scope="module")
-def with_storage(tmp_path_factory: pytest.TempPathFactory, library: Library) -> dict[str, Json]:
+def with_storage(library: Library) -> dict[str, Json]:
     """The failures of the jobs that read from the cluster whose target was stopped."""
-    base = tmp_path_factory.mktemp("with_storage")
-    shutil.copytree(library.folder("target_stopped_plain_get") / "ais", base / "ais")
-    return read_scenes(base, WITH_STORAGE, base / "ais")
+    ais = library.folder("target_stopped_plain_get") / "ais"
+    return read_scenes(library, "stacks-beside-storage", WITH_STORAGE, ais)[1]
 
 
 @pytest.fixture(scope="module")
-def without_storage(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Json]]:
-    """The folder and the failures of the jobs without logs of AIStore."""
-    base = tmp_path_factory.mktemp("without_storage")
-    return base, read_scenes(base, WITHOUT_STORAGE)
+def more_with_storage(library: Library) -> dict[str, Json]:
+    """Those of more such jobs."""
+    ais = library.folder("target_stopped_plain_get") / "ais"
+    return read_scenes(library, "more-stacks", MORE_WITH_STORAGE, ais)[1]
+
+
+@pytest.fixture(scope="module")
+def without_storage(library: Library) -> tuple[str, dict[str, Json]]:
+    """The database and the failures of the jobs without logs of AIStore."""
+    return read_scenes(library, "stacks-alone", WITHOUT_STORAGE)
 
 
 def cited(failure: Json, kind: str = "supports") -> str:
@@ -240,16 +250,23 @@ def test_beside_a_stopped_target(name: str, with_storage: dict[str, Json]) -> No
     check(WITH_STORAGE[name], with_storage[name])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MORE_WITH_STORAGE)
+def test_more_beside_a_stopped_target(name: str, more_with_storage: dict[str, Json]) -> None:
+    """So they do of other places to wait at."""
+    check(MORE_WITH_STORAGE[name], more_with_storage[name])
+
+
 @pytest.mark.parametrize("name", WITHOUT_STORAGE)
-def test_without_logs_of_storage(name: str, without_storage: tuple[Path, dict[str, Json]]) -> None:
+def test_without_logs_of_storage(name: str, without_storage: tuple[str, dict[str, Json]]) -> None:
     """Without AIStore's logs a read blames nobody; what was read, and that only stacks tell, is said."""
     check(WITHOUT_STORAGE[name], without_storage[1][name])
 
 
-def test_launchers_are_told_from_trainers(without_storage: tuple[Path, dict[str, Json]]) -> None:
+def test_launchers_are_told_from_trainers(without_storage: tuple[str, dict[str, Json]]) -> None:
     """In one file of all tasks the launchers' stacks are no stacks of ranks."""
     where = "where job_id = 'job-2' group by kind order by kind"
-    found = rows(without_storage[0] / "stacks.duckdb", f"select kind, count(*) from stack_process {where}")
+    found = rows(without_storage[0], f"select kind, count(*) from stack_process {where}")
     assert found == [("launcher", 8), ("trainer", 8)]
 
 

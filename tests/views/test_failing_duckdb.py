@@ -28,7 +28,7 @@ def everything_in(db: Path | str) -> Contents:
         return {**contents(connection), **stored(db), "ingest_run": []}
 
 
-@pytest.mark.parametrize("fail", [refuse_plan, give_up])
+@pytest.mark.parametrize("fail", [pytest.param(refuse_plan, marks=pytest.mark.slow), give_up])
 def test_duckdb_fails_inside(fail: Failing, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where DuckDB fails at a view, all views are computed with plainer plans on a new connection; nothing is lost."""
     db, name = tmp_path / "x.duckdb", "target_killed_short_batch"

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from scenes import Library, read_in
+from packing import written
+from scenes import Library, read_in, some_names
 from test_refresh import assert_as_if_made_anew
 
 from aiscorr.analysis import refresh
 from aiscorr.analysis.needs import needs, needs_of_views
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
+from aiscorr.cache import cache_folder
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
 
@@ -53,9 +55,9 @@ def test_what_a_select_needs(select: str, wanted: list[set[str]] | None) -> None
 
 
 def test_no_view_has_rows_without_what_it_needs(library: Library, tmp_path: Path) -> None:
-    """Over the rows of all scenarios: with any table emptied that a view needs, the view has no row."""
+    """Over the rows of some incidents: with any table emptied that a view needs, the view has no row."""
     copy = tmp_path / "copy.duckdb"
-    shutil.copy(library.everything(), copy)
+    shutil.copy(library.together("some", some_names()), copy)
     every = needs_of_views()
     asked, wrong = 0, []
     with duckdb.connect(":memory:") as connection:
@@ -77,12 +79,11 @@ def test_no_view_has_rows_without_what_it_needs(library: Library, tmp_path: Path
     assert asked > 200
 
 
-def test_views_without_rows_are_made_without_their_sql(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_views_without_rows_are_made_without_their_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once their columns are known, views of dumps, stacks and AIStore are not computed where there are none."""
+    log = written(tmp_path / "rank0.log")
     for number in (1, 2):  # the first may have to learn what columns there are
-        read_in(tmp_path / f"{number}.duckdb", library.folder("worker_logs_only") / "workers")
+        read_in(tmp_path / f"{number}.duckdb", log)
     computed: list[str] = []
     compute = refresh.compute
 
@@ -91,7 +92,7 @@ def test_views_without_rows_are_made_without_their_sql(
         return compute(connection, spec, table)
 
     monkeypatch.setattr(refresh, "compute", noted)
-    read_in(tmp_path / "3.duckdb", library.folder("worker_logs_only") / "workers")
+    read_in(tmp_path / "3.duckdb", log)
     assert "worker_event" in computed
     assert {"ais_event", "node_fault", "get_batch_chain", "stack_stand"}.isdisjoint(computed)
     monkeypatch.undo()
@@ -102,6 +103,10 @@ def test_nothing_is_left_out_before_columns_are_known(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a machine that never saw the views all are computed, with the same rows."""
+    library.database("worker_logs_only")  # all else that is kept is known
+    seen = shutil.copytree(cache_folder(), tmp_path / "cache" / "aiscorr")
+    for path in (*seen.glob("columns-*"), *seen.glob("needs-*")):
+        path.unlink()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     read_in(tmp_path / "x.duckdb", library.folder("worker_logs_only") / "workers")
     monkeypatch.undo()

@@ -77,7 +77,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Path) -> None:
     """Files that come in steps, grow, change and come twice leave the views and verdicts of one ingest of them all."""
     draw, db, logs = random.Random(seed), tmp_path / "x.duckdb", tmp_path / "logs"
@@ -104,6 +104,7 @@ def test_files_in_any_order_and_number(seed: int, library: Library, tmp_path: Pa
     assert_as_if_made_anew(db)
 
 
+@pytest.mark.slow
 def test_lines_at_the_ends_of_files(library: Library, tmp_path: Path) -> None:
     """Whatever lines come to whatever files, the views hold what they would hold if all were computed again."""
     draw, db, logs = random.Random(7), tmp_path / "x.duckdb", tmp_path / "logs"

@@ -29,7 +29,7 @@ import duckdb
 import pytest
 
 from aiscorr.analysis.spec import UNION_MARK, ViewSpec, build_views, parse_view, view_specs
-from aiscorr.schema.tables import TABLES
+from aiscorr.catalog.columns import all_columns
 
 FOLDER = Path(__file__).parents[1] / "view_cases"
 DAY = datetime.date(2026, 9, 14)
@@ -74,14 +74,7 @@ def is_constant(spec: ViewSpec) -> bool:
 @pytest.fixture(scope="module")
 def types() -> Types:
     """The columns of every table and view with their types, told by building all views over empty tables."""
-    connection = duckdb.connect(":memory:")
-    for table in TABLES:
-        connection.execute(table.create_statement())
-    build_views(connection)
-    names = [table.name for table in TABLES] + list(specs())
-    found = {name: {row[0]: row[1] for row in connection.execute(f"describe {name}").fetchall()} for name in names}
-    connection.close()
-    return found
+    return all_columns()
 
 
 def types_of(view: str, types: Types) -> dict[str, str]:
