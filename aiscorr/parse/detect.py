@@ -15,6 +15,7 @@ from functools import cache
 from itertools import islice
 
 from aiscorr.parse.ais.node_status import RECORD_HEAD
+from aiscorr.parse.mended import is_fence, outside_code
 from aiscorr.parse.spec.formats import LineFormat, load_formats
 
 HEAD_BYTES = 64 * 1024
@@ -69,6 +70,8 @@ class Detected:
 
 #: A text with more lines of a log than this share is a log in which stacks stand.
 _LOG_SHARE = 0.05
+#: A text is a log that holds blocks of code where so many of its other lines are of a log.
+_PRINTED_SHARE = 0.6
 
 
 def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str, ...] = ()) -> Detected:
@@ -193,6 +196,14 @@ def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], lea
     return count
 
 
+def _prints_code(lines: list[bytes], forms: tuple[LineFormat, ...]) -> bool:
+    """Whether blocks of code stand in a log, as where a program prints what a model wrote: the lines of the log are
+    outside of them, and those that a document quotes inside."""
+    outside = outside_code(lines)
+    known = sum(any(form.regex.match(line, 0, 512) for form in forms) for line in outside)
+    return known >= _PRINTED_SHARE * max(1, len(outside))
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     pieces = text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n")
     lines = list(islice((line for line in pieces if line.strip()), _MAX_LINES))
@@ -210,22 +221,23 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     def share(name: str) -> float:
         return _match_count(own[name], lines, firsts, 0) / len(lines)
 
+    is_fenced = any(map(is_fence, lines))
+    is_printing = is_fenced and _prints_code(lines, (worker, dated))
     for form in forms:
         least = max(form.min_count, form.share * len(lines))
         if form.name in own or _match_count(form, lines, firsts, least) < least:
             continue
         is_loose = form.kind == "unknown" and form.order >= _LOOSE_ORDER and form.name != "file_torchfrtrace"
-        if is_loose and (is_labelled or share(worker.name) + share(dated.name) >= 0.6):
+        if is_loose and (is_labelled or is_printing or share(worker.name) + share(dated.name) >= 0.6):
             continue
         if form.name == "file_py_spy" and share(worker.name) + share(dated.name) > _LOG_SHARE:
             continue
         if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
-    is_fenced = any(line.startswith(b"```") for line in lines)
-    if share(worker.name) >= worker.share and not is_fenced:
+    if share(worker.name) >= worker.share and (is_printing or not is_fenced):
         return Detected("worker_log", worker.title)
-    if share(worker.name) + share(dated.name) >= dated.share and not is_fenced:
+    if share(worker.name) + share(dated.name) >= dated.share and (is_printing or not is_fenced):
         return Detected("worker_log", dated.title, is_tentative=True)
     if is_fenced or re.match(rb"#{1,3} \w", lines[0]):
         return Detected("unknown", "a document: it has a heading or fenced text")

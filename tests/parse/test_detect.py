@@ -73,6 +73,17 @@ def test_tables_that_a_program_prints_are_no_document() -> None:
     assert detect(("# Findings\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
 
 
+def test_a_log_that_prints_code_is_a_log() -> None:
+    """What a model wrote may hold blocks of code: the lines of the log are outside of them, unlike a document's."""
+    sample = "```python\ndef f(x):\n    return x\n```\n- a list\n"
+    steps = "".join(
+        f"2026-11-20 23:04:{step:02},001 INFO train:79 - step {step} reward 0.5\n" * 5 + sample for step in range(9)
+    )
+    assert detect(steps.encode()).kind == "worker_log"
+    quoted = "```\n" + "".join(f"{WATCHDOG}\n" for _ in range(9)) + "```\n"
+    assert detect(f"The watchdog ended it:\n{quoted}so we asked.\n".encode()).kind == "unknown"
+
+
 THREAD = """\
 Exception in thread prefetch:
 Traceback (most recent call last):
