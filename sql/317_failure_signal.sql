@@ -18,6 +18,10 @@ part as (select job_id, attempt, pattern from member group by all having bool_or
 thread
     as (select distinct file_id, line_no from worker_event
         where pattern = 'python_thread_exception'),
+torn as (
+    select file_id, min(line_no) as line_no from worker_event
+    where pattern = 'python_traceback' group by file_id
+),
 weighed as (
     select * from worker_event
     where role in ('cause', 'symptom', 'consequence', 'retry') or rank_effect is not null
@@ -30,7 +34,8 @@ told as (
     select n.line_no is not null as is_followed,
         coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived,
             t.line_no is not null and n.line_no is not null as is_stepped_over,
-        coalesce(g.line_count - w.line_no <= e.value, false) and s.job_id is null as is_at_end,
+        coalesce(coalesce(x.line_no - 1, g.line_count) - w.line_no <= e.value, false)
+            and s.job_id is null as is_at_end,
         w.* replace (
             coalesce(w.is_uncaught, n.line_no is null and w.severity = 'error' and regexp_matches(
                 w.text, '\[rank[0-9]+\]: (?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): '
@@ -42,6 +47,7 @@ told as (
     join threshold as o on o.name = 'outlived_s'
     left join threshold as e on e.name = 'last_word_lines'
     left join ingested_file as g on g.file_id = w.file_id
+    left join torn as x on x.file_id = w.file_id and x.line_no > w.line_no
     left join (select distinct job_id, attempt from file_progress) as s
         on s.job_id = w.job_id and s.attempt = w.attempt
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
@@ -109,6 +115,7 @@ select
             and (block_line_no is not null or coalesce(is_uncaught, false)
                 or tier in ('process', 'gpu', 'launcher'))
                 then 'crash'
+        when is_torn then 'torn'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
         when is_cause and not (has_end or is_followed) and stamp_source is distinct from 'own'
             and regexp_matches(message,
@@ -164,14 +171,17 @@ from (
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
             pattern = 'nccl_watchdog_timeout' as is_own,
+            coalesce(pattern = 'python_traceback', false) as is_torn,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
-            is_cause and is_at_end and line_no = max(line_no) over (partition by file_id)
+            is_cause and is_at_end and line_no = max(line_no) filter (where not is_torn)
+                    over (partition by file_id)
                 and not regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b') as is_last_word,
             role = 'context' and severity = 'error' and exception is not null
                 and not coalesce(is_chained, has_exception) as is_cut,
             coalesce(bool_or(
-                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up'
+                (block_line_no is not null and role <> 'noise' and not is_torn)
+                    or rank_effect <> 'gives_up'
                     or marks = 'attempt_end'
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
@@ -198,4 +208,4 @@ from (
 )
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry'
     or rank_effect is not null
-    or is_cut
+    or is_cut or is_torn

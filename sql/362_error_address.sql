@@ -1,5 +1,5 @@
--- What address the error of a culprit speaks of, whether it is another service's than AIStore's, and
--- whether that service keeps objects, so that the job may read its data from it.
+-- What address the error of a culprit speaks of, whether it is another service's than AIStore's,
+-- and whether that service keeps objects, so that the job may read its data from it.
 -- grain: one row a failure and rank whose words tell of a culprit (rank null: an error whose lines
 -- grain: name no rank)
 -- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint,
@@ -37,7 +37,8 @@ named as (
         crash_pattern in ('cloud_store_failed', 'tf_request_failed')
             or (starts_with(crash_pattern, 'tensorstore_') and contains(crash_text, 'gs://'))
             or regexp_matches(crash_text,
-                'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error')
+                'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.'
+                    '|Generic (GCS|MicrosoftAzure) error')
             or (not contains(words, '/v1/') and coalesce(frame_kind, '') = 'hub_wait')
             or starts_with(crash_pattern, 'hf_')
                 as is_store_client,

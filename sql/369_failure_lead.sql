@@ -48,13 +48,13 @@ alike as (
         bool_or(is_ranked) as is_ranked, min(file_id) as file_id,
         arg_min(line_no, (file_id, line_no)) as line_no
     from (
-        from rank_crash select true as is_ranked, job_id, attempt, pattern, failure_class, exception,
-            message, tier, signal, utc_ns, file_id, line_no
+        from rank_crash select true as is_ranked, job_id, attempt, pattern, failure_class,
+            exception, message, tier, signal, utc_ns, file_id, line_no
             where signal = 'crash'
         union all
         from failure_signal as s
-        select false as is_ranked, job_id, attempt, pattern, failure_class, exception, message, tier,
-            signal, utc_ns, file_id, line_no
+        select false as is_ranked, job_id, attempt, pattern, failure_class, exception, message,
+            tier, signal, utc_ns, file_id, line_no
         where rank is null and signal in ('crash', 'chained')
             and (exception <> 'ChildFailedError'
                 or (exception is null and tier = 'gpu' and failure_class = 'software'))
