@@ -1,6 +1,6 @@
 -- A worker line that says how a rank fared when its job attempt went wrong.
 -- grain: one row a line, and one a rank that only another's line tells of as the first to time out
--- reads: worker_event, file_progress, threshold
+-- reads: worker_event, file_progress, ingested_file, threshold
 -- stored: yes
 -- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line
 -- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
@@ -18,6 +18,10 @@ part as (select job_id, attempt, pattern from member group by all having bool_or
 thread
     as (select distinct file_id, line_no from worker_event
         where pattern = 'python_thread_exception'),
+torn as (
+    select file_id, min(line_no) as line_no from worker_event
+    where pattern = 'python_traceback' group by file_id
+),
 weighed as (
     select * from worker_event
     where role in ('cause', 'symptom', 'consequence', 'retry') or rank_effect is not null
@@ -29,7 +33,10 @@ weighed as (
 told as (
     select n.line_no is not null as is_followed,
         coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived,
-            t.line_no is not null and n.line_no is not null as is_stepped_over, w.* replace (
+            t.line_no is not null and n.line_no is not null as is_stepped_over,
+        coalesce(coalesce(x.line_no - 1, g.line_count) - w.line_no <= e.value, false)
+            and s.job_id is null as is_at_end,
+        w.* replace (
             coalesce(w.is_uncaught, n.line_no is null and w.severity = 'error' and regexp_matches(
                 w.text, '\[rank[0-9]+\]: (?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): '
             )) as is_uncaught,
@@ -38,6 +45,11 @@ told as (
                     as peer_rank)
     from weighed as w
     join threshold as o on o.name = 'outlived_s'
+    left join threshold as e on e.name = 'last_word_lines'
+    left join ingested_file as g on g.file_id = w.file_id
+    left join torn as x on x.file_id = w.file_id and x.line_no > w.line_no
+    left join (select distinct job_id, attempt from file_progress) as s
+        on s.job_id = w.job_id and s.attempt = w.attempt
     left join part as p on p.job_id = w.job_id and p.attempt = w.attempt and p.pattern = w.pattern
     left join thread as t on t.file_id = w.file_id and t.line_no = w.block_line_no - 1
     left join file_progress as n on n.job_id = w.job_id and n.attempt = w.attempt
@@ -106,10 +118,13 @@ select
             and (block_line_no is not null or coalesce(is_uncaught, false)
                 or tier in ('process', 'gpu', 'launcher'))
                 then 'crash'
+        when is_torn then 'torn'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
         when is_cause and not (has_end or is_followed) and stamp_source is distinct from 'own'
-            and regexp_matches(message, '^(?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): ')
+            and regexp_matches(message,
+                '^ *(?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+|(?:[A-Z][a-z]+){2,}): ')
                 then 'crash'
+        when is_last_word and not has_end then 'crash'
         when role = 'cause' and tier = 'network' and severity = 'error'
             and not (coalesce(endpoint, url) is not null
                 and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b'))
@@ -125,13 +140,17 @@ select
     rank_effect = 'gives_up' as is_given_up,
     rank_effect = 'lost_peer' and severity = 'error' and not is_outlived
         and not regexp_matches(text, 'NCCL INFO|\[Service thread\]|TCPStore') as is_peer_lost,
-    exception, frame_kind, collective, user_location,
+    coalesce(exception,
+        case when signal = 'crash' and block_line_no is null
+            then nullif(regexp_extract(message,
+                '^ *(?:\w+\.)*(\w*(?:Error|Exception|Timeout)|(?:[A-Z][a-z]+){2,}): ', 1), '') end)
+        as exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued,
     last_completed, group_rank, peer_rank, exit_code,
     endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no,
     retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught,
-    is_stepped_over, file_id, line_no, message, text, capture
+    is_stepped_over, file_id, line_no, ltrim(message) as message, text, capture
 from (
     select
         *,
@@ -148,17 +167,24 @@ from (
                 over attempt_lines as has_exit,
             bool_or(role = 'cause' and block_line_no is not null)
                 over attempt_lines as has_traceback,
+            coalesce(bool_or(exception is not null and role <> 'context' and role <> 'noise')
+                over attempt_lines, false) as has_exception,
             coalesce(bool_or(rank_effect = 'timed_out') over attempt_lines, false) as has_timeout,
             bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
             pattern = 'nccl_watchdog_timeout' as is_own,
+            coalesce(pattern = 'python_traceback', false) as is_torn,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
+            is_cause and is_at_end and line_no = max(line_no) filter (where not is_torn)
+                    over (partition by file_id)
+                and not regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b') as is_last_word,
             role = 'context' and severity = 'error' and exception is not null
-                and not is_chained as is_cut,
+                and not coalesce(is_chained, has_exception) as is_cut,
             coalesce(bool_or(
-                (block_line_no is not null and role <> 'noise') or rank_effect <> 'gives_up'
+                (block_line_no is not null and role <> 'noise' and not is_torn)
+                    or rank_effect <> 'gives_up'
                     or marks = 'attempt_end'
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
@@ -185,4 +211,4 @@ from (
 )
 where role in ('cause', 'symptom', 'consequence', 'retry') or pattern = 'torchrun_failure_entry'
     or rank_effect is not null
-    or is_cut
+    or is_cut or is_torn

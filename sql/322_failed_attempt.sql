@@ -5,7 +5,7 @@
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
 -- note: stacks wait in a collective, and its logs, if there are any, fell silent before that
--- note: (stood_ns).
+-- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -14,6 +14,8 @@ with strong as (
         count(*) filter (where signal = 'crash') as crash_count,
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
         count(*) filter (where signal = 'launcher') as launcher_count,
+        arg_min(file_id, (file_id, line_no)) filter (where signal = 'torn') as torn_file_id,
+        arg_min(line_no, (file_id, line_no)) filter (where signal = 'torn') as torn_line_no,
         count(*)
             filter (
                 where signal in ('timeout', 'crash', 'killed', 'exit', 'launcher', 'names_peer')
@@ -100,7 +102,9 @@ select
     case when coalesce(s.sign_count + s.echo_count + s.abort_count + s.lost_count, 0) = 0
         and d.job_id is null and j.cancel_ns is null then h.stood_ns end as stood_ns,
     h.file_id as stood_file_id,
-    h.line_no as stood_line_no
+    h.line_no as stood_line_no,
+    s.torn_file_id,
+    s.torn_line_no
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
@@ -114,5 +118,5 @@ where d.job_id is not null
     or (coalesce(s.sign_count, 0) > 0
         and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
     or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
-        and (j.cancel_ns is not null or s.cancel_count > 0))
+        and (j.cancel_ns is not null or s.cancel_count > 0 or s.torn_line_no is not null))
     or h.job_id is not null

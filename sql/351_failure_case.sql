@@ -76,8 +76,8 @@ moment as (
         k.numel_out, k.timeout_ms, k.ran_for_ms,
         k.rank_count as waiting_count,
         coalesce(p.user_location, k.user_location) as user_location,
-        coalesce(k.file_id, d.file_id, s.file_id, f.stood_file_id) as file_id,
-        coalesce(k.line_no, d.line_no, s.line_no, f.stood_line_no) as line_no
+        coalesce(k.file_id, d.file_id, s.file_id, f.stood_file_id, f.torn_file_id) as file_id,
+        coalesce(k.line_no, d.line_no, s.line_no, f.stood_line_no, f.torn_line_no) as line_no
     from failed_attempt as f
     left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
     left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt

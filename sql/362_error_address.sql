@@ -1,5 +1,5 @@
--- What address the error of a culprit speaks of, and whether it is another service's than
--- AIStore's.
+-- What address the error of a culprit speaks of, whether it is another service's than AIStore's,
+-- and whether that service keeps objects, so that the job may read its data from it.
 -- grain: one row a failure and rank whose words tell of a culprit (rank null: an error whose lines
 -- grain: name no rank)
 -- reads: culprit_cause, failure_case, failure_coverage, job, job_cluster, last_step, node_endpoint,
@@ -34,6 +34,14 @@ named as (
         coalesce(nullif(regexp_extract(coalesce(endpoint, ''), '^(.*):', 1), ''),
             regexp_extract(asked_of, '://([^/:?]+)', 1))
             as host,
+        crash_pattern in ('cloud_store_failed', 'tf_request_failed')
+            or (starts_with(crash_pattern, 'tensorstore_') and contains(crash_text, 'gs://'))
+            or regexp_matches(crash_text,
+                'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.'
+                    '|Generic (GCS|MicrosoftAzure) error')
+            or (not contains(words, '/v1/') and coalesce(frame_kind, '') = 'hub_wait')
+            or starts_with(crash_pattern, 'hf_')
+                as is_store_client,
         crash_pattern is null
             or crash_pattern in ('s3_ais_failed', 'sdk_backend_failed', 'sdk_download_failed')
             or (starts_with(crash_pattern, 'sdk_') and contains(crash_text, 'STATUS:'))
@@ -72,19 +80,23 @@ select
         and (w.is_elsewhere or w.is_never_there), false)
         as is_own_host,
     not n.is_own_answer and coalesce(
-        (coalesce(n.frame_kind, '') in ('log_upload', 'hub_wait', 'another_service')
+        n.is_store_client
+        or (coalesce(n.frame_kind, '') in ('log_upload', 'another_service')
             and not contains(n.words, '/v1/'))
-        or n.crash_pattern in ('cloud_store_failed', 'tf_request_failed')
-        or starts_with(n.crash_pattern, 'hf_')
-        or regexp_matches(n.crash_text,
-            'google\.(api_core|auth)\.|azure\.core\.|gcsfs\.|Generic (GCS|MicrosoftAzure) error')
         or regexp_matches(n.words, '(with url: |https?://[^/\s]+)/api/')
-        or (starts_with(n.crash_pattern, 'tensorstore_') and contains(n.crash_text, 'gs://'))
         or regexp_matches(n.words, '(?i)(?:' || s.host_patterns || '|arn:aws:)')
         or (regexp_matches(n.host, '^[0-9.]+$') and not contains(n.words, '/v1/')
             and not list_contains(w.networks, regexp_extract(n.host, '^[0-9]+\.[0-9]+\.'))),
         false
-    ) as is_foreign
+    ) as is_foreign,
+    is_foreign and coalesce(
+        n.is_store_client or regexp_matches(n.words, '(?i)(?:' || s.store_patterns || ')'),
+        false
+    ) as is_other_store
 from named as n
-cross join (select string_agg(host_pattern, '|') as host_patterns from public_service) as s
+cross join (
+    select string_agg(host_pattern, '|') as host_patterns,
+        string_agg(host_pattern, '|') filter (where is_store) as store_patterns
+    from public_service
+) as s
 left join network as w on w.failure_id = n.failure_id

@@ -8,7 +8,8 @@
 -- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs
 -- note: of AIStore are available. A cluster that is only likely the job's is not seen, so that it
 -- note: acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up
--- note: to PyTorch 2.2), the error that was printed most.
+-- note: to PyTorch 2.2), the error that was printed most; so many are ranks only where the job has
+-- note: as many.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -44,15 +45,16 @@ alike as (
         arg_min(exception, (file_id, line_no)) as exception,
         arg_min(message, (file_id, line_no)) as message, any_value(tier) as tier,
         coalesce(nullif(count(*) filter (where signal = 'crash'), 0), count(*)) as crash_count,
-            min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no
+        bool_or(is_ranked) as is_ranked, min(file_id) as file_id,
+        arg_min(line_no, (file_id, line_no)) as line_no
     from (
-        from rank_crash select job_id, attempt, pattern, failure_class, exception, message, tier,
-            signal, utc_ns, file_id, line_no
+        from rank_crash select true as is_ranked, job_id, attempt, pattern, failure_class,
+            exception, message, tier, signal, utc_ns, file_id, line_no
             where signal = 'crash'
         union all
         from failure_signal as s
-        select job_id, attempt, pattern, failure_class, exception, message, tier, signal, utc_ns,
-            file_id, line_no
+        select false as is_ranked, job_id, attempt, pattern, failure_class, exception, message,
+            tier, signal, utc_ns, file_id, line_no
         where rank is null and signal in ('crash', 'chained')
             and (exception <> 'ChildFailedError'
                 or (exception is null and tier = 'gpu' and failure_class = 'software'))
@@ -75,11 +77,13 @@ select
     u.rank as culprit_rank,
     coalesce(u.culprit_count, 0) as culprit_count,
     coalesce(
-        'rank ' || u.rank::varchar, nullif(a.crash_count, 1)::varchar || ' ranks',
+        'rank ' || u.rank::varchar,
+        case when a.crash_count > 1 and (a.is_ranked or f.world_size >= a.crash_count)
+            then a.crash_count::varchar || ' ranks' end,
         'a rank that no line names'
     ) as culprit_words,
     coalesce(p.culprits_words, culprit_words) as culprits_words,
-    coalesce(p.is_plural, a.crash_count > 1, false) as is_plural,
+    coalesce(p.is_plural, ends_with(culprit_words, ' ranks'), false) as is_plural,
     u.basis, b.words as basis_words, u.certainty, u.basis_file_id, u.basis_line_no, u.basis_text,
     u.crash_signal, u.crash_pattern, u.crash_tier, u.crash_class, u.exception, u.frame_kind,
     u.exit_code, u.status_code, u.object, u.received_count, u.expected_count,

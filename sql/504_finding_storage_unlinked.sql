@@ -1,6 +1,6 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
 -- grain: one row a failure
--- reads: failure_lead, unlinked_error, finding_storage_error, public_service, bucket_change
+-- reads: failure_lead, unlinked_error, finding_storage_error, error_address, bucket_change
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
 -- note: job's own where nothing shows that the job reads from AIStore. It stands wherever
@@ -116,8 +116,7 @@ left join finding_storage_error as e on e.failure_id = f.failure_id
 left join (
     select distinct f.failure_id
     from failure_lead as f
-    join unlinked_error as u on u.failure_id = f.failure_id and u.kind = 'foreign_service'
-    join public_service as p on p.is_store
-        and regexp_matches(f.crash_text, '(?i)' || p.host_pattern)
+    join error_address as a on a.failure_id = f.failure_id
+        and a.rank is not distinct from f.culprit_rank and a.is_other_store
     where not coalesce(f.is_cluster_sure, false)
-) as s on s.failure_id = f.failure_id
+) as s on s.failure_id = f.failure_id and u.kind = 'foreign_service'

@@ -1,7 +1,6 @@
 """Tells what a file is from its first bytes: which kind, and why. Names are hints for nothing here.
 
-A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence; a paste that is
-nothing but fenced text is what it holds.
+A document that quotes log lines (README, TOML, another tool's output) is `unknown` and never evidence.
 Text that is neither clearly a log nor clearly a document, and lines that begin with no more than a date, are
 tried as a worker log and kept only if a line of it is recognised (`is_tentative`).
 """
@@ -16,6 +15,7 @@ from functools import cache
 from itertools import islice
 
 from aiscorr.parse.ais.node_status import RECORD_HEAD
+from aiscorr.parse.mended import is_fence, outside_code
 from aiscorr.parse.spec.formats import LineFormat, load_formats
 
 HEAD_BYTES = 64 * 1024
@@ -30,8 +30,6 @@ _SETTING = re.compile(rb"([\w-]+):(?: |$)")
 _TABLE = re.compile(rb"\[{1,2}[\w.\"-]+\]{1,2}\s*(?:#.*)?$")
 #: What only a document has: a heading, a fence, the line below the head of a table, an address at its foot.
 _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: https?://")
-#: What opens or closes fenced text, with the name of a language; text may follow at once.
-_FENCE = re.compile(rb"\s*(?:```|~~~)\s*(?:[a-z]\w{0,15}\s*$)?")
 #: A row of a table and a rule, which programs print too.
 _TABLED = re.compile(rb"\||[=-]{4,}\s*$")
 #: A call of a traceback: its source lines look like those of a program, which holds none of these.
@@ -72,6 +70,8 @@ class Detected:
 
 #: A text with more lines of a log than this share is a log in which stacks stand.
 _LOG_SHARE = 0.05
+#: A text is a log that holds blocks of code where so many of its other lines are of a log.
+_PRINTED_SHARE = 0.6
 
 
 def detect(head: bytes, *, forced: str | None = None, format_folders: tuple[str, ...] = ()) -> Detected:
@@ -160,23 +160,6 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
     return [line[match.end() :] if match is not None else line for line, match in zip(lines, found, strict=True)]
 
 
-def _without_fences(lines: list[bytes]) -> list[bytes]:
-    """The lines of a paste that is nothing but fenced text, without the fences; as they are where text is around it."""
-    if not lines or _FENCE.match(lines[0]) is None:
-        return lines
-    bare, is_inside = [], False
-    for line in lines:
-        fence = _FENCE.match(line)
-        if fence is not None:
-            is_inside = not is_inside
-            line = line[fence.end() :]
-        elif not is_inside:
-            return lines
-        if line.strip():
-            bare.append(line)
-    return bare or lines
-
-
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
     enters functions, a log does not; settings raise nothing and have a name each, while a log has many lines of one
@@ -213,12 +196,19 @@ def _match_count(form: LineFormat, lines: list[bytes], firsts: Counter[int], lea
     return count
 
 
+def _prints_code(lines: list[bytes], forms: tuple[LineFormat, ...]) -> bool:
+    """Whether blocks of code stand in a log, as where a program prints what a model wrote: the lines of the log are
+    outside of them, and those that a document quotes inside."""
+    outside = outside_code(lines)
+    known = sum(any(form.regex.match(line, 0, 512) for form in forms) for line in outside)
+    return known >= _PRINTED_SHARE * max(1, len(outside))
+
+
 def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     pieces = text[:HEAD_BYTES].replace(b"\r", b"\n").split(b"\n")
     lines = list(islice((line for line in pieces if line.strip()), _MAX_LINES))
     if len(text) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()
-    lines = _without_fences(lines)
     bare = _without_labels(lines)
     is_labelled = bare is not lines
     lines = bare
@@ -231,22 +221,23 @@ def _detect_text(text: bytes, format_folders: tuple[str, ...]) -> Detected:
     def share(name: str) -> float:
         return _match_count(own[name], lines, firsts, 0) / len(lines)
 
+    is_fenced = any(map(is_fence, lines))
+    is_printing = is_fenced and _prints_code(lines, (worker, dated))
     for form in forms:
         least = max(form.min_count, form.share * len(lines))
         if form.name in own or _match_count(form, lines, firsts, least) < least:
             continue
         is_loose = form.kind == "unknown" and form.order >= _LOOSE_ORDER and form.name != "file_torchfrtrace"
-        if is_loose and (is_labelled or share(worker.name) + share(dated.name) >= 0.6):
+        if is_loose and (is_labelled or is_printing or share(worker.name) + share(dated.name) >= 0.6):
             continue
         if form.name == "file_py_spy" and share(worker.name) + share(dated.name) > _LOG_SHARE:
             continue
         if not _is_plausible(form, lines):
             continue
         return Detected(form.kind or "unknown", form.title)
-    is_fenced = any(line.startswith(b"```") for line in lines)
-    if share(worker.name) >= worker.share and not is_fenced:
+    if share(worker.name) >= worker.share and (is_printing or not is_fenced):
         return Detected("worker_log", worker.title)
-    if share(worker.name) + share(dated.name) >= dated.share and not is_fenced:
+    if share(worker.name) + share(dated.name) >= dated.share and (is_printing or not is_fenced):
         return Detected("worker_log", dated.title, is_tentative=True)
     if is_fenced or re.match(rb"#{1,3} \w", lines[0]):
         return Detected("unknown", "a document: it has a heading or fenced text")

@@ -14,7 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, margin_of, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, margin_of, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aiscorr.parse.worker.reader import WorkerFile, WorkerLogReader
 
 #: Raise when rows would come out differently: files are then read again.
-PARSER_VERSION = 10
+PARSER_VERSION = 11
 _ZONE_SPAN_NS = 14 * 3600 * SECOND_NS
 
 
@@ -130,7 +130,7 @@ class FileReader:
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
         lines = head.split(b"\n")
-        if found.kind == "unknown" and not (quote_depth(lines) or margin_of(lines)):
+        if found.kind == "unknown" and not (quote_depth(lines) or margin_of(lines) or is_all_code(lines)):
             return None
         mending = self._worker_reader().broken_lines.look(head)
         if not mending.is_needed:

@@ -1,10 +1,12 @@
-"""A text as it was before a terminal broke its lines or a post quoted them, and where each of its lines really stands.
+"""A text as it was before a terminal broke its lines or a post quoted them or showed them as code, and where each of
+its lines really stands.
 
 What readers see is the mended text; rows get the numbers and places of the original's lines on their way out.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +23,19 @@ _NUMBERS = ("line_no", "block_line_no")
 _QUOTED_SHARE = 0.8
 _MOST_QUOTES = 5
 _CODE_MARGIN = 4
+#: A line that opens or closes a block of code, with the language that may stand behind the mark.
+_FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[\w+-]*\s*$")
+_TICK = b"`"
 
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: how deep it is quoted and how far indented, at which width a terminal broke it, and
-    which lines besides are the rest of the line above, by their numbers."""
+    """What was done to a text: how deep it is quoted and how far indented, whether it is shown as code, at which
+    width a terminal broke it, and which lines besides are the rest of the line above, by their numbers."""
 
     quote_depth: int = 0
     margin: int = 0
+    is_code: bool = False
     width: int | None = None
     rest_line_nos: frozenset[int] = field(default_factory=frozenset)
     begins: Callable[[bytes], bool] = bool
@@ -37,11 +43,13 @@ class Mending:
     @property
     def is_needed(self) -> bool:
         """Whether anything is to be mended."""
-        return bool(self.quote_depth or self.margin or self.width or self.rest_line_nos)
+        return bool(self.quote_depth or self.margin or self.is_code or self.width or self.rest_line_nos)
 
     def bare(self, line: bytes) -> bytes:
-        """A line without marks of a quotation and without the margin."""
+        """A line without marks of a quotation or of code, and without the margin."""
         line = unquoted(line, self.quote_depth)
+        if self.is_code:
+            line = uncoded(line)
         return line[min(self.margin, len(line) - len(line.lstrip(b" \t"))) :]
 
     def is_rest(self, line_no: int, line: bytes, above: bytes) -> bool:
@@ -73,6 +81,49 @@ def margin_of(lines: Sequence[bytes]) -> int:
     margin = min((len(line) - len(line.lstrip(b" \t")) for line in filled), default=0)
     is_code = margin >= _CODE_MARGIN or (margin and all(line.startswith(b"\t") for line in filled))
     return margin if is_code else 0
+
+
+def is_fence(line: bytes) -> bool:
+    """Whether a line opens or closes a block of code."""
+    return _FENCE.match(line) is not None
+
+
+def outside_code(lines: Sequence[bytes]) -> list[bytes]:
+    """The filled lines that stand in no block of code; a block that is not closed goes on to the end."""
+    outside, is_inside = [], False
+    for line in lines:
+        if is_fence(line):
+            is_inside = not is_inside
+        elif not is_inside and line.strip():
+            outside.append(line)
+    return outside
+
+
+def is_all_code(lines: Sequence[bytes]) -> bool:
+    """Whether a text is nothing but what a post shows as code: in blocks, or between backquotes; a document has prose
+    outside of them. Of the marks of a part of a post only the last may be left."""
+    filled = [line.strip() for line in lines if line.strip()]
+    count = len(filled)
+    while filled and is_fence(filled[-1]):
+        filled.pop()
+    if len(filled) < count and not any(map(is_fence, filled)):
+        return bool(filled)
+    is_open = False
+    for line in outside_code(filled):
+        if not is_open and not line.startswith(_TICK):
+            return False
+        is_open ^= line.count(_TICK) % 2 == 1
+    return bool(filled) and filled[0].startswith((_TICK, b"~~~"))
+
+
+def uncoded(line: bytes) -> bytes:
+    """A line of code without the backquotes around it; nothing of one that only opens or closes a block."""
+    text = line.rstrip()
+    if is_fence(text):
+        return b""
+    if text.startswith(_TICK):
+        return text.strip(_TICK)
+    return text[:-1] if text.endswith(_TICK) and text.count(_TICK) % 2 else line
 
 
 def unquoted(line: bytes, depth: int) -> bytes:

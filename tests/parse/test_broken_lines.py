@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lines import Reading, Row, read_text, read_worker, told
 
-from aiscorr.parse.mended import quote_depth
+from aiscorr.parse.mended import is_all_code, quote_depth
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
@@ -133,6 +133,35 @@ def test_what_is_no_quotation() -> None:
     assert quote_depth([line.encode() for line in megatron]) == 0
     assert quote_depth([b">>> import torch", b">>> torch.ones(3)"]) == 0
     assert quote_depth([b"> a", b">", b"> b", b""]) == 1
+
+
+@pytest.mark.parametrize(
+    ("above", "below"), [(["```"], ["```"]), (["", "```bash"], []), ([], ["```", ""]), (["~~~"], ["~~~"])]
+)
+def test_a_text_shown_as_code(above: list[str], below: list[str]) -> None:
+    """A text between the marks of a block of code, one of which may be cut off, tells the same, line by line."""
+    whole, found = read_text(text_of(*OUTPUT)), read_text(text_of(*above, *OUTPUT, *below))
+    assert found.summary.kind == "worker_log"
+    assert values(found) == values(whole)
+    assert told(found, "line_no") == [(number + len(above),) for (number,) in told(whole, "line_no")]
+
+
+def test_lines_between_backquotes() -> None:
+    """A line, or a few, between backquotes tell the same as without them."""
+    whole = read_text(text_of(*OUTPUT[2:7]))
+    for shown in (text_of(*(f"`{line}`" for line in OUTPUT[2:7])), f"`{text_of(*OUTPUT[2:7])}`\n"):
+        assert values(read_text(shown)) == values(whole)
+
+
+def test_a_document_that_shows_code_is_none() -> None:
+    """Prose outside of the code makes a document of a text, and nothing of it is read."""
+    for text in (
+        ["What I got:", "```", *OUTPUT, "```"],
+        ["```", *OUTPUT, "```", "Is it the storage?"],
+        ["## Log", "```", *OUTPUT],
+    ):
+        assert not is_all_code([line.encode() for line in text])
+        assert read_text(text_of(*text)).summary.kind == "unknown"
 
 
 def test_a_quoted_stack_dump() -> None:

@@ -134,7 +134,15 @@ def test_a_stamped_line_ends_a_traceback() -> None:
 def test_a_traceback_at_the_end_of_the_file() -> None:
     """A traceback whose exception is the last line, without newline, is an event."""
     assert told(read_worker(TRACEBACK + "RuntimeError: boom"), "exception", "line_no") == [("RuntimeError", 6)]
-    assert told(read_worker(TRACEBACK), "exception") == []
+
+
+def test_a_file_that_ends_inside_a_traceback() -> None:
+    """Where no exception is named any more, the first line of the traceback is an event: something was raised."""
+    torn = told(read_worker(TRACEBACK), "pattern", "severity", "exception", "block_line_no")
+    assert torn == [("python_traceback", "error", None, told(read_worker(TRACEBACK), "line_no")[0][0])]
+    assert told(read_worker(TRACEBACK.splitlines()[0] + "\n"), "pattern") == []
+    ignored = "Exception ignored in: <function f at 0x7f>\n" + TRACEBACK
+    assert "python_traceback" not in [pattern for (pattern,) in told(read_worker(ignored), "pattern")]
 
 
 def test_a_traceback_whose_header_is_lost() -> None:

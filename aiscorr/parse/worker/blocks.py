@@ -49,7 +49,7 @@ class TracebackBlock:
     """One traceback of one rank, with the chain of exceptions it ends in.
 
     `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them). `is_stamped`: a
-    collector put a time in front of each of its lines.
+    collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
     """
 
     first_line_no: int
@@ -64,6 +64,7 @@ class TracebackBlock:
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
+    head: Row | None = None
     rows: list[Row] = field(default_factory=list)
 
     def begin(self, message: bytes) -> None:
@@ -113,6 +114,21 @@ class TracebackBlock:
         for row in self.rows if self.is_ignored else ():
             row.update(pattern="python_exception_ignored", severity="info")
         return self.rows
+
+    def cut_off(self) -> list[Row]:
+        """The rows at the end of the text; where it ends before any exception is named, the first line tells that one
+        was raised."""
+        if not self.rows and self.head is not None and self.functions and not self.is_ignored:
+            self.head.update(
+                severity="error",
+                block_line_no=self.first_line_no,
+                is_uncaught=True if self.is_tagged else None,
+                is_chained=False,
+                frame_kind=self.frame_kind(),
+                user_location=self.user_location,
+            )
+            self.rows.append(self.head)
+        return self.close()
 
     def _open(self, rank: bytes | None) -> None:
         """A further traceback: of an exception that this one follows from, or of a rank that handed it over."""

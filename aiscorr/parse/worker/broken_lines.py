@@ -1,8 +1,9 @@
 """Tells from the beginning of a text whether a terminal broke its lines or a post quotes them.
 
-A quoted text has a mark before nearly every line. A terminal breaks every line that is longer than its width, at any
-column: no line is longer, and what stands behind a full one goes on in the middle of a word. Of a text pasted from
-several such, a line and the next are one where only both together are a message that is known.
+A quoted text has a mark before nearly every line, one that is shown as code stands between marks. A terminal breaks
+every line that is longer than its width, at any column: no line is longer, and what stands behind a full one goes on
+in the middle of a word. Of a text pasted from several such, a line and the next are one where only both together are
+a message that is known.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 
 from aiscorr.parse.detect import HEAD_BYTES
-from aiscorr.parse.mended import Mending, is_padded, margin_of, quote_depth, unquoted, width_of
+from aiscorr.parse.mended import Mending, is_all_code, is_padded, margin_of, quote_depth, unquoted, width_of
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.values import strip_ansi
 from aiscorr.parse.worker.patterns import WorkerPatterns
@@ -49,8 +50,8 @@ class BrokenLines:
         depth = quote_depth(lines)
         if depth:
             lines = [unquoted(line, depth) for line in lines]
-        shape = Mending(depth, margin_of(lines), begins=self.begins)
-        if shape.margin:
+        shape = Mending(depth, margin_of(lines), is_all_code(lines), begins=self.begins)
+        if shape.margin or shape.is_code:
             unquoted_shape = replace(shape, quote_depth=0)
             lines = [unquoted_shape.bare(line) for line in lines]
         if b"\x1b" in head:

@@ -51,12 +51,13 @@ class OpenBlocks:
         """Whether no block wants the next line."""
         return not (self._tracebacks or self._tables or self._stacks or self._messages or self._threads.blocks)
 
-    def open_traceback(self, line: Line) -> None:
+    def open_traceback(self, line: Line, pattern: Pattern) -> None:
         """A traceback begins, with its header or with a call where that is lost, or one goes on with another."""
         key = self._note_fed(line)
         if key not in self._tracebacks:
             block = self._tracebacks[key] = TracebackBlock(line.segment.line_no, line.is_tagged)
             block.is_stamped = line.prefix.stamp_source == "own" and line.message.lstrip().startswith(_HEADER)
+            block.head = self._rows.of_pattern(line, pattern, {})
             block.begin(line.body)
             block.is_ignored = line.segment.line_no - self._ignored.pop(key, -_NEAR) < _NEAR
 
@@ -124,8 +125,10 @@ class OpenBlocks:
 
     def close(self) -> None:
         """The end of the file."""
-        for key in list(self._tracebacks):
-            self._close_traceback(key)
+        for block in self._tracebacks.values():
+            for row in block.cut_off():
+                self._rows.write(row)
+        self._tracebacks.clear()
         for stack in self._stacks:
             self._rows.write(stack.finished_row())
         self._stacks = []

@@ -143,7 +143,7 @@ class WorkerFile:
         if pattern.opens == "threads":
             self._blocks.open_threads(line, (above.text for above in self._behind.tail_before(segment.start).lines()))
         elif pattern.opens == "traceback":
-            self._blocks.open_traceback(line)
+            self._blocks.open_traceback(line, pattern)
         elif pattern.opens == "torchrun_table":
             self._end_attempt(segment, pattern)
             self._blocks.open_table(line)
