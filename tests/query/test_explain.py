@@ -59,7 +59,7 @@ def patterns() -> dict[str, Pattern]:
 def _read_once() -> object:
     """What defines the names is read once for all tests here, for there are hundreds of names."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_views", "_columns"):
+        for name in ("_views", "_columns", "_rules"):
             found = tuple(getattr(module, name)())
             patch.setattr(module, name, _giving(found))
         for name in ("_patterns", "_constants", "_queries"):
