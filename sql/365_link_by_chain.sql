@@ -3,7 +3,7 @@
 -- grain: one row a failure, culprit rank and match of a chain
 -- reads: failure_case, culprit_cause, storage_relation, chain_rank_match, get_batch_chain,
 -- reads: get_batch_chain_step, batch_item, node_fault, job, job_cluster, fault_kind, node,
--- reads: worker_tail, worker_file, threshold, link_term
+-- reads: worker_tail, worker_file, threshold
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, and a target
 -- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
@@ -115,24 +115,22 @@ select
     chain_id,
     fault_id,
     fault_kind,
-    chain_weight * score * sureness * coalesce(k.factor, 1) * coalesce(q.factor, 1) as score,
+    chain_weight * sureness as strength,
     lag_s,
     ais_file_id as file_id,
     ais_line_no as line_no,
     file_id as client_file_id,
     line_no as client_line_no,
     suspect_node_id is not null as is_suspect_known,
-    list_filter([w.term, cause_term, request_term], lambda x: x is not null) as terms
-from weighed as w
-left join link_term as k on k.term = cause_term
-left join link_term as q on q.term = request_term
+    list_filter([term, cause_term, request_term], lambda x: x is not null) as terms
+from weighed
 union all
 select
-    h.failure_id, h.rank, h.holder_id as node_id, 'held_batch' as link_kind, h.chain_id, h.fault_id,
-    h.fault_kind, k.factor as score, (h.stall_ns - h.began_ns) / 1e9 as lag_s, h.file_id, h.line_no,
-    h.client_file_id, h.client_line_no, true, [k.term]
-from held_by as h
-join link_term as k
-    on k.term = if(h.began_ns >= h.stall_ns - h.slack_ns, 'held_since', 'held_before')
+    failure_id, rank, holder_id as node_id, 'held_batch' as link_kind, chain_id, fault_id,
+    fault_kind, 1.0 as strength, (stall_ns - began_ns) / 1e9 as lag_s, file_id, line_no,
+    client_file_id, client_line_no, true,
+    [if(began_ns >= stall_ns - slack_ns, 'held_since', 'held_before')]
+from held_by
 qualify row_number() over (
-    partition by h.failure_id, h.rank, h.holder_id order by score desc, h.ended_ns, h.wid) = 1
+    partition by failure_id, rank, holder_id
+    order by began_ns >= stall_ns - slack_ns desc, ended_ns, wid) = 1

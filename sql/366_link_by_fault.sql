@@ -1,7 +1,7 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
 -- reads: failure_case, culprit_cause, rank_request, batch_silence, asked_node, storage_relation,
--- reads: storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold, link_term
+-- reads: storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
 -- case: yes
 -- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
 -- note: longer the job went on well after the fault began (a disk that is out meets who reads from
@@ -76,7 +76,7 @@ faulty as (
             case when q.is_unreached and k.takes_connections then 'connects' end,
             case when q.node_id is null and o.rank is not null then 'asks_another'
                 when q.node_id is null and t.node_id <> n.node_id then 'answered_by_another' end
-        ] as lacks
+        ] as terms
     from failure_case as f
     join culprit_cause as u on u.failure_id = f.failure_id
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
@@ -131,11 +131,11 @@ faulty as (
             and (n.ended_ns >= e.first_ns or q.node_id is not null)
 )
 select
-    y.failure_id, y.rank, y.node_id,
+    failure_id, rank, node_id,
     case when is_asked and has_error then 'error_node' when is_asked then 'request_node'
         when fault_kind = 'stale_membership' then 'stale_membership' else 'fault_time' end
         as link_kind,
-    fault_id, fault_kind, sureness * l.factor * case
+    fault_id, fault_kind, sureness * case
         when is_asked and has_error then weight * least(time_weight + 0.2, 0.9)
         when is_asked then greatest(weight, stale_weight) * 0.98
         when fault_kind = 'stale_membership' then stale_weight
@@ -147,12 +147,7 @@ select
                 1.0
                     - (borne_s - bite_s)
                         / (case when fault_kind = 'disk_fault' then 1 else 3 end * bite_s)))
-    end as score,
-    lag_s, file_id, line_no, client_file_id, client_line_no, l.terms
-from faulty as y
-join lateral (
-    select product(coalesce(k.factor, 1)) as factor,
-        list(x.term order by x.term) filter (where k.term is not null) as terms
-    from (select unnest(y.lacks) as term) as x
-    left join link_term as k on k.term = x.term
-) as l on true
+    end as strength,
+    lag_s, file_id, line_no, client_file_id, client_line_no,
+    list_filter(terms, lambda x: x is not null) as terms
+from faulty

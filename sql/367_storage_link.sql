@@ -8,7 +8,8 @@
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
 -- note: where they are of its bucket and only a repeat that was due later is missing at the end;
--- note: the more so where its stack sleeps between tries.
+-- note: the more so where its stack sleeps between tries. score is the strength of the tie times
+-- note: the factors of its terms.
 create or replace view storage_link as
 with guessed as (
     select distinct w.job_id
@@ -32,7 +33,7 @@ unexplained as (
 ),
 refused as (
     select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind,
-        k.weight * c.certainty as score,
+        k.weight * c.certainty as strength,
         case when u.activity_witness = 'stack'
             and regexp_matches(u.activity_text, '(?i)back_?off|sleep_for_retry|tenacity')
                 then ['sleeps'] else [] end as terms,
@@ -58,9 +59,7 @@ refused as (
             '(^|[^\w./:-])' || regexp_escape(b.bucket) || '($|[^\w.-])')
 ),
 every as (
-    select failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score, lag_s,
-        file_id, line_no, client_file_id, client_line_no, is_suspect_known, terms
-    from link_by_chain
+    select * from link_by_chain
     union all by name
     select *, true as is_suspect_known from link_by_fault
     union all by name
@@ -71,35 +70,30 @@ every as (
                     or u.crash_pattern in ('python_exception', 'file_missing'))
                     then 1.0
                 else 0.0 end)
-            * k.weight * e.factor as score,
+            * k.weight as strength,
         0.0 as lag_s, q.file_id, q.line_no, q.client_file_id, q.client_line_no,
         true as is_suspect_known, [q.term] as terms
     from unexplained as q
-    join link_term as e on e.term = q.term
     join fault_kind as k on k.fault_kind = q.fault_kind
     join culprit_cause as u on u.failure_id = q.failure_id and u.witness_rank = q.rank
     join storage_relation as r on r.failure_id = u.failure_id and r.rank is not distinct from u.rank
     union all by name
-    select
-        r.* exclude (score), 'backoff' as link_kind, r.score * coalesce(e.factor, 1) as score,
-        true as is_suspect_known
-    from refused as r
-    left join link_term as e on e.term = r.terms[1]
+    select *, 'backoff' as link_kind, true as is_suspect_known from refused
+),
+timed as (
+    select e.* replace (
+        case when s.job_id is not null and e.link_kind
+            in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
+            then list_append(e.terms, 'guessed_clock') else e.terms end as terms)
+    from every as e
+    join failure_case as f on f.failure_id = e.failure_id
+    left join guessed as s on s.job_id = f.job_id
 )
 select
-    t.failure_id,
-    t.rank,
-    t.node_id,
-    t.link_kind,
-    t.chain_id,
-    t.fault_id,
-    t.fault_kind,
-    least(t.score * coalesce(g.factor, 1), 0.98)::double as score,
-    round(t.lag_s::double, 3) as lag_s,
-    t.file_id, t.line_no, t.client_file_id, t.client_line_no, t.is_suspect_known,
-    case when g.term is null then t.terms else list_append(t.terms, g.term) end as terms
-from every as t
-join failure_case as f on f.failure_id = t.failure_id
-left join guessed as s on s.job_id = f.job_id
-left join link_term as g on g.term = 'guessed_clock' and s.job_id is not null
-    and t.link_kind in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
+    failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind,
+    least(0.98, strength * coalesce(
+        (select product(k.factor) from link_term as k where list_contains(t.terms, k.term)), 1
+    ))::double as score,
+    round(lag_s::double, 3) as lag_s, file_id, line_no, client_file_id, client_line_no,
+    is_suspect_known, terms
+from timed as t
