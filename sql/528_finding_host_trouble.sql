@@ -127,7 +127,7 @@ select
         and not is_apart
             then [{'term': case when link_score >= 0.5 and culprit_rank is not null
                 and not (trouble = 'slurm_step_unkillable' and activity in ('unknown', 'step'))
-                then 'link' end, 'file_id': link_file_id, 'line_no': link_line_no,
+                then 'node_in_trouble' end, 'file_id': link_file_id, 'line_no': link_line_no,
                 'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: '
                     || coalesce(fault_kind, 'chain')}]
         else [] end

@@ -8,6 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from contextlib import closing
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from aiscorr.analysis.spec import ViewSpec, view_specs
@@ -20,6 +23,7 @@ from aiscorr.parse.spec.pattern_files import pattern_set
 from aiscorr.query.named import named_queries
 from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
+from aiscorr.store.records import records
 
 if TYPE_CHECKING:
     import duckdb
@@ -199,17 +203,10 @@ def _where_rows_are(spec: ViewSpec) -> str:
 def _rules() -> Iterable[tuple[str, str]]:
     """Each rule with its terms and what they weigh; a link with its parts."""
     sentences = {spec.name.removeprefix("finding_"): spec.sentence for spec in view_specs()}
-    connection = constants()
-    try:
-        terms = connection.execute("select rule, list((term, weight, why)) from rule_term group by rule").fetchall()
-        parts = connection.execute("select term, factor, why from link_term").fetchall()
-    finally:
-        connection.close()
-    for rule, own in terms:
-        facts = [(term, f"{weight:+.2f}: {why}") for term, weight, why in own]
-        if any(term == "link" and weight > 1 for term, weight, _ in own):
-            facts += [(f"link, {term}", f"times {factor:.2f}: {why}") for term, factor, why in parts]
-        yield rule, _paragraph(f"rule {rule}: {sentences[rule]}", facts)
+    parts = [(f"link, {row['term']}", f"times {row['factor']:.2f}: {row['why']}") for row in _facts()["link_term"]]
+    for rule, own in groupby(_facts()["rule_term"], lambda row: str(row["rule"])):
+        terms = {row["term"]: f"{row['weight']:+.2f}: {row['why']}" for row in own}
+        yield rule, _paragraph(f"rule {rule}: {sentences[rule]}", [*terms.items(), *(parts if "link" in terms else [])])
 
 
 def _columns() -> Iterable[tuple[str, str]]:
@@ -234,18 +231,20 @@ def _queries(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
 
 
 def _constants(folders: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    connection = constants()
-    try:
-        for title, (view, key) in _CONSTANTS.items():
-            result = connection.execute(f"select * from {view}")
-            names = [column[0] for column in result.description or []]
-            for row in result.fetchall():
-                record: dict[str, Any] = dict(zip(names, row, strict=True))
-                label = str(record.pop(key))
-                more = _told_by(label, folders) if title == "step of a chain" else ()
-                yield label, _paragraph(_head(title, label, record), [*map(_fact, record.items()), *more])
-    finally:
-        connection.close()
+    for title, (view, key) in _CONSTANTS.items():
+        for row in _facts()[view]:
+            record = dict(row)
+            label = str(record.pop(key))
+            more = _told_by(label, folders) if title == "step of a chain" else ()
+            yield label, _paragraph(_head(title, label, record), [*map(_fact, record.items()), *more])
+
+
+@lru_cache(maxsize=1)
+def _facts() -> dict[str, list[dict[str, Any]]]:
+    """The rows of what is known beforehand, by view; they stay as they are while the program runs."""
+    views = [view for view, _ in _CONSTANTS.values()]
+    with closing(constants()) as connection:
+        return {view: records(connection, f"from {view}") for view in (*views, "rule_term", "link_term")}
 
 
 def _head(title: str, label: str, record: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from aiscorr.analysis.spec import sql_folder
 from benchmarks.accuracy.compare import ask, differences
 from benchmarks.accuracy.freeze import freeze
 from benchmarks.accuracy.places import incidents, logs
@@ -49,7 +48,7 @@ def _run(given: argparse.Namespace, unpacked: Path) -> int:
         places = incidents(given.places, unpacked, given.every)
         told = [(read_truth(folder), report) for folder, report in zip(places, kept(given.kept, places), strict=True)]
         known = [one for truth, report in told if not isinstance(report, str) for one in hypotheses(report, truth)]
-        print(fitted_table(known, sql_folder() / "facts"))
+        print(fitted_table(known))
     elif given.verb == "ask":
         ask(given.aiscorr, given.places, given.out, given.every, given.jobs)
     elif given.verb == "differences":

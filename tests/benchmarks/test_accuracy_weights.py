@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from aiscorr.analysis.spec import sql_folder
 from benchmarks.accuracy.score.truth import Truth, truth_of
 from benchmarks.accuracy.score.weights import Hypothesis, fitted, fitted_table, hypotheses, weights_now
 
@@ -85,6 +84,6 @@ def test_spread_shows_what_hangs_on_one_source() -> None:
 
 def test_the_table_has_every_term() -> None:
     """The weights of the program are read from its own file, and each has its line."""
-    now = weights_now(sql_folder() / "facts")
-    lines = fitted_table([], sql_folder() / "facts").splitlines()[1:]
+    now = weights_now()
+    lines = fitted_table([]).splitlines()[1:]
     assert len(lines) == sum(map(len, now.values())) and all(line.endswith("0 of 0") for line in lines)

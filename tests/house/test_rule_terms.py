@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
-
-from scenes import REPO
+from contextlib import closing
+from typing import Any
 
 from aiscorr.analysis.spec import ViewSpec, view_specs
+from aiscorr.catalog.explain import constants
+from aiscorr.store.records import records
 
 _TERM = re.compile(r"'term':(.*?)(?='file_id'|'strength'|\})", re.DOTALL)
 _RESULT = re.compile(r"(?:^|\bthen|\belse)\s*'(\w+)'")
@@ -17,11 +18,10 @@ MOST_NUMBERS = 150
 MOST_TERMS = 20
 
 
-def facts(name: str) -> list[dict[str, str]]:
+def facts(name: str) -> list[dict[str, Any]]:
     """The rows of a file of facts, by the names of its columns."""
-    lines = [line for line in (REPO / f"sql/facts/{name}.csv").read_text("utf-8").splitlines() if line[:2] != "# "]
-    head = [column.partition(" ")[0] for column in next(csv.reader(lines))]
-    return [dict(zip(head, row, strict=True)) for row in csv.reader(lines[1:])]
+    with closing(constants()) as connection:
+        return records(connection, f"from {name}")
 
 
 def findings() -> Iterator[tuple[str, ViewSpec]]:
@@ -35,8 +35,10 @@ def terms_of(select: str) -> set[str]:
 
 
 def literals_of_readers(name: str) -> str:
-    """The SQL of all views that read a file of facts."""
-    return "\n".join(spec.select for spec in view_specs() if name in spec.reads)
+    """The SQL of all views that read a file of facts, and of those that they read."""
+    readers = [spec for spec in view_specs() if name in spec.reads]
+    read = {other for spec in readers for other in spec.reads}
+    return "\n".join(spec.select for spec in view_specs() if spec in readers or spec.name in read)
 
 
 def test_rules_name_the_terms_that_have_a_weight() -> None:
@@ -52,7 +54,7 @@ def test_rules_have_few_terms() -> None:
 
 
 def test_links_and_relations_are_used() -> None:
-    """Each term of a link, and each kind of relation, is named by the SQL that reads them."""
+    """Each term of a link, and each kind of relation, is named by the SQL that leads to them."""
     for name, column in (("link_term", "term"), ("relation_kind", "relation")):
         select = literals_of_readers(name)
         assert [row[column] for row in facts(name) if f"'{row[column]}'" not in select] == []
@@ -60,8 +62,7 @@ def test_links_and_relations_are_used() -> None:
 
 def test_there_are_few_weights() -> None:
     """All weights together are few enough to be fitted and looked through."""
-    relations = sum(3 for _ in facts("relation_kind"))
-    assert len(facts("rule_term")) + len(facts("link_term")) + relations <= MOST_NUMBERS
+    assert len(facts("rule_term")) + len(facts("link_term")) + 3 * len(facts("relation_kind")) <= MOST_NUMBERS
 
 
 def test_each_weight_has_a_reason() -> None:

@@ -11,19 +11,19 @@ seen a few times only. Hypotheses of recorded logs count tenfold, and no sign tu
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
+from aiscorr.catalog.explain import constants
 from benchmarks.accuracy.score.truth import Expected, Json, Soft, Truth
 
 RECORDED_WEIGHT = 10.0
 #: How far a weight may reasonably lie from the one that is there, in log-odds.
 PRIOR_WIDTH = 0.5
-_STEPS, _RATE = 400, 0.5
+_STEPS, _RATE = 400, 2.0
 Weights = dict[str, float]
 
 
@@ -86,12 +86,12 @@ def _fits(cause: Json, soft: Soft) -> bool:
     return is_class and (is_verdict or verdict == "undetermined") and cause["rank"] not in soft.culprits_not
 
 
-def weights_now(folder: Path) -> dict[str, Weights]:
-    """The weights of `rule_term.csv` in a folder of facts, by rule and term."""
+def weights_now() -> dict[str, Weights]:
+    """The weights that are there, by rule and term."""
     found: dict[str, Weights] = defaultdict(dict)
-    lines = [line for line in (folder / "rule_term.csv").read_text("utf-8").splitlines() if not line.startswith("# ")]
-    for rule, term, weight, *_ in csv.reader(lines[1:]):
-        found[rule][term] = float(weight)
+    with closing(constants()) as connection:
+        for rule, term, weight in connection.execute("select rule, term, weight from rule_term").fetchall():
+            found[rule][term] = float(weight)
     return dict(found)
 
 
@@ -123,15 +123,15 @@ def _fit(found: Iterable[Hypothesis], prior: Weights) -> Weights:
             for term, strength in strengths.items():
                 slope[term] += miss * strength
         for term, value in slope.items():
-            moved = best[term] + _RATE * value / total * 4
+            moved = best[term] + _RATE * value / total
             best[term] = max(moved, 0.0) if prior[term] > 0 else min(moved, 0.0)
     return best
 
 
-def fitted_table(found: Sequence[Hypothesis], folder: Path) -> str:
+def fitted_table(found: Sequence[Hypothesis]) -> str:
     """A line a term: now, fitted, how far it moves without a source, right and all hypotheses that have it."""
     lines = [f"{'rule':20} {'term':22} {'now':>6} {'fitted':>6} {'spread':>6}  right of"]
-    for one in fitted(found, weights_now(folder)):
+    for one in fitted(found, weights_now()):
         numbers = f"{one.now:6.2f} {one.weight:6.2f} {one.spread:6.2f}"
         lines.append(f"{one.rule:20} {one.term:22} {numbers}  {one.right} of {one.count}")
     return "\n".join(lines)
