@@ -20,16 +20,17 @@ from aiscorr.model import IngestOptions
 CASES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "handbook.toml").read_text("utf-8"))["case"]
 FIRST_JOB = 9100001
 #: Troubles of a kind of which another stands beside them; they are looked at where slow tests are asked for.
-LATER = frozenset({
-    *(
+LATER = frozenset(
+    (
         "RANK is missing",
         "two processes on one GPU",
         "a batch on the wrong device",
         "Ray ends a worker for host memory",
-    ),
-    *("NCCL does not come up on any rank (internal error)", "a rank uses a group it is not in"),
-    *("Ray ends a worker for host memory", "a checkpoint of another number of ranks"),
-})  # fmt: skip
+        "NCCL does not come up on any rank (internal error)",
+        "a rank uses a group it is not in",
+        "a checkpoint of another number of ranks",
+    )
+)
 USUAL = tuple(case["name"] for case in CASES if case["name"] not in LATER)
 
 
