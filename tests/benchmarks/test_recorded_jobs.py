@@ -20,7 +20,7 @@ import pytest
 
 from aiscorr.parse.spec.pattern_words import FAILURE_CLASSES
 from benchmarks.accuracy.__main__ import main
-from benchmarks.accuracy.record import store_run
+from benchmarks.accuracy.record import launch, store_run
 from benchmarks.accuracy.record.catalog import JOBS, all_scenarios, needs_of, read_scenario
 from benchmarks.accuracy.record.commands import Plan
 from benchmarks.accuracy.record.files import FILES, rows
@@ -39,9 +39,11 @@ from benchmarks.accuracy.record.scenario import (
 
 SCENARIOS = all_scenarios()
 ACT = re.compile(r"(SIG[A-Z0-9]+) (rank|loader|node|launcher) (\d)|stacks|records|stop store|cut [\w./-]+")
+# A task writes its line at once: the pieces of two unbuffered prints may mix.
 TASK = """import os, time
-print("task", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], os.environ["AIS_ENDPOINT"], flush=True)
-time.sleep(30)
+words = ("task", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], os.environ["AIS_ENDPOINT"])
+os.write(1, f"{' '.join(words)}\\n".encode())
+time.sleep(300)
 """
 
 
@@ -212,8 +214,8 @@ def test_tasks_get_their_ranks_and_labels(tmp_path: Path) -> None:
     assert sorted(done.stdout.splitlines()) == ["2: 2", "3: 3"] and done.returncode == 1
 
 
-def job_of_tasks(acts: tuple[Act, ...], limit_s: float = 30) -> Scenario:
-    """A job of two tasks that wait for half a minute."""
+def job_of_tasks(acts: tuple[Act, ...], limit_s: float = 120) -> Scenario:
+    """A job of two tasks that wait for longer than any test."""
     job = ("run_tasks.py", "--first=0", "--count=2", "--world=2", "task.py")
     truth = Truth("infrastructure", (1,))
     return Scenario(
@@ -236,6 +238,24 @@ def test_acts_follow_the_lines_of_a_job(tmp_path: Path) -> None:
     assert (tmp_path / "job" / "deep" / "note.txt").read_text("utf-8") == "wo"
     assert (tmp_path / "job" / "gone").readlink() == Path("/dev/full")
     assert "task 0 of 2 http://127.0.0.1:" in (tmp_path / "logs" / "train.out").read_text("utf-8")
+
+
+def test_a_step_is_not_done_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that cannot be found at first leaves its step and those after it to be done, none before it."""
+    done: list[str] = []
+    really = launch.Run.send
+
+    def send(job: launch.Run, number: signal.Signals, kind: str, which: int) -> None:
+        done.append(f"{kind} {which}")
+        if done.count("rank 0") == 1 and kind == "rank":
+            raise LookupError(which)
+        if kind == "launcher":
+            really(job, number, kind, which)
+
+    monkeypatch.setattr(launch.Run, "send", send)
+    act = Act("task 0 of 2", ("SIGTERM rank 1", "SIGTERM rank 0", "SIGKILL launcher 0"))
+    outcome = run(job_of_tasks((act,)), sys.executable, tmp_path / "job", tmp_path / "logs")
+    assert done == ["rank 1", "rank 0", "rank 0", "launcher 0"] and outcome.exit_codes == {0: -9}
 
 
 def test_a_job_is_ended_at_its_limit(tmp_path: Path) -> None:

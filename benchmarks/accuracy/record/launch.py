@@ -13,7 +13,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.accuracy.record import processes
@@ -177,19 +177,20 @@ def _acts_left(job: Run, waiting: list[tuple[Act, float | None]]) -> list[tuple[
     for act, due in waiting:
         if due is None and re.search(act.after, text):
             due = time.monotonic() + act.delay_s
-        if due is None or time.monotonic() < due or not _is_done(act, job):
-            left.append((act, due))
+        to_do = act.do if due is None or time.monotonic() < due else _still_to_do(act.do, job)
+        if to_do:
+            left.append((replace(act, do=to_do), due))
     return left
 
 
-def _is_done(act: Act, job: Run) -> bool:
-    """Does an act; a process that is not there (yet) leaves it to be done."""
-    try:
-        for one in act.do:
-            job.do(one)
-    except LookupError:
-        return False
-    return True
+def _still_to_do(steps: tuple[str, ...], job: Run) -> tuple[str, ...]:
+    """Does steps in order, none twice; gives those from the first on whose process or file is not there (yet)."""
+    for number, step in enumerate(steps):
+        try:
+            job.do(step)
+        except LookupError:
+            return steps[number:]
+    return ()
 
 
 def _start(job: Run, node: int, port: int) -> None:
