@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.needs import Presence, definition
-from aiscorr.analysis.order import in_order, plan_plainly
+from aiscorr.analysis.order import FEW_ROWS, in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory
@@ -53,17 +53,19 @@ def judge(
     """The rows of each kept view for a case.
 
     `inputs`: for each of `case_inputs` the rows that concern the case. Raises PlanError where DuckDB fails inside
-    twice: stages of its optimizer that rewrite a query break on some rows and not on others, so the second try leaves
-    them out.
+    twice: stages of its optimizer that rewrite a query break on some rows and not on others, so the second try plans
+    the other way, plainly or not.
     """
     try:
-        return _judged(inputs, threads, memory_limit, is_plain=False)
+        return _judged(inputs, threads, memory_limit)
     except PlanError:
-        return _judged(inputs, 1, memory_limit, is_plain=True)
+        return _judged(inputs, 1, memory_limit, is_again=True)
 
 
-def _judged(inputs: Mapping[str, pa.Table], threads: int, memory_limit: str, *, is_plain: bool) -> dict[str, Result]:
-    with opened(inputs, threads, memory_limit, is_plain=is_plain) as connection:
+def _judged(
+    inputs: Mapping[str, pa.Table], threads: int, memory_limit: str, *, is_again: bool = False
+) -> dict[str, Result]:
+    with opened(inputs, threads, memory_limit, is_again=is_again) as connection:
         return {spec.name: _result(connection, spec.name) for spec in case_views() if spec.is_kept}
 
 
@@ -73,12 +75,12 @@ def opened(
     threads: int = 1,
     memory_limit: str = DEFAULT_MEMORY_LIMIT,
     *,
-    is_plain: bool = False,
+    is_again: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory with a case's rows and every view that is computed from them, as tables."""
-    is_large = any(rows.num_rows > _MANY_ROWS for rows in inputs.values())
-    with contextlib.closing(in_memory(memory_limit, threads if is_large else 1)) as connection:
-        if is_plain:
+    largest = max((rows.num_rows for rows in inputs.values()), default=0)
+    with contextlib.closing(in_memory(memory_limit, threads if largest > _MANY_ROWS else 1)) as connection:
+        if (largest <= FEW_ROWS) != is_again:
             plan_plainly(connection)
         presence = Presence(name for name, rows in inputs.items() if rows.num_rows)
         for name, rows in inputs.items():

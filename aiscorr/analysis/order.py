@@ -13,6 +13,8 @@ from aiscorr.analysis.spec import ViewSpec
 if TYPE_CHECKING:
     import duckdb
 
+#: Where no input has more rows, DuckDB's optimizer takes longer than it saves.
+FEW_ROWS = 20_000
 #: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
 _NEEDED_STAGES = (
     *("expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause", "join_order", "deliminator"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import Judging, Part, judge_cases, judge_in_turn
 from aiscorr.analysis.needs import Presence
-from aiscorr.analysis.order import Step, in_order, plan_plainly
+from aiscorr.analysis.order import FEW_ROWS, Step, in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.schema.tables import TABLES
@@ -75,7 +75,7 @@ def refresh_alone(
 ) -> None:
     """Brings a working copy up to date (see refresh_views), and what stands on it; all else is committed before.
 
-    Where DuckDB fails inside, the copy is opened again and all is done once more with plainer plans: stages of its
+    Where DuckDB fails inside, the copy is opened again and all is done once more, planned the other way: stages of its
     optimizer that rewrite a query break on some rows and not on others (seen with projection_pullup and dict-surviving
     joins of 2.0; once 2.0 asked for 4 GiB at a time for a few rows, and the same logs went well afterwards). A copy
     that is opened again may take all memory that it was opened with. Raises PlanError where a view fails again.
@@ -85,9 +85,7 @@ def refresh_alone(
     try:
         refresh_views(copy.connection, judging, then, threads, tell, part)
     except (PlanError, duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException):
-        connection = copy.reopen()
-        plan_plainly(connection)
-        refresh_views(connection, judging, then, tell=tell, part=part)
+        refresh_views(copy.reopen(), judging, then, tell=tell, part=part, is_again=True)
 
 
 def refresh_views(
@@ -97,14 +95,19 @@ def refresh_views(
     threads: int = 1,
     tell: Tell = lambda step, done, count: None,
     part: Part | None = None,
+    is_again: bool = False,
 ) -> None:
     """Computes the views whose inputs or SQL changed, then judges the cases that have other rows.
 
     The views are committed one by one, so that several can be computed at a time; where it ends early it begins again.
     What cases gave, and what `then` does, is one transaction. `part`: the database holds a part (see judge_cases).
+    `is_again`: after DuckDB failed inside; few rows are planned plainly at first, and many then.
     """
     specs = view_specs()
-    count = _cursors(connection, threads)
+    (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
+    if (largest <= FEW_ROWS) != is_again:
+        plan_plainly(connection)
+    count = _cursors(connection, threads, largest)
     with load.few_checkpoints(connection):
         if _definitions(connection) == _wanted(specs):
             changed, contents, presence = _compute_changed(connection, specs, count, tell)
@@ -124,9 +127,8 @@ def refresh_views(
     connection.execute("commit")
 
 
-def _cursors(connection: duckdb.DuckDBPyConnection, threads: int) -> int:
+def _cursors(connection: duckdb.DuckDBPyConnection, threads: int, largest: int) -> int:
     """How many views are computed at a time: several where no table can be shared out to threads, which then rest."""
-    (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
     if largest >= _SHARED_ROWS:
         return 1
     connection.execute("set threads = 1")

@@ -1,4 +1,4 @@
-"""Where DuckDB fails inside while views are computed, an ingest goes on with plainer plans, or says what failed."""
+"""Where DuckDB fails inside while views are computed, an ingest goes on with other plans, or says what failed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def everything_in(db: Path | str) -> Contents:
 
 @pytest.mark.parametrize("fail", [pytest.param(refuse_plan, marks=pytest.mark.slow), give_up])
 def test_duckdb_fails_inside(fail: Failing, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where DuckDB fails at a view, all views are computed with plainer plans on a new connection; nothing is lost."""
+    """Where DuckDB fails at a view, all views are computed with other plans on a new connection; nothing is lost."""
     db, name = tmp_path / "x.duckdb", "target_killed_short_batch"
     disabled = fail_at("worker_event", 1, fail, monkeypatch)
     read_in(db, *parts_of(library.folder(name)))
-    left_out = set(disabled[-1].split(","))
-    assert disabled[0] == "" and "statistics_propagation" in left_out and "filter_pushdown" not in left_out
+    left_out = set(disabled[0].split(","))
+    assert disabled[-1] == "" and "statistics_propagation" in left_out and "filter_pushdown" not in left_out
     assert everything_in(db) == everything_in(library.database(name))
     assert left_behind(tmp_path) == []
     with writing(str(db), wait_s=0):
@@ -43,12 +43,12 @@ def test_duckdb_fails_inside(fail: Failing, library: Library, tmp_path: Path, mo
 
 
 def fail_at_a_view(patch: pytest.MonkeyPatch) -> None:
-    """DuckDB gives up at a view, with plainer plans too."""
+    """DuckDB gives up at a view, with other plans too."""
     fail_at("worker_event", 2, give_up, patch)
 
 
 def fail_at_conclusions(patch: pytest.MonkeyPatch) -> None:
-    """DuckDB gives up after the views, with plainer plans too."""
+    """DuckDB gives up after the views, with other plans too."""
     concluded = pipeline.name_failures
     patch.setattr(pipeline, "name_failures", lambda connection: concluded(give_up(connection)))
 
@@ -64,7 +64,7 @@ def test_duckdb_fails_inside_twice(
     fail: Callable[[pytest.MonkeyPatch], None], code: int, said: str, library: Library, tmp_path: Path, run: Command,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """Where plainer plans fail too, the error says where and what to try, and the database is as it was."""
+    """Where other plans fail too, the error says where and what to try, and the database is as it was."""
     db = library.own("worker_logs_only", tmp_path / "x.duckdb")
     before = db.read_bytes()
     with monkeypatch.context() as patch:
