@@ -6,7 +6,8 @@
 -- case: yes
 -- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those
 -- note: with a name. short_ids: nodes whose logs end before the stall. A node is covered if its
--- note: logs reach the stall; idle nodes write little, so five minutes less will do.
+-- note: logs reach the stall; idle nodes write little, so five minutes less will do. What peers
+-- note: alone tell of a node began before they noticed, up to notice_s before.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, c.cluster, c.certainty, c.basis,
@@ -39,25 +40,30 @@ late as (
 fault as (
     select
         c.failure_id,
-        max(f.weight) filter (where f.started_ns <= c.stall_ns + s.ns) as top_weight,
-        count(*)
-            filter (where f.started_ns <= c.stall_ns + s.ns and f.weight >= 0.5) as fault_count,
+        max(f.weight) filter (where f.started_ns <= r.until_ns) as top_weight,
+        count(*) filter (where f.started_ns <= r.until_ns and f.weight >= 0.5) as fault_count,
         count(*)
             filter (
-                where f.started_ns <= c.stall_ns + s.ns
+                where f.started_ns <= r.until_ns
                     and f.fault_kind
                         in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance',
                             'isolated', 'cut'))
                 as gone_count,
-        count(*) filter (where f.started_ns > c.stall_ns + s.ns and f.weight >= 0.9) as soon_count
+        count(*) filter (where f.started_ns > r.until_ns and f.weight >= 0.9) as soon_count
     from cluster as c
-    cross join (select value::bigint * 1000000000 as ns from threshold where name = 'fault_slack_s')
-        as s
-    cross join (select value::bigint * 1000000000 as ns from threshold
-        where name = 'kalive_detect_s')
-        as k
-    join node_fault as f on f.cluster = c.cluster and f.started_ns <= c.stall_ns + k.ns
-        and f.ended_ns >= c.stall_ns - s.ns
+    cross join (
+        select
+            max(value) filter (where name = 'fault_slack_s')::bigint * 1000000000 as slack_ns,
+            max(value) filter (where name = 'kalive_detect_s')::bigint * 1000000000 as detect_ns,
+            max(value) filter (where name = 'notice_s')::bigint * 1000000000 as notice_ns
+        from threshold
+    ) as s
+    join node_fault as f on f.cluster = c.cluster and f.ended_ns >= c.stall_ns - s.slack_ns
+    left join node as n on n.cluster = f.cluster and n.node_id = f.node_id
+    cross join lateral (
+        select c.stall_ns + if(coalesce(n.has_log, false), s.slack_ns, s.notice_ns) as until_ns
+    ) as r
+    where f.started_ns <= greatest(r.until_ns, c.stall_ns + s.detect_ns)
     group by c.failure_id
 ),
 stray as (

@@ -74,6 +74,8 @@ select
                 || u.remark_name,
                 'AIStore node ' || f.link_node_id || ' ' || u.broke_words
                     || ' then, but nothing links the error to it',
+                'the AIStore logs show no fault at that moment, but none of '
+                    || array_to_string(f.uncovered_ids, ', ') || ' is among them',
                 'the AIStore logs show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; '
             || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ',
