@@ -5,13 +5,14 @@
 -- reads: threshold
 -- case: yes
 -- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those
--- note: with a name. short_ids: nodes whose logs end before the stall. A node is covered if its
--- note: logs reach the stall; idle nodes write little, so five minutes less will do. What peers
--- note: alone tell of a node began before they noticed, up to notice_s before.
+-- note: with a name. unlogged_target_count: targets of that map without any log. short_ids: nodes
+-- note: whose logs end before the stall. A node is covered if its logs reach the stall; idle nodes
+-- note: write little, so five minutes less will do. What peers alone tell of a node began before
+-- note: they noticed, up to notice_s before.
 create or replace view failure_coverage as
 with cluster as (
     select f.failure_id, f.stall_ns, c.cluster, c.certainty, c.basis,
-        e.target_count + e.proxy_count as map_count
+        e.target_count, e.target_count + e.proxy_count as map_count
     from failure_case as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     left join cluster_extent as e on e.job_id = c.job_id and e.attempt = c.attempt
@@ -19,14 +20,16 @@ with cluster as (
 ),
 node_state as (
     select
-        c.failure_id, c.cluster, c.certainty, c.map_count, n.node_id, n.role, n.has_log,
+        c.failure_id, c.cluster, c.certainty, c.target_count, c.map_count, n.node_id, n.role,
+        n.has_log,
         bool_or(v.node_id is not null) as is_covered,
         max(v.ended_ns) as ended_ns
     from cluster as c
     join node as n on n.cluster = c.cluster
     left join node_coverage as v on v.cluster = c.cluster and v.node_id = n.node_id
         and v.started_ns <= c.stall_ns and v.ended_ns >= c.stall_ns - 300000000000
-    group by c.failure_id, c.cluster, c.certainty, c.map_count, n.node_id, n.role, n.has_log
+    group by c.failure_id, c.cluster, c.certainty, c.target_count, c.map_count, n.node_id, n.role,
+        n.has_log
 ),
 late as (
     select c.failure_id, max(v.ended_ns) >= max(c.stall_ns + t.value * 1000000000) as is_followed,
@@ -83,6 +86,10 @@ select
         0.0)
         as covered_ratio,
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
+    greatest(0, coalesce(max(s.target_count),
+        count(s.node_id) filter (where s.role = 'target'))
+        - count(s.node_id) filter (where s.role = 'target' and s.has_log))
+        as unlogged_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
     list(s.node_id order by s.node_id)
         filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,

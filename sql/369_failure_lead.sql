@@ -106,7 +106,8 @@ select
         and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0
         and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed
-        and v.is_watched as is_storage_cleared,
+        and v.is_watched and coalesce(v.unlogged_target_count, 0) = 0 as is_storage_cleared,
+    coalesce(v.unlogged_target_count, 0) as unlogged_target_count,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception,

@@ -101,8 +101,8 @@ select
             when is_storage_seen then '; no line shows what ' || it || ' doing, '
                 || case
                     when not is_storage_cleared
-                        then 'and the AIStore logs end too early, or lack the proxies'', '
-                            'to show a node that went silent'
+                        then 'and the AIStore logs end too early, or lack a target''s or the '
+                            'proxies'', to show a node that went silent'
                     when fault_count = 0 and soon_count = 0
                     and stray_count > 0
                         then 'and a node of AIStore was away at another time, which is the same '
