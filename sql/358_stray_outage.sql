@@ -6,7 +6,9 @@
 -- case: yes
 -- note: While such an outage lies within an hour or two, AIStore's clocks may be off by as much and
 -- note: it may be the cause; storage is then not cleared by being quiet at the moment. Where
--- note: another job stopped as a node of that cluster went, its clocks are right.
+-- note: another job stopped as a node of that cluster went, its clocks are right. A clock that is
+-- note: off is so for the job's begin too: where a batch of its bucket began as the job did,
+-- note: another must have begun, or gone on, when the job would have begun by the other clock.
 create or replace view stray_outage as
 with span as (
     select
@@ -22,8 +24,18 @@ ready as (
     group by job_id, attempt, bucket
 ),
 begun as (
-    select cluster, bucket, xid, min(utc_ns) as utc_ns
-    from ais_event where pattern = 'ais_get_batch_started' group by cluster, bucket, xid
+    select
+        cluster, xid, any_value(bucket) filter (where pattern = 'ais_get_batch_started') as bucket,
+        min(utc_ns) filter (where pattern = 'ais_get_batch_started') as utc_ns,
+        max(utc_ns) as last_ns
+    from ais_event where xid is not null group by cluster, xid
+),
+shift as (
+    select w.job_id, w.attempt, a.cluster, a.utc_ns - w.utc_ns as from_ns,
+        a.last_ns - w.utc_ns as to_ns
+    from ready as w
+    cross join span as s
+    join begun as a on a.bucket = w.bucket and abs(a.utc_ns - w.utc_ns) <= s.doubt_ns
 ),
 proven as (
     select w.job_id, w.attempt, a.cluster
@@ -38,12 +50,11 @@ proven as (
     cross join span as s
     where w.stamp_source in ('own', 'wrapper') and abs(w.utc_ns - a.utc_ns) <= s.slack_ns
     union
-    select w.job_id, w.attempt, a.cluster
-    from ready as w
+    select x.job_id, x.attempt, x.cluster
+    from shift as x
     cross join span as s
-    join begun as a on a.bucket = w.bucket and abs(a.utc_ns - w.utc_ns) <= s.doubt_ns
-    group by w.job_id, w.attempt, a.cluster
-    having count(*) = 1 and max(abs(a.utc_ns - w.utc_ns)) <= max(s.same_ns)
+    group by x.job_id, x.attempt, x.cluster
+    having count(*) = 1 and max(abs(x.from_ns)) <= max(s.same_ns)
 )
 select
     f.failure_id, n.cluster, n.node_id, n.fault_kind, n.started_at, n.started_ns, n.file_id,
@@ -66,3 +77,16 @@ where p.job_id is null
         where x.fault_id = n.fault_id and x.felt_by = f.job_id and x.is_told
     )
     and not (n.started_ns <= f.stall_ns + s.slack_ns and n.ended_ns >= f.stall_ns - s.slack_ns)
+    and (
+        not exists (
+            from shift as x
+            where x.job_id = f.job_id and x.attempt = f.attempt and x.cluster = c.cluster
+                and abs(x.from_ns) <= s.same_ns
+        )
+        or exists (
+            from shift as x
+            where x.job_id = f.job_id and x.attempt = f.attempt and x.cluster = c.cluster
+                and n.started_ns <= f.stall_ns + x.to_ns + s.slack_ns
+                and n.ended_ns >= f.stall_ns + x.from_ns - s.same_ns - s.slack_ns
+        )
+    )
