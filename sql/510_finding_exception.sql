@@ -29,7 +29,12 @@ with told as (
                 false)
                 as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
-            coalesce(exception, alike_exception) || ': ' || coalesce(crash_message, alike_message),
+            regexp_replace(
+                coalesce(exception, alike_exception) || ': '
+                    || coalesce(crash_message, alike_message),
+                '(?i)\balready\b|\bready\b|\b(p?thread|spread)\w*'
+                    '|https?://\S*(\bdocs?\b|pytorch\.org|/issues/)\S*',
+                '', 'g'),
             '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download'
                 '|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b'
                 '|wait(s|ed|ing)?\b|timed out|alive\b|heartbeats?\b|http\w*|ais://|s3://|gs://'
