@@ -20,7 +20,6 @@ from aiscorr.analysis.order import FEW_ROWS, Step, in_order, plan_plainly
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.schema.tables import TABLES
-from aiscorr.store import load
 from aiscorr.store.database import reading
 from aiscorr.store.working_copy import WorkingCopy
 
@@ -82,6 +81,7 @@ def refresh_alone(
     """
     import duckdb
 
+    copy.save()
     try:
         refresh_views(copy.connection, judging, then, threads, tell, part)
     except (PlanError, duckdb.OutOfMemoryException, duckdb.InternalException, duckdb.FatalException):
@@ -108,15 +108,14 @@ def refresh_views(
     if (largest <= FEW_ROWS) != is_again:
         plan_plainly(connection)
     count = _cursors(connection, threads, largest)
-    with load.few_checkpoints(connection):
-        if _definitions(connection) == _wanted(specs):
-            changed, contents, presence = _compute_changed(connection, specs, count, tell)
-            late: list[ViewSpec] = []
-        else:
-            _remove_all(connection)
-            of_database, late = _in_order(specs)
-            changed = None
-            contents, presence = _make(connection, of_database, count, tell)
+    if _definitions(connection) == _wanted(specs):
+        changed, contents, presence = _compute_changed(connection, specs, count, tell)
+        late: list[ViewSpec] = []
+    else:
+        _remove_all(connection)
+        of_database, late = _in_order(specs)
+        changed = None
+        contents, presence = _make(connection, of_database, count, tell)
     connection.execute("begin")
     judge_cases(connection, changed, judging, presence.has_rows, partial(tell, "cases"), part)
     for spec in late:

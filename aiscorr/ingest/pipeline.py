@@ -134,8 +134,7 @@ def store_rows(
     load.log_run(
         connection, run_id, now, _outcome(plan, merged), plan.seen_count, merged.summaries, problems, __version__
     )
-    with load.few_checkpoints(connection):
-        connection.execute("commit")
+    connection.execute("commit")
     return run_id
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -248,15 +247,3 @@ def log_run(
         ],
     )
     _changed(connection, INGEST_LOG)
-
-
-@contextlib.contextmanager
-def few_checkpoints(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Commits in here go to the log where they are little, and to the file with the first commit after.
-
-    To write the file takes as long as its number of tables asks for, however little changed.
-    """
-    (kept,) = connection.execute("select current_setting('checkpoint_threshold')").fetchall()[0]
-    connection.execute("set checkpoint_threshold = '16MB'")
-    yield
-    connection.execute(f"set checkpoint_threshold = '{kept}'")

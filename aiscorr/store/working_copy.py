@@ -21,10 +21,17 @@ class WorkingCopy:
         self._opener = opener
         self.connection = opener()
 
+    def save(self) -> None:
+        """Writes to the file what was committed.
+
+        That takes as long as the number of tables asks for, however little changed.
+        """
+        self.connection.execute("checkpoint")
+
     def reopen(self) -> duckdb.DuckDBPyConnection:
         """Another connection, for where DuckDB failed inside: from then on it refuses even to roll back.
 
-        What was committed is there; what was not is gone, like the connection's settings. Raises DatabaseError.
+        What was saved is there; what was not may be gone, as are the connection's settings. Raises DatabaseError.
         """
         self.connection.close()
         self.connection = self._opener()
