@@ -6,7 +6,9 @@
 -- reads: public_service
 -- case: yes
 -- note: asked_of is the first address, or the whole line, of what broke off before the error
--- note: (failed_fetch), but for lines in which AIStore tells of its backend.
+-- note: (failed_fetch), but for lines in which AIStore tells of its backend. A proxy puts its own
+-- note: id (pid, AIStore 3.30 to 5.0) behind an address to which it sends a client, which then did
+-- note: not choose it.
 create or replace view error_address as
 with asked as (
     select
@@ -77,7 +79,7 @@ select
     n.asked_of,
     coalesce(n.is_any_mount, false) as is_any_mount,
     coalesce(regexp_matches(n.host, '^(localhost|127\.[0-9.]+|\[?::1\]?)$') and not w.is_local
-        and (w.is_elsewhere or w.is_never_there), false)
+        and not regexp_matches(n.words, '[?&]pid=') and (w.is_elsewhere or w.is_never_there), false)
         as is_own_host,
     not n.is_own_answer and coalesce(
         n.is_store_client
