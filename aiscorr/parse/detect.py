@@ -34,7 +34,7 @@ _MARKUP = re.compile(rb"#{1,6} \S|```|~~~|\|(?: ?:?-+:? ?\|)+\s*$|\[[^\]]+\]: ht
 _TABLED = re.compile(rb"\||[=-]{4,}\s*$")
 #: A call of a traceback: its source lines look like those of a program, which holds none of these.
 _CALL = re.compile(rb'\s*(?:\[rank\d+\]:\s*)?File "[^"]+", line \d+, in ')
-#: An exception that ended a program, which no settings hold.
+#: An exception that ended a program, which neither settings nor lists of a text hold.
 _RAISED = re.compile(rb"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): \S")
 _ENTERED = re.compile(rb"(?:\d+ )?(?: --- modulename: | {8}\S+:\d+ \S+\s*$)")
 #: From this order on a format that is no log is told by marks that logs have too.
@@ -163,14 +163,17 @@ def _without_labels(lines: list[bytes]) -> list[bytes]:
 def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     """Stacks of faulthandler begin with one, else they are part of a log; a program's text holds no traceback; a trace
     enters functions, a log does not; settings raise nothing and have a name each, while a log has many lines of one
-    (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables."""
+    (`Epoch: [0][ 10/500]`, `INFO: step 1`); a document has markup that no program prints, or enough beside tables
+    where nothing is raised: programs print lists too."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
     if form.name == "file_source_code":
         return not any(_CALL.match(line) for line in lines)
     if form.name == "file_markdown":
+        if any(_MARKUP.match(line) for line in lines):
+            return True
         marked = sum(form.regex.match(line) is not None and _TABLED.match(line) is None for line in lines)
-        return any(_MARKUP.match(line) for line in lines) or marked >= max(form.min_count, form.share * len(lines))
+        return marked >= max(form.min_count, form.share * len(lines)) and not any(map(_RAISED.match, lines))
     if form.name == "file_toml":
         if any(_RAISED.match(line) for line in lines):
             return False

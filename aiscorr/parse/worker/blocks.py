@@ -38,6 +38,8 @@ _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,
 #: A line of a log of its own, and none of a message.
 _RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Exception)\b|(?:srun|slurmstepd): ")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
+#: The name of an exception as no other line begins: with its kind at the end, or with its module.
+_SURE = re.compile(rb"(?:\w+\.)+[A-Za-z_]\w*(?::|$)|\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)\b")
 #: An exception that no pattern knows, or one of Ray's: `RayTaskError(ValueError): …`.
 _NAMED = re.compile(rb"[A-Za-z_][\w.]*(?:\([\w., ]*\))?(?::|$)")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
@@ -50,6 +52,7 @@ class TracebackBlock:
 
     `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them). `is_stamped`: a
     collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
+    `is_headless`: a call with no header and no rank, as printed stacks have too: only an exception makes it a traceback.
     """
 
     first_line_no: int
@@ -61,6 +64,7 @@ class TracebackBlock:
     is_announcing: bool = False
     is_ignored: bool = False
     is_stamped: bool = False
+    is_headless: bool = False
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
@@ -70,6 +74,11 @@ class TracebackBlock:
     def begin(self, message: bytes) -> None:
         """The first line: the header, or the call behind it where the header is lost."""
         self._frame(message)
+        self.is_headless = bool(self.paths) and not self.is_tagged
+
+    def may_end(self, message: bytes) -> bool:
+        """Whether the line behind the calls may be their exception, which a stack that a program prints has not."""
+        return not self.is_headless or _SURE.match(message.strip()) is not None
 
     def wants(self, message: bytes) -> str:
         """What the next line is to this block: frame, exception, follow or end."""
@@ -118,7 +127,8 @@ class TracebackBlock:
     def cut_off(self) -> list[Row]:
         """The rows at the end of the text; where it ends before any exception is named, the first line tells that one
         was raised."""
-        if not self.rows and self.head is not None and self.functions and not self.is_ignored:
+        is_raised = self.functions and not (self.is_ignored or self.is_headless)
+        if not self.rows and self.head is not None and is_raised:
             self.head.update(
                 severity="error",
                 block_line_no=self.first_line_no,

@@ -186,6 +186,8 @@ class OpenBlocks:
     def _add_exception(self, block: TracebackBlock, line: Line) -> bool:
         """Whether the line behind the frames names their exception; where it does, its row is the block's."""
         frame_kind = block.frame_kind()
+        if not block.may_end(line.body):
+            return False
         found = self._patterns.find(line, block.insides())
         if found is None and not is_exception(line.body):
             return False
