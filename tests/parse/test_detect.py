@@ -73,6 +73,15 @@ def test_tables_that_a_program_prints_are_no_document() -> None:
     assert detect(("# Findings\n" + "| t1 | gone |\n" * 5).encode()).kind == "unknown"
 
 
+def test_a_list_beside_an_exception_is_no_document() -> None:
+    """Programs print lists, as of what they wait for; where one of them raises it is a log, and a heading decides."""
+    items = "- Read->Map: 4 active, 360 queued\n\n- Read->Map: 4 active, 0 queued\n"
+    raised = "OSError: AWS Error NETWORK_CONNECTION during GetObject operation\n"
+    assert detect((items + raised).encode()).kind == "worker_log"
+    assert detect((items + "so it waits.\n").encode()).kind == "unknown"
+    assert detect(("## Findings\n" + items + raised).encode()).kind == "unknown"
+
+
 def test_a_log_that_prints_code_is_a_log() -> None:
     """What a model wrote may hold blocks of code: the lines of the log are outside of them, unlike a document's."""
     sample = "```python\ndef f(x):\n    return x\n```\n- a list\n"
