@@ -52,7 +52,7 @@ class TracebackBlock:
 
     `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them). `is_stamped`: a
     collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
-    `is_headless`: a call with no header and no rank, as printed stacks have too: only an exception makes it a traceback.
+    `is_headless`: calls with no header and no rank, as printed stacks have too; only an exception makes them one.
     """
 
     first_line_no: int
