@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lines import Row, events, read_worker
+from lines import TRACEBACK, Row, events, read_worker, told
 
 from aiscorr.parse.ids import client_ids
 
@@ -194,3 +194,13 @@ def test_a_transfer_that_was_for_something_else(error: str, frames: tuple[tuple[
 def test_what_a_reader_says_in_unknown_words(error: str, pattern: str) -> None:
     """Two sizes that differ are content that ends early; shapes, local files and what is not there are neither."""
     assert waited(*IN_A_LOADER, exception=error)[0] == pattern
+
+
+def test_calls_without_header_or_rank() -> None:
+    """Calls alone begin a traceback as well, but only where an exception stands behind them: programs print stacks."""
+    calls = TRACEBACK.partition("\n")[2]
+    found = read_worker(calls + "pkg.errors.ShardGone: 7\n", "/logs/j/n.log")
+    assert told(found, "exception", "block_line_no", "frame_kind") == [("ShardGone", 1, "storage")]
+    retry = "WARNING: retry 1 of 5 after 2.0 s\n"
+    assert told(read_worker(calls + retry), "block_line_no") == told(read_worker(retry), "block_line_no")
+    assert told(read_worker(calls), "pattern") == []

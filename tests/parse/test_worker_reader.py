@@ -155,16 +155,6 @@ def test_a_traceback_whose_header_is_lost() -> None:
     assert told(read_worker(body, "/logs/j/n.log"), "is_uncaught") == [(None,)], "no tag, so it may be a quotation"
 
 
-def test_calls_without_header_or_rank() -> None:
-    """Calls alone begin a traceback as well, but only where an exception stands behind them: programs print stacks."""
-    calls = TRACEBACK.partition("\n")[2]
-    found = read_worker(calls + "pkg.errors.ShardGone: 7\n", "/logs/j/n.log")
-    assert told(found, "exception", "block_line_no", "frame_kind") == [("ShardGone", 1, "storage")]
-    stalled = "WARNING: retry 1 of 5 after 2.0 s\n"
-    assert told(read_worker(calls + stalled), "block_line_no") == told(read_worker(stalled), "block_line_no")
-    assert told(read_worker(calls), "pattern") == []
-
-
 def test_a_silent_ranks_traceback_is_over() -> None:
     """A traceback of a rank that writes nothing more ends while the others go on, and its next line is another's."""
     dead = "".join(tagged(TRACEBACK + "RuntimeError: boom", "[rank5]: "))
