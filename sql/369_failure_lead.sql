@@ -3,8 +3,11 @@
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, culprit_name, storage_link, failure_coverage, failed_rank,
 -- reads: rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, activity,
--- reads: threshold
+-- reads: last_step, threshold
 -- case: yes
+-- note: kill_doubt: why a plain SIGKILL (no line tells of memory) may have ended what hung: the job
+-- note: had made no step for long (hang_gap_s and five steps), or nobody waited in vain for it and
+-- note: no line tells when it came.
 -- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs
 -- note: of AIStore are available. A cluster that is only likely the job's is not seen, so that it
 -- note: acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up
@@ -66,6 +69,16 @@ alike as (
         over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc,
             count(*) desc, min(utc_ns), pattern)
             = 1
+),
+killed as (
+    select job_id, attempt,
+        min(utc_ns) filter (where stamp_source = 'own') as killed_ns,
+        arg_min(pattern, (utc_ns, file_id, line_no)) as pattern
+    from failure_signal
+    where (signal = 'killed' and (ends_with(pattern, '_killed') or exit_code in (-9, 137)))
+        or regexp_matches(pattern, '(^|_)(oom|memory)(_|$)')
+    group by job_id, attempt
+    having not bool_or(regexp_matches(pattern, '(^|_)(oom|memory)(_|$)'))
 )
 select
     f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns,
@@ -110,12 +123,22 @@ select
     coalesce(v.unlogged_target_count, 0) as unlogged_target_count,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
+    case when d.killed_ns - f.progress_ns
+        > (h.value + 5 * coalesce(e.interval_ns, 0) / 1e9) * 1e9
+            then 'no step for ' || ((d.killed_ns - f.progress_ns) // 60000000000)::varchar
+                || ' minutes before'
+        when d.job_id is not null and f.timeout_count = 0
+            and (d.killed_ns is null or f.progress_ns is null)
+            then 'no line tells whether the job still made steps then' end as kill_doubt,
     a.pattern as alike_pattern, a.failure_class as alike_class, a.exception as alike_exception,
     a.message as alike_message,
     coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id,
         a.line_no as alike_line_no
 from failure_case as f
 join threshold as t on t.name = 'cluster_sure'
+join threshold as h on h.name = 'hang_gap_s'
+left join killed as d on d.job_id = f.job_id and d.attempt = f.attempt
+left join last_step as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join lead_culprit as u on u.failure_id = f.failure_id
 left join culprit_name as p on p.failure_id = f.failure_id
 left join top_link as l on l.failure_id = f.failure_id

@@ -6,8 +6,9 @@
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
 -- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
--- note: read time-out says that the request was taken, so quiet logs do not acquit; nor are they
--- note: quiet where a node complains of what the error names. A batch that misses an object comes
+-- note: read time-out says that the request was taken, so quiet logs do not acquit; nor does a node
+-- note: whose address refused, as its log shows no connection that did not come; nor are they quiet
+-- note: where a node complains of what the error names. A batch that misses an object comes
 -- note: short and names none, so objects deleted from the job's bucket since it began may be why.
 create or replace view unlinked_error as
 with node_end as (
@@ -25,6 +26,12 @@ deleted as (
     qualify row_number()
         over (partition by f.failure_id order by e.utc_ns, e.file_id, e.line_no) = 1
 ),
+refusal as (
+    select failure_id, any_value(node_id) as node_id from rank_request
+    where node_id is not null and outcome in ('retry', 'error')
+        and regexp_matches(message, '(?i)connection refused')
+    group by failure_id having count(distinct node_id) = 1
+),
 judged as (
     select
         f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code,
@@ -38,6 +45,7 @@ judged as (
         f.crash_pattern like 'fs\_%' escape '\' and y.rank is null
             and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
+        n.node_id as refusing_node_id,
         f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000
             and f.is_storage_cleared as is_gone,
         regexp_matches(f.crash_pattern,
@@ -87,7 +95,9 @@ judged as (
         and (f.received_count < f.expected_count
             or regexp_matches(f.crash_text,
                 '\b\d+ of \d+ (?:objects|entries|items|members|samples|files|records|cuts)\b'))
-    left join node as n on n.cluster = f.cluster and n.node_id = f.request_node_id
+    left join refusal as z on z.failure_id = f.failure_id
+    left join node as n on n.cluster = f.cluster
+        and n.node_id = coalesce(f.request_node_id, z.node_id)
     left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
     where f.crash_pattern is not null
 ),
@@ -129,6 +139,8 @@ select
             and deleted_bucket is not null then 'objects_deleted'
         when is_storage_seen and fault_count = 0 and coalesce(stray_count, 0) = 0
             and not is_followed then 'storage_logs_end_early'
+        when is_storage_seen and is_refused and fault_count = 0
+            and remark_node_id is null then 'node_refused'
         when is_storage_seen and is_traceable
             and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
         when is_storage_seen and is_traceable and is_storage_cleared then 'storage_logs_quiet'
@@ -139,7 +151,7 @@ select
         when covered_count > 0 then 'storage_logs_partial'
         else 'client_side_only'
     end as kind,
-    is_unanswered, is_server_word, is_foreign, broke_words,
+    is_unanswered, is_server_word, is_foreign, refusing_node_id, broke_words,
     remark_node_id, remark_name, remark_file_id, remark_line_no,
     deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no
 from told

@@ -26,7 +26,7 @@ select
             then if(s.failure_id is null, 'innocent', 'undetermined')
         else 'undetermined' end
         as storage_verdict,
-    case when u.kind = 'node_gone' then f.request_node_id when u.is_server_word and not u.is_foreign
+    case when u.kind = 'node_gone' then u.refusing_node_id when u.is_server_word and not u.is_foreign
         and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end
         as node_id,
     f.culprit_rank as rank,
@@ -43,8 +43,11 @@ select
         when 'file_system'
             then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end
             || ' on a mounted file system and not in AIStore'
-        when 'node_gone' then ' because AIStore node ' || f.request_node_id
+        when 'node_gone' then ' because AIStore node ' || u.refusing_node_id
             || ' refused the connection; its log goes no further, while those of its peers do'
+        when 'node_refused'
+            then ' while reading from storage: the address of AIStore node ' || u.refusing_node_id
+                || ' refused connections, and its log shows no fault'
         when 'target_unanswered'
             then ': one target of AIStore, which is not known by its address, answered none of its '
                 'requests'
@@ -98,7 +101,8 @@ select
         {'term': 'error', 'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
         'why': 'the error of ' || f.culprit_words},
         {'term': case
-            when u.kind in ('foreign_service', 'own_host', 'file_system', 'node_gone')
+            when u.kind in ('foreign_service', 'own_host', 'file_system', 'node_gone',
+                'node_refused')
                 then 'known_place'
             when u.kind in ('storage_logs_quiet', 'storage_logs_end_early', 'no_answer',
                 'storage_logs_unwatched', 'storage_logs_show_nothing', 'objects_deleted')

@@ -93,6 +93,7 @@ select
     class as failure_class,
     cause_pattern as failure_kind,
     case
+        when ends_with(cause_pattern, '_killed') and kill_doubt is not null then 'undetermined'
         when cause_pattern = 'command_missing' or has_no_network then 'innocent'
         when (
             (remark_node_id is not null or sudden_node_id is not null
@@ -147,6 +148,8 @@ select
                 when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … '
                     || trim(right(cause_words, 79))
                 else cause_words end
+            || coalesce(
+                case when ends_with(cause_pattern, '_killed') then '; ' || kill_doubt end, '')
             || case when remark_node_id is not null
                 and not is_foreign then '; AIStore node ' || remark_node_id
                     || ' printed an error about ' || remark_name

@@ -37,7 +37,7 @@ select
     case when e.basis = 'killed' and e.crash_class is null then 'fired' else 'quiet' end as state,
     case when e.is_own then 'software' else 'infrastructure' end as failure_class,
     case when e.is_bus then 'process_bus_error' else 'killed_by_signal' end as failure_kind,
-    case when u.node_id is null then 'innocent' else 'undetermined' end as storage_verdict,
+    if(coalesce(u.node_id, e.kill_doubt) is null, 'innocent', 'undetermined') as storage_verdict,
     e.culprit_rank as rank,
     'rank ' || e.culprit_rank::varchar || case
         when e.is_bus
@@ -49,7 +49,7 @@ select
         || coalesce('; AIStore node ' || u.node_id
             || ' could not read from a disk just before, and no line tells what was mapped',
             '')
-            as statement,
+        || coalesce('; ' || e.kill_doubt, '') as statement,
     [
         {'term': 'signal', 'file_id': e.basis_file_id, 'line_no': e.basis_line_no,
         'why': 'the exit of rank ' || e.culprit_rank::varchar},

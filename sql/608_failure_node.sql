@@ -5,7 +5,8 @@
 -- case: kept
 -- note: The node of the verdict; further ones only if another culprit rank is clearly better tied
 -- note: to them, or if they went in the same seconds and broke the same request of the chain, or
--- note: others that the rank may have been at. Nodes that only took part are steps of chains.
+-- note: others that the rank may have been at, or the moment alone is what ties it to either. Nodes
+-- note: that only took part are steps of chains.
 create or replace view failure_node as
 with guilty as (
     select failure_id, node_id, chain_id, statement
@@ -41,6 +42,17 @@ twin as (
     join fault_kind as k on k.fault_kind = o.fault_kind and k.takes_away and k.weight >= 0.9
     join threshold as t on t.name = 'fault_slack_s'
     where o.fault_kind = n.fault_kind and abs(o.started_ns - n.started_ns) <= t.value * 1e9
+    union
+    select b.failure_id, o.node_id
+    from best as b
+    join guilty as g on g.failure_id = b.failure_id and g.node_id = b.node_id
+    join storage_link as l on l.failure_id = b.failure_id and l.rank is not distinct from b.rank
+        and l.node_id = b.node_id and l.score = b.score and l.link_kind = 'fault_time'
+    join storage_link as o on o.failure_id = l.failure_id and o.rank is not distinct from l.rank
+        and o.node_id <> l.node_id and o.link_kind = l.link_kind and o.fault_kind = l.fault_kind
+        and o.score >= l.score - 0.05
+    join fault_kind as k on k.fault_kind = o.fault_kind and k.takes_away and k.weight >= 0.9
+    join threshold as t on t.name = 'fault_slack_s' and abs(o.lag_s - l.lag_s) <= t.value
 ),
 every as (
     select failure_id, node_id, statement as why, 1 as position from guilty
@@ -50,7 +62,7 @@ every as (
     group by o.failure_id, o.node_id
     union all
     select failure_id, node_id,
-        'it went in the same seconds, and broke requests of the same moment', 3
+        'it went in the same seconds, and the requests of that moment may have been at either', 3
         from twin
 )
 select
