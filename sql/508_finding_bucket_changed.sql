@@ -18,7 +18,8 @@ select
         || ' because a bucket of AIStore was changed while the job read from it ('
         || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
             || ' UTC): no request for ' || c.bucket || ' had failed before, and '
-            || c.line_count::varchar || ' have since' as statement,
+            || c.line_count::varchar || if(c.line_count = 1, ' has since', ' have since')
+            as statement,
     [
         {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
         'why': 'the error of ' || f.culprit_words},

@@ -17,6 +17,8 @@ _WORDS = {
     "innocent": ("Storage is not the cause", "Storage is probably not the cause"),
     "undetermined": ("Undetermined: these logs are not enough to say whether storage is the cause",) * 2,
 }
+#: Kinds of failure in which no node failed: somebody took away or changed what is stored.
+_CHANGED = frozenset({"bucket_changed", "deleted", "deleted_behind"})
 _SURE, _HIGH = 0.8, 0.9
 #: A clock that is no surer contradicts what other logs say of it.
 _DOUBTED = 0.5
@@ -25,6 +27,8 @@ _DOUBTED = 0.5
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
     """Verdict, statement, the facts in one table, what speaks against it."""
     words = _WORDS[failure.storage_verdict][failure.confidence < _SURE]
+    if failure.storage_verdict == "guilty" and failure.failure_kind in _CHANGED:
+        words = "No node of AIStore failed this job: what it reads was changed or taken away"
     verdict = f"{words} (storage {failure.storage_verdict}{_confidence(failure)})."
     result: list[Block] = [
         Paragraph(verdict, _TONE[failure.storage_verdict]),
