@@ -211,7 +211,10 @@ def test_confidence_of_an_open_verdict(failure: doc.FailureReport) -> None:
 
 def test_a_changed_bucket_is_no_failure_of_a_node(failure: doc.FailureReport) -> None:
     """Where somebody changed what a job reads, the verdict does not say that storage failed it."""
-    for kind, failed in (("bucket_changed", "No node of AIStore failed this job"), ("killed", "Storage failed this job")):
+    for kind, failed in (
+        ("bucket_changed", "No node of AIStore failed this job"),
+        ("killed", "Storage failed this job"),
+    ):
         told = replace(failure, storage_verdict="guilty", failure_kind=kind, confidence=0.95)
         first = verdict_section.blocks(told, Places([]))[0]
         assert isinstance(first, Paragraph) and first.text.startswith(failed)
