@@ -72,8 +72,7 @@ alike as (
 ),
 killed as (
     select job_id, attempt,
-        min(utc_ns) filter (where stamp_source = 'own') as killed_ns,
-        arg_min(pattern, (utc_ns, file_id, line_no)) as pattern
+        min(utc_ns) filter (where stamp_source = 'own') as killed_ns
     from failure_signal
     where (signal = 'killed' and (ends_with(pattern, '_killed') or exit_code in (-9, 137)))
         or regexp_matches(pattern, '(^|_)(oom|memory)(_|$)')
@@ -125,8 +124,8 @@ select
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     case when d.killed_ns - f.progress_ns
         > (h.value + 5 * coalesce(e.interval_ns, 0) / 1e9) * 1e9
-            then 'no step for ' || ((d.killed_ns - f.progress_ns) // 60000000000)::varchar
-                || ' minutes before'
+            then 'the job had made no step for '
+                || ((d.killed_ns - f.progress_ns) // 60000000000)::varchar || ' minutes'
         when d.job_id is not null and f.timeout_count = 0
             and (d.killed_ns is null or f.progress_ns is null)
             then 'no line tells whether the job still made steps then' end as kill_doubt,

@@ -28,7 +28,7 @@ deleted as (
 ),
 refusal as (
     select failure_id, any_value(node_id) as node_id from rank_request
-    where node_id is not null and outcome in ('retry', 'error')
+    where node_id is not null and outcome in ('retry', 'error') and not is_got_over
         and regexp_matches(message, '(?i)connection refused')
     group by failure_id having count(distinct node_id) = 1
 ),

@@ -26,7 +26,8 @@ select
             then if(s.failure_id is null, 'innocent', 'undetermined')
         else 'undetermined' end
         as storage_verdict,
-    case when u.kind = 'node_gone' then u.refusing_node_id when u.is_server_word and not u.is_foreign
+    case when u.kind = 'node_gone' then u.refusing_node_id
+        when u.is_server_word and not u.is_foreign
         and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end
         as node_id,
     f.culprit_rank as rank,

@@ -25,7 +25,8 @@ select
     coalesce(k.pattern, 'killed_by_signal') as failure_kind,
     if(f.kill_doubt is null, 'innocent', 'undetermined') as storage_verdict,
     'a process of the job was ended by a signal, and its line does not tell which rank it was: '
-        || substr(trim(coalesce(k.message, '')), 1, 160) || coalesce('; ' || f.kill_doubt, '') as statement,
+        || substr(trim(coalesce(k.message, '')), 1, 160)
+        || coalesce('; ' || f.kill_doubt, '') as statement,
     [{'term': 'signal', 'file_id': k.file_id, 'line_no': k.line_no,
         'why': 'the end of the process'}] as supports
 from failure_lead as f

@@ -51,6 +51,8 @@ twin as (
     join storage_link as o on o.failure_id = l.failure_id and o.rank is not distinct from l.rank
         and o.node_id <> l.node_id and o.link_kind = l.link_kind and o.fault_kind = l.fault_kind
         and o.score >= l.score - 0.05
+    join node as p on p.node_id = l.node_id
+    join node as q on q.node_id = o.node_id and q.cluster = p.cluster and q.role = p.role
     join fault_kind as k on k.fault_kind = o.fault_kind and k.takes_away and k.weight >= 0.9
     join threshold as t on t.name = 'fault_slack_s' and abs(o.lag_s - l.lag_s) <= t.value
 ),
