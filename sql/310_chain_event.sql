@@ -3,7 +3,8 @@
 -- reads: ais_event, node_endpoint, node_fault, threshold
 -- stored: yes
 -- note: suspect is the peer the line names (or whose address it names); fault_id the fault of the
--- note: suspect, else of the writer itself, that was on when the line was written.
+-- note: suspect, else of the writer itself, that was on when the line was written. The list of
+-- note: errors that an xaction prints as it ends is no step of a request that had failed before.
 create or replace view chain_event as
 with step as (
     select
@@ -15,7 +16,11 @@ with step as (
     from ais_event as e
     left join node_endpoint as n on n.cluster = e.cluster and n.endpoint = e.endpoint
         and n.node_id <> e.node_id
+    join threshold as t on t.name = 'chain_adjacent_s'
     where e.chain_step is not null and e.role <> 'noise'
+    qualify e.pattern is distinct from 'ais_assemble_failed'
+        or e.utc_ns - min(e.utc_ns) over (partition by e.cluster, e.node_id, e.wid)
+            <= t.value * 1e9
 ),
 peer_fault as (
     select s.file_id, s.line_no, f.fault_id, f.weight
