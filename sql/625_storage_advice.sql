@@ -1,6 +1,6 @@
--- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own, what
--- befell a storage that is innocent, what made a job crawl, and how long a client should have asked
--- again.
+-- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own or an
+-- address that refused, what befell a storage that is innocent, what made a job crawl, and how long
+-- a client should have asked again.
 -- grain: one row a failure and advice
 -- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault,
 -- reads: fault_kind, failure_kind
@@ -78,7 +78,8 @@ from aside
 union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
 from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
-    where l.storage_verdict = 'guilty' and l.failure_kind <> 'chain'
+    where (l.storage_verdict = 'guilty' and l.failure_kind <> 'chain')
+        or l.failure_kind = 'node_refused'
 union all
 select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l
     join fault_kind as k on k.fault_kind = l.failure_kind

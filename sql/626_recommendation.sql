@@ -109,6 +109,16 @@ every as (
     from seen
     where failure_class in ('gpu', 'infrastructure') and fix is not null
         and pattern not in (select crash_pattern from lead where crash_pattern is not null)
+        and not (ends_with(pattern, '_killed')
+            and failure_id in (select failure_id from lead where kill_doubt is not null))
+    union all
+    select failure_id, 3, 'training',
+        'Find out who sent the signal (sacct, dmesg -T on the host), and look at what the job '
+            'waited in before: the suspects.',
+        kill_doubt
+    from lead
+    where kill_doubt is not null and failure_class = 'infrastructure'
+        and storage_verdict = 'undetermined'
     union all
     select l.failure_id, 9,
         case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end,
