@@ -104,7 +104,8 @@ select
             and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
             || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
                 then 'undetermined'
-        when cause_pattern in ('http_no_local_port', 'http_no_buffer_space')
+        when cause_pattern
+            in ('http_no_local_port', 'http_no_buffer_space', 'http_proxy_failed')
             or (class = 'network'
                 and (starts_with(cause_pattern, 'hf_') or is_of_public_service
                     or (starts_with(cause_pattern, 'nccl') and not has_stepped)))
