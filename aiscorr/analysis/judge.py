@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from aiscorr.analysis.needs import Presence, definition
-from aiscorr.analysis.order import FEW_ROWS, in_order, plan_plainly
+from aiscorr.analysis.order import in_order, plan_for
 from aiscorr.analysis.spec import ViewSpec, compute, view_specs
 from aiscorr.errors import PlanError
 from aiscorr.store.database import DEFAULT_MEMORY_LIMIT, in_memory
@@ -80,8 +80,7 @@ def opened(
     """A database in memory with a case's rows and every view that is computed from them, as tables."""
     largest = max((rows.num_rows for rows in inputs.values()), default=0)
     with contextlib.closing(in_memory(memory_limit, threads if largest > _MANY_ROWS else 1)) as connection:
-        if (largest <= FEW_ROWS) != is_again:
-            plan_plainly(connection)
+        plan_for(connection, largest, is_again)
         presence = Presence(name for name, rows in inputs.items() if rows.num_rows)
         for name, rows in inputs.items():
             connection.register("given", rows)

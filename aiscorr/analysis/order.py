@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
 #: Where no input has more rows, DuckDB's optimizer takes longer than it saves.
-FEW_ROWS = 20_000
+_FEW_ROWS = 20_000
 #: The stages of DuckDB's optimizer without which a view of many rows takes too long; the others only save some time.
 _NEEDED_STAGES = (
     *("expression_rewriter", "filter_pullup", "filter_pushdown", "in_clause", "join_order", "deliminator"),
@@ -72,7 +72,12 @@ def _urgency(specs: Sequence[ViewSpec]) -> dict[str, int]:
     return found
 
 
-def plan_plainly(connection: duckdb.DuckDBPyConnection) -> None:
-    """Leaves out the stages of the optimizer that are not needed, as long as the connection lives."""
+def plan_for(connection: duckdb.DuckDBPyConnection, largest: int, is_again: bool) -> None:
+    """How inputs of at most so many rows are planned as long as the connection lives: few plainly, many not.
+
+    `is_again`: after DuckDB failed inside, the other way. Plainly: without the stages that are not needed.
+    """
+    if (largest <= _FEW_ROWS) == is_again:
+        return
     stages = {name for (name,) in connection.execute("select name from duckdb_optimizers()").fetchall()}
     connection.execute(f"set disabled_optimizers = '{','.join(sorted(stages.difference(_NEEDED_STAGES)))}'")

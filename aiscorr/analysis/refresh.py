@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from aiscorr.analysis.cases import Judging, Part, judge_cases, judge_in_turn
 from aiscorr.analysis.needs import Presence
-from aiscorr.analysis.order import FEW_ROWS, Step, in_order, plan_plainly
+from aiscorr.analysis.order import Step, in_order, plan_for
 from aiscorr.analysis.spec import ViewSpec, compute, create_view, view_specs
 from aiscorr.errors import DatabaseError, PlanError
 from aiscorr.schema.tables import TABLES
@@ -101,12 +101,11 @@ def refresh_views(
 
     The views are committed one by one, so that several can be computed at a time; where it ends early it begins again.
     What cases gave, and what `then` does, is one transaction. `part`: the database holds a part (see judge_cases).
-    `is_again`: after DuckDB failed inside; few rows are planned plainly at first, and many then.
+    `is_again`: after DuckDB failed inside (see plan_for).
     """
     specs = view_specs()
     (largest,) = connection.execute("select max(estimated_size) from duckdb_tables()").fetchall()[0]
-    if (largest <= FEW_ROWS) != is_again:
-        plan_plainly(connection)
+    plan_for(connection, largest, is_again)
     count = _cursors(connection, threads, largest)
     if _definitions(connection) == _wanted(specs):
         changed, contents, presence = _compute_changed(connection, specs, count, tell)
