@@ -73,11 +73,14 @@ alike as (
 killed as (
     select job_id, attempt,
         min(utc_ns) filter (where stamp_source = 'own') as killed_ns
-    from failure_signal
-    where (signal = 'killed' and (ends_with(pattern, '_killed') or exit_code in (-9, 137)))
-        or regexp_matches(pattern, '(^|_)(oom|memory)(_|$)')
+    from (
+        select *, regexp_matches(pattern, '(^|_)(oom|memory)(_|$)') as is_of_memory
+        from failure_signal
+    )
+    where is_of_memory
+        or (signal = 'killed' and (ends_with(pattern, '_killed') or exit_code in (-9, 137)))
     group by job_id, attempt
-    having not bool_or(regexp_matches(pattern, '(^|_)(oom|memory)(_|$)'))
+    having not bool_or(is_of_memory)
 )
 select
     f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns,
@@ -116,10 +119,9 @@ select
     v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0
         and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0
-        and coalesce(v.cluster_certainty, 1.0) >= t.value and v.is_followed
-        and v.is_watched and coalesce(v.unlogged_target_count, 0) = 0 as is_storage_cleared,
     coalesce(v.unlogged_target_count, 0) as unlogged_target_count,
+    is_storage_seen and v.is_followed and v.is_watched
+        and coalesce(v.unlogged_target_count, 0) = 0 as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     case when d.killed_ns - f.progress_ns

@@ -55,6 +55,7 @@ with told as (
                 ''),
             '. ')
             as cause_words,
+        case when ends_with(cause_pattern, '_killed') then f.kill_doubt end as doubt,
         coalesce(exception, alike_exception) as cause_exception,
             coalesce(cause_pattern = 'sdk_request_rejected'
                 and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false)
@@ -93,7 +94,7 @@ select
     class as failure_class,
     cause_pattern as failure_kind,
     case
-        when ends_with(cause_pattern, '_killed') and kill_doubt is not null then 'undetermined'
+        when doubt is not null then 'undetermined'
         when cause_pattern = 'command_missing' or has_no_network then 'innocent'
         when (
             (remark_node_id is not null or sudden_node_id is not null
@@ -149,8 +150,7 @@ select
                 when length(cause_words) > 160 then substr(cause_words, 1, 78) || ' … '
                     || trim(right(cause_words, 79))
                 else cause_words end
-            || coalesce(
-                case when ends_with(cause_pattern, '_killed') then '; ' || kill_doubt end, '')
+            || coalesce('; ' || doubt, '')
             || case when remark_node_id is not null
                 and not is_foreign then '; AIStore node ' || remark_node_id
                     || ' printed an error about ' || remark_name
