@@ -146,6 +146,7 @@ def judge_cases(
         jobs = [job for job in jobs if job in wanted]
     if is_first and not jobs:
         _make_tables(connection, _known_columns(connection, inputs))
+    _forget(connection, jobs, is_part=part is not None)
     tell(0, len(jobs))
     for done, (job, results) in enumerate(judging(_slices(connection, inputs, jobs), len(jobs)), start=1):
         tell(done, len(jobs))
@@ -153,8 +154,6 @@ def judge_cases(
             _make_tables(connection, {name: result.columns for name, result in results.items()})
             is_first = False
         _keep_results(connection, job, results)
-    if part is None:
-        _forget(connection)
 
 
 def inputs_of(connection: duckdb.DuckDBPyConnection, job: str) -> dict[str, pa.Table]:
@@ -192,8 +191,7 @@ def _stale_jobs(connection: duckdb.DuckDBPyConnection, inputs: Mapping[str, _Inp
         for job, name, count, content in connection.execute("from case_input").fetchall()
         if name in inputs and name != _WRITTEN
     }
-    judged = {row[0] for row in connection.execute("select distinct job_id from case_input").fetchall()}
-    jobs = {row[0] for row in connection.execute("select job_id from case_scope").fetchall()}
+    judged, jobs = _jobs_of(connection, "case_input"), _jobs_of(connection, "case_scope")
     stale = jobs - judged
     if judged:
         found: _Contents = {
@@ -234,11 +232,10 @@ def _without_hashes(found: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 
 
 def _note(connection: duckdb.DuckDBPyConnection, job: str, found: Mapping[str, pa.Table]) -> None:
-    """Keeps what a case is judged from."""
+    """Keeps what a case is judged from, of which nothing is kept."""
     some = {name: rows for name, rows in found.items() if rows.num_rows}
     counts = [rows.num_rows for rows in some.values()]
     contents = [sum(rows[_HASH_COLUMN].to_pylist()) for rows in some.values()]
-    connection.execute("delete from case_input where job_id = ?", [job])
     connection.execute(
         "insert into case_input select ?, unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::bigint[])",
         [job, list(some), counts, contents],
@@ -267,17 +264,26 @@ def _make_tables(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, st
 
 
 def _keep_results(connection: duckdb.DuckDBPyConnection, job: str, results: Mapping[str, Result]) -> None:
-    """Puts the rows of a case in the place of those it had."""
+    """Keeps the rows of a case, of which nothing is kept."""
     for spec in _kept():
         rows = results[spec.name].rows
-        connection.execute(f"delete from {spec.stored_name} where case_job_id = ?", [job])
         if rows.num_rows:
             connection.register("given", rows)
             connection.execute(f"insert into {spec.stored_name} select ?, * from given", [job])
             connection.unregister("given")
 
 
-def _forget(connection: duckdb.DuckDBPyConnection) -> None:
-    """Removes what is kept of jobs that failed by what was known, and by what is known now did not."""
-    for table, column in (("case_input", "job_id"), *((spec.stored_name, "case_job_id") for spec in _kept())):
-        connection.execute(f"delete from {table} where {column} not in (select job_id from case_scope)")
+def _forget(connection: duckdb.DuckDBPyConnection, jobs: Collection[str], *, is_part: bool) -> None:
+    """Removes what is kept of jobs that are judged again, and of those that failed no more by what is known now.
+
+    `is_part`: what is kept of others is not looked at, as they are not at hand.
+    """
+    judged = _jobs_of(connection, "case_input")
+    gone = judged.intersection(jobs) | (set() if is_part else judged - _jobs_of(connection, "case_scope"))
+    if gone:
+        for table, column in (("case_input", "job_id"), *((spec.stored_name, "case_job_id") for spec in _kept())):
+            connection.execute(f"delete from {table} where list_contains(?, {column})", [sorted(gone)])
+
+
+def _jobs_of(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    return {job for (job,) in connection.execute(f"select distinct job_id from {table}").fetchall()}

@@ -167,8 +167,7 @@ def _make(
             return
         columns = presence.columns(spec)
         if columns is None:
-            compute(cursor, spec, spec.stored_name)
-            contents[spec.name] = _content(cursor, spec.stored_name)
+            contents[spec.name] = _computed(cursor, spec, spec.stored_name)
             presence.note(spec, contents[spec.name][0])
         else:
             cursor.execute(f"create or replace table {spec.stored_name} ({columns})")
@@ -203,8 +202,7 @@ def _compute_changed(
             return
         if spec.is_stored:
             fresh = f"fresh_{spec.name}"
-            compute(cursor, spec, fresh)
-            content = _content(cursor, fresh)
+            content = _computed(cursor, spec, fresh)
             presence.note(spec, content[0])
             if content == held[spec.name]:
                 cursor.execute(f"drop table {fresh}")
@@ -232,8 +230,10 @@ def _told(step: Step, count: int, tell: Tell) -> Step:
     return stepped
 
 
-def _content(connection: duckdb.DuckDBPyConnection, table: str) -> _Content:
-    """What a table holds, whatever the order of its rows."""
+def _computed(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> _Content:
+    """Puts the rows of a view into a table; gives what it holds, whatever the order of its rows."""
+    if not compute(connection, spec, table):
+        return _NOTHING
     sql = f"select count(*), coalesce(sum(hash(r)), 0)::varchar from {table} as r"
     count, content = connection.execute(sql).fetchall()[0]
     return count, content

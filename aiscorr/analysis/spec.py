@@ -36,6 +36,8 @@ UNION_MARK = "-- union of findings"
 _FACTS = "facts"
 #: The number of the views of facts, before those of all others.
 FACTS_NUMBER = 100
+#: Statements as DuckDB parsed them, by their text: to parse takes 2.0 a tenth of the time to judge a small case.
+_PARSED: dict[str, duckdb.Statement] = {}
 _READER_VERSION = "4"
 
 
@@ -232,7 +234,10 @@ def create_view(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, select: s
 def compute(connection: duckdb.DuckDBPyConnection, spec: ViewSpec, table: str) -> int:
     """Puts the rows of a view into a table, which is made again; gives their number."""
     with _naming_file(spec):
-        return int(connection.execute(f"create or replace table {table} as {spec.select}").fetchall()[0][0])
+        sql = f"create or replace table {table} as {spec.select}"
+        if sql not in _PARSED:
+            (_PARSED[sql],) = connection.extract_statements(sql)
+        return int(connection.execute(_PARSED[sql]).fetchall()[0][0])
 
 
 @contextlib.contextmanager

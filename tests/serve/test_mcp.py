@@ -26,7 +26,7 @@ Talk = Callable[[ClientSession], Awaitable[Any]]
 
 def talk(db: str, folder: Path, what: Talk) -> tuple[Any, str]:
     """What a client gets from `aiscorr mcp`, and what that says on stderr."""
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(REPO)}
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "aiscorr", "--db", db, "mcp"], env=environment, cwd=str(folder)
     )

@@ -66,7 +66,7 @@ def started(
     prepare: Callable[[], None] | None = None,
 ) -> subprocess.Popen[str]:
     """`aiscorr ARGUMENTS` in a process of its own; `prepare` is called in it first."""
-    environment = {**os.environ, "PYTHONPATH": str(REPO), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(REPO)}
     environment["PYTHONFAULTHANDLER"] = "1"
     environment.update({"POOL": "1"} if pool else {}, **({} if analysed else {"ROWS_ONLY": "1"}))
     return subprocess.Popen(

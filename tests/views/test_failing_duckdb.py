@@ -88,6 +88,9 @@ def test_an_error_inside_duckdb_names_the_view(kind: type[duckdb.Error], said: s
     """It is told apart from wrong SQL, and without DuckDB's own stack; what is short of memory says what to raise."""
 
     class Broken:
+        def extract_statements(self, sql: str) -> list[str]:
+            return [sql]
+
         def execute(self, sql: str) -> object:
             raise kind(f"{said}\nStack Trace:\n...")
 
