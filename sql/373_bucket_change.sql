@@ -1,26 +1,35 @@
 -- A change to a bucket since which AIStore refuses, or does not find, what it gave a job before.
--- grain: one row a failure; of several changes the last before the first refusal
+-- grain: one row a failure; of several changes the last before the first refusal, or the error
 -- reads: failure_lead, rank_request, ais_event, threshold
 -- case: yes
--- note: The line about a change names no bucket. It is that of the job if the job had trained, no
--- note: request for the bucket had failed since it began, and from within fault_bite_s of the
--- note: change on several do, of several objects or of the bucket as a whole. Requests that clients
--- note: broke off are none.
+-- note: The line about a change names no bucket. It is that of the job if the job had trained or
+-- note: AIStore had worked on the bucket in its time, no request for the bucket had failed since it
+-- note: began, and from within fault_bite_s of the change on several do, of several objects or of
+-- note: the bucket as a whole. Requests that clients broke off are none. Where AIStore's lines do
+-- note: not prove it (is_proven), but the rank was refused a bucket as a whole, a change in the
+-- note: job's time may still be why. destroy-bck concerns AIStore's own buckets; one of a cloud is
+-- note: evicted (AIStore 3.x to 5.0, api/apc/actmsg.go).
 create or replace view bucket_change as
 with wanted as (
     select distinct
-        f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns,
+        f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns, f.progress_ns,
         coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''),
             nullif(
                 regexp_extract(coalesce(r.url, '') || ' ' || r.text,
                     '(?:/v1/(?:objects|buckets|ml/moss)/|/s3/)([^/?\s"\\,]+)', 1),
                 ''),
             nullif(regexp_extract(r.text, '\w://([\w.-]+)/', 1), ''))
-            as bucket
+            as bucket,
+        regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+            'ErrRemoteBck|cloud bucket|[?&]provider=(aws|s3|gcp|gs|azure|oci)\b')
+            as is_remote,
+        regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+            'BckNotFound|NoSuchBucket|bucket \S+ does not exist|access denied|AccessDenied')
+            as is_whole
     from failure_lead as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
         and r.outcome in ('missing', 'error', 'retry')
-    where f.cluster is not null and f.progress_ns is not null
+    where f.cluster is not null
         and regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
             'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not '
                 'exist|[Nn]ot ?[Ff]ound')
@@ -66,17 +75,27 @@ select
     w.bucket,
     h.action,
     h.utc_ns,
-    c.first_ns,
+    c.first_ns is not null as is_proven,
+    'a bucket of AIStore was changed in the job''s time (' || h.action || ' at '
+        || strftime(make_timestamp_ns(h.utc_ns)::timestamp, '%H:%M:%S') || ' UTC)' as says,
     c.line_count,
     h.file_id,
     h.line_no
 from wanted as w
-join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
-    and (c.path_count > 1 or c.is_whole)
+join change as h on h.cluster = w.cluster and h.utc_ns > w.started_ns
+    and h.utc_ns <= w.crash_latest_ns and (h.action <> 'destroy-bck' or not w.is_remote)
 join threshold as t on t.name = 'fault_bite_s'
-join change as h on h.cluster = w.cluster and h.utc_ns > w.started_ns and h.utc_ns <= c.first_ns
-    and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000 and h.utc_ns <= w.crash_latest_ns
+left join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
+    and (c.path_count > 1 or c.is_whole) and h.utc_ns <= c.first_ns
+    and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000
+    and (w.progress_ns is not null
+        or exists (from ais_event as e
+            where e.cluster = w.cluster and e.utc_ns between w.started_ns and h.utc_ns
+                and contains(e.text, '://' || w.bucket)))
+where c.first_ns is not null
+    or (w.is_whole and not exists (from refused as r
+        where r.failure_id = w.failure_id and r.bucket = w.bucket and r.utc_ns < h.utc_ns))
 qualify row_number()
-    over (partition by w.failure_id order by h.utc_ns desc, c.line_count desc, h.file_id, h.line_no,
-        w.bucket)
+    over (partition by w.failure_id
+        order by is_proven desc, h.utc_ns desc, c.line_count desc, h.file_id, h.line_no, w.bucket)
         = 1

@@ -10,7 +10,8 @@ select
     f.failure_id, 'storage_unlinked' as finding,
     case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered)))
         and coalesce(e.state, '') <> 'fired'
-        and f.failure_id not in (select failure_id from bucket_change) then 'fired' else 'quiet' end
+        and f.failure_id not in (select failure_id from bucket_change where is_proven) then 'fired'
+        else 'quiet' end
         as state,
     case
         when u.kind = 'foreign_service' and s.failure_id is not null

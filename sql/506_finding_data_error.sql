@@ -13,7 +13,7 @@ with served as (
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns
         and not contains(e.text, 'does not exist')
         and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
-    where regexp_matches(f.crash_pattern, 'bucket_not_found$') and f.progress_ns is not null
+    where regexp_matches(f.crash_pattern, 'bucket_not_found$')
         and regexp_matches(f.crash_message, 'ais://[\w.-]')),
 losing as (
     select f.failure_id from failure_lead as f
@@ -66,8 +66,10 @@ judged as (
         e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken,
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id,
         m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words,
-        d.file_id as sudden_file_id, d.line_no as sudden_line_no
+        d.file_id as sudden_file_id, d.line_no as sudden_line_no, b.says as change_says,
+        b.file_id as change_file_id, b.line_no as change_line_no, b.is_proven as is_changed
     from failure_lead as f
+    left join bucket_change as b on b.failure_id = f.failure_id
     left join served as s on s.failure_id = f.failure_id
     left join storage_remark as m on m.failure_id = f.failure_id
         left join sudden_fault as d on d.failure_id = f.failure_id
@@ -83,7 +85,7 @@ judged as (
 )
 select failure_id, 'data_error' as finding,
     case when crash_class = 'data'
-        and (is_gone or failure_id not in (select failure_id from bucket_change)) then 'fired'
+        and (is_gone or is_changed is not true) then 'fired'
         else 'quiet' end
         as state,
     case when is_gone then 'storage_io' else 'data' end as failure_class,
@@ -91,7 +93,7 @@ select failure_id, 'data_error' as finding,
     case
         when is_gone then 'guilty'
         when object_count > 0 or is_taken or remark_node_id is not null
-            or sudden_node_id is not null
+            or sudden_node_id is not null or change_says is not null
             or failure_id in (select failure_id from losing) then 'undetermined'
         when stray_count > 0
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
@@ -124,6 +126,7 @@ select failure_id, 'data_error' as finding,
             when is_taken
                 then '; AIStore had served that bucket before, so somebody has renamed or removed '
                     'it since'
+                when change_says is not null then '; ' || change_says
                 when remark_node_id is not null then '; AIStore node ' || remark_node_id
                     || ' printed an error about ' || remark_name
                     || ', so it stays open whose fault that was'
@@ -142,12 +145,13 @@ select failure_id, 'data_error' as finding,
             then 'several_lost' end},
         {'term': case when is_gone then null
             when object_count > 0 or is_taken or remark_node_id is not null
-                or sudden_node_id is not null then 'maybe_storage'
+                or sudden_node_id is not null or change_says is not null then 'maybe_storage'
             when is_storage_seen and link_score < 0.5
                 and (coalesce(stray_count, 0) = 0
                     or not regexp_matches(crash_pattern, 'missing|not_found|entry'))
                 then 'storage_well'
             when is_storage_seen then 'maybe_storage' end},
+        {'file_id': change_file_id, 'line_no': change_line_no, 'why': change_says},
         {'file_id': remark_file_id,
         'line_no': remark_line_no,
         'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name},

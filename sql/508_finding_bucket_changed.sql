@@ -29,5 +29,5 @@ select
         'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
     ] as supports
 from failure_lead as f
-join bucket_change as c on c.failure_id = f.failure_id
+join bucket_change as c on c.failure_id = f.failure_id and c.is_proven
 where f.crash_pattern is not null

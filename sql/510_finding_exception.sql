@@ -12,7 +12,8 @@ with told as (
         f.*, h.is_cut, h.is_many, h.is_lone, w.node_id as remark_node_id, w.name as remark_name,
         w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id,
         k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no,
-        q.failure_id is not null as is_unanswered,
+        q.failure_id is not null as is_unanswered, b.says as change_says,
+        b.file_id as change_file_id, b.line_no as change_line_no, b.is_proven as is_changed,
         exists (from storage_relation as r
             where r.failure_id = f.failure_id and r.rank is not distinct from f.culprit_rank
                 and r.is_foreign)
@@ -74,6 +75,7 @@ with told as (
             coalesce(crash_line_no, alike_line_no) as cause_line_no
     from failure_lead as f
     left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join bucket_change as b on b.failure_id = f.failure_id
     left join host_without_path as h on h.failure_id = f.failure_id
     left join sudden_fault as d on d.failure_id = f.failure_id
         and coalesce(f.crash_tier, '') <> 'gpu'
@@ -85,7 +87,7 @@ with told as (
 select
     failure_id, 'exception' as finding,
     case when (class = 'network' and is_unanswered)
-        or failure_id in (select failure_id from bucket_change) then 'quiet'
+        or is_changed then 'quiet'
         when class
             in ('software', 'gpu', 'infrastructure', 'network', 'collective_mismatch', 'rank_hang')
             then 'fired'
@@ -97,7 +99,7 @@ select
         when doubt is not null then 'undetermined'
         when cause_pattern = 'command_missing' or has_no_network then 'innocent'
         when (
-            (remark_node_id is not null or sudden_node_id is not null
+            (remark_node_id is not null or sudden_node_id is not null or change_says is not null
                 or (class = 'software' and is_of_store) or is_turned_down)
             and not is_foreign)
             then 'undetermined'
@@ -151,7 +153,8 @@ select
                     || trim(right(cause_words, 79))
                 else cause_words end
             || coalesce('; ' || doubt, '')
-            || case when remark_node_id is not null
+            || case when change_says is not null and not is_foreign then '; ' || change_says
+                when remark_node_id is not null
                 and not is_foreign then '; AIStore node ' || remark_node_id
                     || ' printed an error about ' || remark_name
                 when sudden_node_id is not null
@@ -170,6 +173,8 @@ select
         {'file_id': basis_file_id, 'line_no': basis_line_no,
         'why': coalesce('why rank ' || culprit_rank::varchar, 'why no rank is named') || ': '
             || coalesce(basis_words, 'all alike')},
+        {'file_id': case when not is_foreign then change_file_id end, 'line_no': change_line_no,
+        'why': change_says},
         {'file_id': case when not is_foreign then remark_file_id end, 'line_no': remark_line_no,
         'why': 'what AIStore node ' || remark_node_id || ' says of ' || remark_name},
         {'file_id': case when not is_foreign then sudden_file_id end, 'line_no': sudden_line_no,

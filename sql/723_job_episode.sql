@@ -50,6 +50,7 @@ every as (
         b.utc_ns as begin_min_ns, b.utc_ns as begin_max_ns, true as is_cut, b.file_id, b.line_no
     from bucket_change as b
     join failure_case as f on f.failure_id = b.failure_id
+    where b.is_proven
 )
 select
     subject_kind, subject, job_id, attempt, state, begin_min_ns, begin_max_ns, is_cut, file_id,
