@@ -87,6 +87,26 @@ def test_what_many_nodes_say_is_one_row(failure: doc.FailureReport) -> None:
     assert isinstance(query, Paragraph) and query.text.startswith("each: aiscorr query")
     (few,) = ruled_out_section.blocks(replace(failure, ruled_out=(suspicion, *others[:2])), Places({}))
     assert isinstance(few, Bullets) and len(few.items) == 3
+    firsts = [
+        doc.RuledOut(f"rank {n}, which torchrun lists as root cause", "it waited", "/w", n) for n in (4, 20, 21, 22)
+    ]
+    after = replace(firsts[0], because="it went down after rank 3")
+    ranks, _ = ruled_out_section.blocks(replace(failure, ruled_out=(*firsts, after)), Places({}))
+    assert isinstance(ranks, Bullets) and [text.partition(": ")[2] for text, _ in ranks.items] == [
+        "it waited (and 3 more like it: ranks 20-22)",
+        "it went down after rank 3",
+    ]
+
+
+def test_what_many_culprits_say_is_one_row(failure: doc.FailureReport) -> None:
+    """The same error of more culprits than a few takes one row, though its end differs; of few each has its own."""
+    assert failure.first_error_at is not None
+    base = replace(failure.timeline[0], weight=1, node_id=None, path="/w", at=failure.first_error_at)
+    items = tuple(replace(base, rank=n, text=f"crash: {'E' * 200} port {n}", line_no=n) for n in range(9))
+    many = replace(failure, timeline=items, culprit_ranks=tuple(range(9)))
+    assert [(item.rank, more) for item, more in timeline_section.shown_events(many)] == [(0, 8)]
+    few = replace(failure, timeline=items[:4], culprit_ranks=(0, 1, 2, 3))
+    assert len(timeline_section.shown_events(few)) == 4
 
 
 def test_own_request_is_shown(failure: doc.FailureReport) -> None:

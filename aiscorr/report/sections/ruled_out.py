@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from aiscorr.report.alike import and_more, gathered, without_node
-from aiscorr.report.blocks import Block, Bullets, Paragraph, Places
+from aiscorr.report.blocks import Block, Bullets, Paragraph, Places, ranges, shorten
 from aiscorr.report.document import FailureReport, RuledOut
 
 TITLE = "Ruled out"
@@ -13,14 +13,22 @@ ORDER = 80
 EMPTY = "Nothing else looked like the cause."
 
 _LIMIT = 15
-_RANK = re.compile(r"\branks? \d")
+_NAMED = 60
+_RANK = re.compile(r"\brank (\d+)\b")
+_RANKS = re.compile(r"\branks \d")
 
 
 def blocks(failure: FailureReport, places: Places) -> list[Block]:
-    """One item a suspicion: what, because, line; what differs only in the node stands once."""
-    alike = gathered(failure.ruled_out, _said_of_a_node)
+    """One item a suspicion: what, because, line; what differs only in the node or in one rank stands once."""
+    alike = gathered(failure.ruled_out, _alike)
+    ranks: dict[str | None, list[int]] = {}
+    for item in failure.ruled_out:
+        ranks.setdefault(_alike(item), []).extend(map(int, _RANK.findall(item.what)))
     items = tuple(
-        (f"{item.what}: {item.because}{and_more(more)}", places.line(item.path, item.line_no))
+        (
+            f"{item.what}: {item.because}{_and_more(more, ranks[_alike(item)][1:])}",
+            places.line(item.path, item.line_no),
+        )
         for item, more in alike[:_LIMIT]
     )
     result: list[Block] = [Bullets(items)] if items else []
@@ -32,7 +40,16 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
     return result
 
 
-def _said_of_a_node(item: RuledOut) -> str | None:
-    """What differs only in the node; None for what names a rank, as which one it is matters."""
-    words = f"{item.what}: {item.because}"
-    return None if _RANK.search(words) else without_node(words)
+def _alike(item: RuledOut) -> str | None:
+    """What differs only in the node, or in the rank of which it is said; None for what names several ranks."""
+    words = f"{_RANK.sub('rank', item.what)}: {item.because}"
+    if _RANKS.search(words):
+        return None
+    return words if _RANK.search(item.what) else None if _RANK.search(words) else without_node(words)
+
+
+def _and_more(count: int, ranks: list[int]) -> str:
+    """How many others are alike, and which ranks they are."""
+    if not count or not ranks:
+        return and_more(count)
+    return f" (and {count} more like it: ranks {shorten(ranges(ranks), _NAMED)})"

@@ -75,13 +75,14 @@ def shown_events(failure: FailureReport) -> list[tuple[TimelineItem, int]]:
 
 
 def _said_by_many(item: TimelineItem, culprits: Collection[int], carrying: Lines) -> tuple[str, int] | None:
-    """What a node, a launcher or a rank says, in its minute; of ranks, whose numbers tell them apart, word for word.
+    """What a node, a launcher or a rank says, in its minute; of ranks, whose numbers tell them apart, as it is shown.
 
-    None for a culprit and for what carries the verdict, which have their own rows.
+    None for one of few culprits and for what carries the verdict, which have their own rows.
     """
-    if item.rank in culprits or (item.path, item.line_no) in carrying:
+    if (item.rank in culprits and len(culprits) <= _FEW) or (item.path, item.line_no) in carrying:
         return None
-    return item.text if item.rank is not None else without_node(item.text), int(item.at.timestamp()) // 60
+    said = without_node(item.text) if item.rank is None else shorten(item.text, _TEXT)
+    return said, int(item.at.timestamp()) // 60
 
 
 def _distance(item: TimelineItem, moment: datetime | None, carrying: Lines) -> tuple[bool, timedelta]:
