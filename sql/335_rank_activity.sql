@@ -82,8 +82,9 @@ words as (
         as b
         on b.file_id = t.file_id
         and b.job_id = w.job_id and b.attempt = w.path_attempt + t.attempt_no
-        and t.activity in ('decoding', 'batch_preparation') and t.local_rank is null
-        and regexp_matches(t.text, '\d%\|')
+        and t.activity in ('decoding', 'batch_preparation', 'data_loading')
+        and t.local_rank is null and regexp_matches(t.text, '\d%\|')
+        and not contains(t.text, '100%|')
     where coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) is not null
         and not regexp_matches(regexp_replace(coalesce(t.text, ''), '^.*\d%\|.*$', ''),
             'ProcessGroup\w*\.cpp:\d+\]')

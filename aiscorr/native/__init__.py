@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aiscorr.native._native import Words
 
 #: As in module.c: what was built from other sources is not used.
-VERSION = 7
+VERSION = 8
 
 
 def _load() -> ModuleType | None:

@@ -86,6 +86,7 @@ class Events:
         searched_offset: int,
         first_ns: int | None,
         last_ns: int | None,
+        own_zone_ns: int | None,
         is_lone: bool,
         is_utc: bool,
         is_tail_taken: bool,

@@ -5,6 +5,7 @@
 #include "prefixes.h"
 
 #define MONTH_NS (31 * 86400 * SECOND_NS)
+#define QUARTER_NS (900 * SECOND_NS)
 
 /* What becomes of a line that a pattern matches. NEVER: it may match only inside a traceback. ROW: it is a row. START, FAIL and
  * END: it begins an attempt, is how a rank fails, or ends the attempt; it is a row where that changes nothing (see is_row).
@@ -25,9 +26,9 @@ typedef struct {
     int what, is_coded, group_count, rank_group; /* rank_group: the one that tells the rank, 0 for none */
 } Kind;
 
-/* As WorkerState: the latest stamp and where it is, how far stamps were looked for, the first and last time. */
+/* As WorkerState: the latest stamp and where it is, how far stamps were looked for, the first and last time, the program's zone. */
 typedef struct {
-    Number stamp, zone, first, last, near, noted;
+    Number stamp, zone, first, last, own_zone, near, noted;
     int64_t stamp_offset, searched_offset;
     int is_lone, is_utc;
 } Times;
@@ -45,6 +46,8 @@ struct Events {
     PyObject *started; /* the ranks of lines that say an attempt begins, in order */
 };
 
+static int64_t in_quarter_hours(int64_t ns) { return (ns + (ns < 0 ? -QUARTER_NS : QUARTER_NS) / 2) / QUARTER_NS * QUARTER_NS; }
+
 /* Takes note of a stamp, and of a collector's, as WorkerState.note_stamp; 0 where Python is to do it. */
 static int note_stamp(Times *times, const Time *stamp, const Time *outer, int64_t offset)
 {
@@ -53,8 +56,13 @@ static int note_stamp(Times *times, const Time *stamp, const Time *outer, int64_
     times->stamp_offset = offset;
     if (offset > times->searched_offset)
         times->searched_offset = offset;
-    const Time *chosen = !stamp->has_zone && outer->is_there && outer->has_zone ? outer : stamp;
+    int is_outer = !stamp->has_zone && outer->is_there && outer->has_zone;
+    const Time *chosen = is_outer ? outer : stamp;
     int64_t moment = chosen->local_ns - (chosen->has_zone ? chosen->zone_s * SECOND_NS : 0);
+    if (is_outer)
+        times->own_zone = (Number){1, in_quarter_hours(stamp->local_ns - moment)};
+    else if (!chosen->has_zone && times->own_zone.is_there)
+        moment -= times->own_zone.value;
     if (!times->first.is_there || !times->last.is_there || moment < times->first.value - MONTH_NS ||
         moment > times->last.value + MONTH_NS)
         return 0;
@@ -228,10 +236,10 @@ static PyObject *events_aim(Events *self, PyObject *args)
 {
     Times t = {{0, 0}};
     long long stamp_offset, searched_offset;
-    if (!PyArg_ParseTuple(args, "LLO&O&O&O&LLO&O&pppp", &self->file_id, &self->attempt_no, to_number, &self->path_rank, to_number,
+    if (!PyArg_ParseTuple(args, "LLO&O&O&O&LLO&O&O&pppp", &self->file_id, &self->attempt_no, to_number, &self->path_rank, to_number,
                           &self->path_local_rank, to_number, &t.stamp, to_number, &t.zone, &stamp_offset, &searched_offset,
-                          to_number, &t.first, to_number, &t.last, &t.is_lone, &t.is_utc, &self->is_tail_taken,
-                          &self->is_attempt_over))
+                          to_number, &t.first, to_number, &t.last, to_number, &t.own_zone, &t.is_lone, &t.is_utc,
+                          &self->is_tail_taken, &self->is_attempt_over))
         return NULL;
     t.stamp_offset = stamp_offset;
     t.searched_offset = searched_offset;
@@ -248,9 +256,9 @@ static PyObject *events_told(Events *self, PyObject *unused)
     if (!self->is_changed)
         Py_RETURN_NONE;
     const Times *t = &self->times;
-    return Py_BuildValue("nONNLLNNiiNN", self->row_count, self->started, number_or_none(t->stamp), number_or_none(t->zone),
+    return Py_BuildValue("nONNLLNNNiiNN", self->row_count, self->started, number_or_none(t->stamp), number_or_none(t->zone),
                          (long long)t->stamp_offset, (long long)t->searched_offset, number_or_none(t->first),
-                         number_or_none(t->last), t->is_lone, t->is_utc, number_or_none(t->near), number_or_none(t->noted));
+                         number_or_none(t->last), number_or_none(t->own_zone), t->is_lone, t->is_utc, number_or_none(t->near), number_or_none(t->noted));
 }
 
 static int empty(Events *self)

@@ -37,3 +37,19 @@ def test_a_file_with_a_long_gap() -> None:
     lines = [RETRY.format(f"2026-{day} 10:00:00,000", 1) for day in ("03-01", "03-02", "06-01", "06-02")]
     summary = read_worker("".join(lines)).summary
     assert [text_of(summary.first_ns), text_of(summary.last_ns)] == ["2026-03-01 10:00:00", "2026-06-02 10:00:00"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "began", "ended"),
+    [("Z", "18:01:00", "18:03:00"), ("+05:30", "12:31:00", "12:33:00"), ("-03:00", "21:01:00", "21:03:00")],
+)
+def test_a_stamp_behind_a_bar_in_a_file_that_a_collector_dated(zone: str, began: str, ended: str) -> None:
+    """What stands behind the last `\\r` of a bar has no stamp of a collector; its zone is that of the lines that do."""
+    text = (
+        f"2026-11-20T18:01:00.222716842{zone} 11/20/2026 20:01:00 [INFO|DP=1|PP=0|TP=0|n1]: rank 1/2 ready\n"
+        f"2026-11-20T18:01:10.930375618{zone} Downloading data:  3%| | 2/62 [00:03]\r"
+        "Downloading data:  4%| | 3/62 [01:30]" + WATCHDOG.format("1120 20:03:00.000000000")
+    )
+    summary = read_worker(text).summary
+    assert summary.is_utc
+    assert [text_of(summary.first_ns), text_of(summary.last_ns)] == [f"2026-11-20 {began}", f"2026-11-20 {ended}"]

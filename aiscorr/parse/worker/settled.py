@@ -144,7 +144,7 @@ class SettledLines:
         events.aim(
             summary.file_id, state.attempt_no, summary.path_rank, summary.path_local_rank, state.stamp_ns,
             state.stamp_zone_s, state.stamp_offset, state.searched_offset, state.first_ns, state.last_ns,
-            state.is_lone, state.is_utc, state.is_tail_taken, state.is_attempt_over,
+            state.own_zone_ns, state.is_lone, state.is_utc, state.is_tail_taken, state.is_attempt_over,
         )  # fmt: skip
         return events
 
@@ -155,7 +155,7 @@ class SettledLines:
             return False
         state = self._state
         (count, started, state.stamp_ns, state.stamp_zone_s, state.stamp_offset, state.searched_offset, state.first_ns,
-         state.last_ns, is_lone, is_utc, near_ns, noted_ns) = told  # fmt: skip
+         state.last_ns, state.own_zone_ns, is_lone, is_utc, near_ns, noted_ns) = told  # fmt: skip
         state.is_lone, state.is_utc = bool(is_lone), bool(is_utc)
         self._summary.event_count += count
         state.started_ranks += [rank for rank in started if rank not in state.started_ranks]

@@ -9,6 +9,13 @@ from aiscorr.parse.stamps import DAY_NS, SECOND_NS, Stamp, YearContext
 
 #: Stamps of one file lie no further from each other, or one of them is of a wrong clock.
 MONTH_NS = 31 * DAY_NS
+_QUARTER_NS = 900 * SECOND_NS
+
+
+def in_quarter_hours(span_ns: int) -> int:
+    """The nearest multiple of a quarter hour, as zones lie apart; in nanoseconds."""
+    count = (abs(span_ns) + _QUARTER_NS // 2) // _QUARTER_NS
+    return count * _QUARTER_NS if span_ns >= 0 else -count * _QUARTER_NS
 
 
 @dataclass
@@ -32,6 +39,7 @@ class WorkerState:
     near_ns: int | None = None
     first_ns: int | None = None
     last_ns: int | None = None
+    own_zone_ns: int | None = None
     is_lone: bool = True
     odd_ns: int | None = None
     is_utc: bool = False
@@ -104,13 +112,18 @@ class WorkerState:
         self.note_span(stamp, outer)
 
     def note_span(self, stamp: Stamp, outer: Stamp | None) -> None:
-        """A line of the file had a stamp, wherever it stands."""
-        if stamp.zone_offset_s is None and outer is not None and outer.zone_offset_s is not None:
-            stamp = outer
+        """A line of the file had a stamp, wherever it stands; its zone may be that of lines that a collector dated."""
+        own_ns = stamp.local_ns
+        is_outer = stamp.zone_offset_s is None and outer is not None and outer.zone_offset_s is not None
+        stamp = outer if is_outer and outer is not None else stamp
         moment = stamp.local_ns
         if stamp.zone_offset_s is not None:
             moment -= stamp.zone_offset_s * SECOND_NS
             self.is_utc = True
+        elif self.own_zone_ns is not None:
+            moment -= self.own_zone_ns
+        if is_outer:
+            self.own_zone_ns = in_quarter_hours(own_ns - moment)
         self._extend(moment)
 
     def _extend(self, moment: int) -> None:
