@@ -87,6 +87,7 @@ select
     f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
     f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated,
     f.cancel_ns, f.progress_ns, f.stood_ns,
+    f.progress_ns is not null or coalesce(f.seq_num > s.value, false) as has_trained,
     f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms,
     f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
     u.rank as culprit_rank,
@@ -138,6 +139,7 @@ select
 from failure_case as f
 join threshold as t on t.name = 'cluster_sure'
 join threshold as h on h.name = 'hang_gap_s'
+join threshold as s on s.name = 'trained_seq_num'
 left join killed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join last_step as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join lead_culprit as u on u.failure_id = f.failure_id

@@ -12,7 +12,7 @@
 create or replace view bucket_change as
 with wanted as (
     select distinct
-        f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns, f.progress_ns,
+        f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns, f.has_trained,
         coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''),
             nullif(
                 regexp_extract(coalesce(r.url, '') || ' ' || r.text,
@@ -88,7 +88,7 @@ join threshold as t on t.name = 'fault_bite_s'
 left join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
     and (c.path_count > 1 or c.is_whole) and h.utc_ns <= c.first_ns
     and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000
-    and (w.progress_ns is not null
+    and (w.has_trained
         or exists (from ais_event as e
             where e.cluster = w.cluster and e.utc_ns between w.started_ns and h.utc_ns
                 and contains(e.text, '://' || w.bucket)))

@@ -101,7 +101,7 @@ select failure_id, 'data_error' as finding,
             and (regexp_matches(crash_pattern, 'truncated|archive_corrupt')
                 and contains(crash_text, '/v1/objects/')
                 or regexp_matches(crash_message, '\betl job \S+ does not exist')
-                and progress_ns is not null)
+                and has_trained)
                 then 'undetermined'
         when (is_storage_seen and link_score < 0.5) then 'innocent'
         when is_storage_seen

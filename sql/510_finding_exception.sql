@@ -61,8 +61,10 @@ with told as (
             coalesce(cause_pattern = 'sdk_request_rejected'
                 and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false)
                 as is_beyond_end,
-        coalesce(f.progress_ns is not null
-            and contains(coalesce(f.crash_message, f.alike_message), 'token signature is invalid'),
+        coalesce(f.has_trained
+            and regexp_matches(coalesce(f.crash_message, f.alike_message), '\bSTATUS:401\b')
+            and not regexp_matches(coalesce(f.crash_message, f.alike_message),
+                'no bearer|token (is )?expired'),
             false)
             as is_turned_down,
         exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt)

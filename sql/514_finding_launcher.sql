@@ -39,7 +39,7 @@ select
     case when l.pattern like 'nccl%'
         and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error'
             then 'the ranks could not be connected: '
-        when f.progress_ns is null
+        when f.has_trained is not true
         or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure'
             then 'the job was not brought up or was ended from outside: '
         when f.culprit_rank is not null and f.culprit_count = 1
