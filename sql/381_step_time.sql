@@ -7,7 +7,8 @@
 -- note: Progress lines are thinned: `kept` says why a line is here (first of its file, sampled
 -- note: every 512 KiB, last before a failure or the end). gap_s and gap_steps count from the kept
 -- note: line before of the same rank, so gap_s / gap_steps is the mean over the steps between,
--- note: checkpoints and validation included.
+-- note: checkpoints and validation included. A time that is printed without the wait for data is
+-- note: less than that wait: then that wait stands for the step.
 create or replace view step_time as
 with line as (
     select
@@ -68,7 +69,8 @@ select
     step,
     epoch,
     make_timestamp_ns(utc_ns) as step_at,
-    round(coalesce(step_s, gap_s / gap_steps), 4) as step_s,
+    round(case when step_s is not null then greatest(step_s, data_s) else gap_s / gap_steps end, 4)
+        as step_s,
     case when step_s is not null then 'printed' when gap_s / gap_steps is null then null
         when utc_ns is null then 'elapsed' else 'stamps' end
         as step_s_source,
