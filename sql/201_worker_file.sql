@@ -5,7 +5,8 @@
 -- note: Job id: given, told by the file's name or by SLURM in its text, else that of the other
 -- note: files of its folder, else torchrun's run id (its own or the only one of its folder), else
 -- note: the folder's name. Folders of one folder that hold nothing but Flight Recorder dumps, of
--- note: different ranks and of the same hour, are the hosts of one job.
+-- note: different ranks and of the same hour, are the hosts of one job. Stacks alone, in a folder
+-- note: right above the only folder with logs, are of that job.
 create or replace view worker_file as
 with found as (
     select *, coalesce(job_folder, regexp_replace(path, '[/!][^/!]*$', '')) as folder
@@ -19,6 +20,14 @@ dump_folder as (
     group by folder
     having bool_and(kind = 'flight_recorder')
 ),
+beside as (
+    select s.folder, min(f.folder) as job_folder
+    from (select folder from found group by folder having bool_and(kind = 'stack_dump')) as s
+    join found as f on f.kind = 'worker_log' and starts_with(f.folder, s.folder || '/')
+        and regexp_matches(f.folder[length(s.folder) + 2 :], '^[^/]+(/[^/]+)?$')
+    group by s.folder
+    having count(distinct f.folder) = 1
+),
 host_parent as (
     select parent
     from dump_folder
@@ -28,13 +37,14 @@ host_parent as (
 ),
 file as (
     select
-        f.file_id, f.path, f.kind, coalesce(h.parent, f.folder) as job_folder,
+        f.file_id, f.path, f.kind, coalesce(h.parent, b.job_folder, f.folder) as job_folder,
         f.job_id, f.run_name, f.attempt_no, f.worker_node_no, f.path_rank, f.path_local_rank,
         f.is_stream_copy,
         f.is_utc, f.zone, f.date_method, f.modified_ns, f.first_ns, f.last_ns
     from found as f
     left join dump_folder as d on d.folder = f.folder
     left join host_parent as h on h.parent = d.parent
+    left join beside as b on b.folder = f.folder
 ),
 text_id as (
     select file_id,
