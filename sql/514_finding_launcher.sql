@@ -1,12 +1,13 @@
 -- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the
 -- scheduler ended it.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, pattern, stepped_attempt
+-- reads: failure_lead, failure_signal, pattern, stepped_attempt, step_slowdown
 -- case: yes
 -- note: A job that printed steps had come up, one that then waited in vain for a node that fell
 -- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not
--- note: meet, or the time was over before a step, anything may have held the job. A system error of
--- note: NCCL only says that a call failed: what NCCL printed of its set-up says which.
+-- note: meet, or the time was over before a step, anything may have held the job, and what made its
+-- note: steps slow may have used up its time. A system error of NCCL only says that a call failed:
+-- note: what NCCL printed of its set-up says which.
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -34,6 +35,7 @@ select
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
         when ends_with(l.pattern, '_time_limit') and p.job_id is null
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
+        when ends_with(l.pattern, '_time_limit') and w.failure_id is not null then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     case when l.pattern like 'nccl%'
@@ -45,9 +47,13 @@ select
         when f.culprit_rank is not null and f.culprit_count = 1
         and f.basis = 'killed' then f.culprit_words || ' was ended from outside: '
         else 'the job was ended from outside: ' end
-        || coalesce(l.title, l.pattern) as statement,
+        || coalesce(l.title, l.pattern)
+        || if(ends_with(l.pattern, '_time_limit') and w.failure_id is not null,
+            ', but it had become slow', '') as statement,
     [{'term': 'word', 'file_id': l.file_id, 'line_no': l.line_no,
         'why': 'what the launcher or scheduler said'},
+        {'file_id': if(ends_with(l.pattern, '_time_limit'), w.file_id, null), 'line_no': w.line_no,
+        'why': 'the first slow step'},
         {'term': case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then null
             when (f.timeout_count = 0 and f.crash_count = 0)
                 or (l.pattern like 'nccl%'
@@ -56,3 +62,4 @@ select
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
 left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join step_slowdown as w on w.failure_id = f.failure_id and w.place = 1
