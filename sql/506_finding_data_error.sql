@@ -6,7 +6,8 @@
 -- case: yes
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
 -- note: if several are gone; one may just as well have a wrong name and is left open. Content that
--- note: ends early may be a cut stream: it stays open while a fault was on.
+-- note: ends early may be a cut stream: it stays open while a fault was on. A reader that only
+-- note: counts what it skipped says nothing of why.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
@@ -95,6 +96,7 @@ select failure_id, 'data_error' as finding,
         when object_count > 0 or is_taken or remark_node_id is not null
             or sudden_node_id is not null or change_says is not null
             or failure_id in (select failure_id from losing) then 'undetermined'
+        when crash_pattern = 'reader_skipped_too_many' then 'undetermined'
         when stray_count > 0
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
         when is_unseen
