@@ -2,7 +2,7 @@
 -- server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
 -- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node,
--- reads: storage_remark, node, node_coverage, fault_kind, job, ais_event
+-- reads: storage_remark, node, node_coverage, fault_kind, job, ais_event, threshold
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
 -- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
@@ -10,6 +10,8 @@
 -- note: whose address refused, as its log shows no connection that did not come; nor are they quiet
 -- note: where a node complains of what the error names. A batch that misses an object comes
 -- note: short and names none, so objects deleted from the job's bucket since it began may be why.
+-- note: A configuration that was changed within fault_bite_s before the error leaves no fault in
+-- note: the logs either.
 create or replace view unlinked_error as
 with node_end as (
     select cluster, node_id, max(ended_ns) as ended_ns from node_coverage group by cluster, node_id
@@ -23,6 +25,15 @@ deleted as (
         and e.utc_ns between f.started_ns and f.crash_latest_ns
         and regexp_matches(j.data_source,
             '(^|[^\w./:-])' || regexp_escape(e.bucket) || '($|[^\w.-])')
+    qualify row_number()
+        over (partition by f.failure_id order by e.utc_ns, e.file_id, e.line_no) = 1
+),
+reconfigured as (
+    select f.failure_id, e.utc_ns, e.file_id, e.line_no
+    from failure_lead as f
+    join threshold as t on t.name = 'fault_bite_s'
+    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_config_changed'
+        and e.utc_ns between f.crash_ns - t.value::bigint * 1000000000 and f.crash_latest_ns
     qualify row_number()
         over (partition by f.failure_id order by e.utc_ns, e.file_id, e.line_no) = 1
 ),
@@ -60,6 +71,7 @@ judged as (
             or coalesce(f.request_pattern = 'fetch_broken', false) as is_cut_answer,
         d.bucket as deleted_bucket, d.utc_ns as deleted_ns, d.file_id as deleted_file_id,
         d.line_no as deleted_line_no,
+        g.utc_ns as changed_ns, g.file_id as changed_file_id, g.line_no as changed_line_no,
         f.crash_pattern
             in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error',
                 'http_retried_status', 'http_throttled')
@@ -95,6 +107,7 @@ judged as (
         and (f.received_count < f.expected_count
             or regexp_matches(f.crash_text,
                 '\b\d+ of \d+ (?:objects|entries|items|members|samples|files|records|cuts)\b'))
+    left join reconfigured as g on g.failure_id = f.failure_id
     left join refusal as z on z.failure_id = f.failure_id
     left join node as n on n.cluster = f.cluster
         and n.node_id = coalesce(f.request_node_id, z.node_id)
@@ -141,6 +154,7 @@ select
             and not is_followed then 'storage_logs_end_early'
         when is_storage_seen and is_refused and fault_count = 0
             and remark_node_id is null then 'node_refused'
+        when is_storage_seen and is_traceable and changed_ns is not null then 'reconfigured'
         when is_storage_seen and is_traceable
             and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
         when is_storage_seen and is_traceable and is_storage_cleared then 'storage_logs_quiet'
@@ -153,5 +167,6 @@ select
     end as kind,
     is_unanswered, is_server_word, is_foreign, refusing_node_id, broke_words,
     remark_node_id, remark_name, remark_file_id, remark_line_no,
-    deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no
+    deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no,
+    changed_ns, changed_file_id, changed_line_no
 from told

@@ -58,6 +58,9 @@ select
                 || ' had been deleted at '
                 || strftime(make_timestamp_ns(u.deleted_ns)::timestamp, '%H:%M:%S')
                 || ' UTC; no line says whether it asked for one of them'
+        when 'reconfigured'
+            then ' while reading from storage, after the configuration of AIStore had been changed '
+                'at ' || strftime(make_timestamp_ns(u.changed_ns)::timestamp, '%H:%M:%S') || ' UTC'
         when 'storage_logs_end_early'
             then ' while reading from storage; the AIStore logs end before a fault would '
                 'have been noticed'
@@ -107,12 +110,16 @@ select
                 'node_refused')
                 then 'known_place'
             when u.kind in ('storage_logs_quiet', 'storage_logs_end_early', 'no_answer',
-                'storage_logs_unwatched', 'storage_logs_show_nothing', 'objects_deleted')
+                'storage_logs_unwatched', 'storage_logs_show_nothing', 'objects_deleted',
+                'reconfigured')
                 then 'nothing_shown' end},
         {'file_id': f.request_file_id, 'line_no': f.request_line_no,
         'why': 'what it met at the storage before'},
         {'file_id': u.deleted_file_id, 'line_no': u.deleted_line_no,
-        'why': 'who deleted objects of ' || u.deleted_bucket}, {'file_id': u.remark_file_id,
+        'why': 'who deleted objects of ' || u.deleted_bucket},
+        {'file_id': if(u.kind = 'reconfigured', u.changed_file_id, null),
+        'line_no': u.changed_line_no,
+        'why': 'a change of its configuration'}, {'file_id': u.remark_file_id,
         'line_no': u.remark_line_no,
         'why': 'what AIStore node ' || u.remark_node_id || ' says of ' || u.remark_name},
         {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
