@@ -4,7 +4,8 @@
 -- stored: yes
 -- note: INFO and ERROR of one run differ in that word alone, and only INFO names its writer for
 -- note: certain. A file that names nobody (a stderr copy) takes the node whose id stands in its
--- note: path, and the cluster of files beside it.
+-- note: path, and the cluster of files beside it. Where no log names an id, one is read off a folder
+-- note: that is named like an id and holds the logs of one host; else the host stands for it.
 create or replace view ais_file as
 with file as (
     select
@@ -73,7 +74,13 @@ select
     w.file_id,
     w.path,
     w.folder,
-    coalesce(w.writer_id, 'unknown') as node_id,
+    coalesce(
+        w.writer_id,
+        case when min(w.host) over folder = max(w.host) over folder
+            then nullif(regexp_extract(w.folder, '[/!](\w{8,13})$', 1), '') end,
+        w.host,
+        'unknown'
+    ) as node_id,
     coalesce(w.node_role, (select max(k.node_role) from known as k where k.node_id = w.writer_id),
         'target')
         as node_role,
@@ -86,3 +93,4 @@ select
     w.zone,
     w.modified_ns
 from with_cluster as w
+window folder as (partition by w.folder)

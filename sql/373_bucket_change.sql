@@ -91,7 +91,8 @@ left join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
     and (w.has_trained
         or exists (from ais_event as e
             where e.cluster = w.cluster and e.utc_ns between w.started_ns and h.utc_ns
-                and contains(e.text, '://' || w.bucket)))
+                and regexp_matches(e.text,
+                    '://' || regexp_escape(w.bucket) || '($|[^\w.-])')))
 where c.first_ns is not null
     or (w.is_whole and not exists (from refused as r
         where r.failure_id = w.failure_id and r.bucket = w.bucket and r.utc_ns < h.utc_ns))

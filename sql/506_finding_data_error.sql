@@ -6,14 +6,17 @@
 -- case: yes
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
 -- note: if several are gone; one may just as well have a wrong name and is left open. Content that
--- note: ends early may be a cut stream: it stays open while a fault was on. A reader that only
--- note: counts what it skipped says nothing of why.
+-- note: ends early may be a cut stream: it stays open while a fault was on. What a target does not
+-- note: have that went away in the job's time may have been written elsewhere meanwhile. A reader
+-- note: that only counts what it skipped says nothing of why.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
     join ais_event as e on e.cluster = f.cluster and e.utc_ns < f.crash_latest_ns
         and not contains(e.text, 'does not exist')
-        and contains(e.text, 'ais://' || regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
+        and regexp_matches(e.text, 'ais://'
+            || regexp_escape(regexp_extract(f.crash_message, 'ais://([\w.-]+)', 1))
+            || '($|[^\w.-])')
     where regexp_matches(f.crash_pattern, 'bucket_not_found$')
         and regexp_matches(f.crash_message, 'ais://[\w.-]')),
 losing as (
@@ -44,13 +47,10 @@ losing as (
                     and not exists (from node_fault as n
                         where n.cluster = e.cluster and n.fault_kind = 'maintenance'
                             and abs(n.started_ns - e.utc_ns) <= 60e9))
-            or exists (from failure_coverage as v
-                where v.failure_id = f.failure_id
-                    and list_contains(v.uncovered_ids, f.crash_node_id)
-                    and exists (from node_fault as n
-                        join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
-                        where n.cluster = f.cluster and n.node_id = f.crash_node_id
-                            and n.started_ns between f.started_ns and f.crash_latest_ns)))
+            or exists (from node_fault as n
+                join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
+                where n.cluster = f.cluster and n.node_id = f.crash_node_id
+                    and n.started_ns between f.started_ns and f.crash_latest_ns))
 ),
 judged as (
     select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss,
