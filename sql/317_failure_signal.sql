@@ -4,7 +4,8 @@
 -- stored: yes
 -- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line
 -- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
--- note: where a process of the attempt exits and no traceback tells why.
+-- note: where a process of the attempt exits and no traceback tells why. A device error that a
+-- note: program only warns of is none.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank,
@@ -116,7 +117,7 @@ select
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause'
             and (block_line_no is not null or coalesce(is_uncaught, false)
-                or tier in ('process', 'gpu', 'launcher'))
+                or tier in ('process', 'launcher') or (tier = 'gpu' and not is_mild))
                 then 'crash'
         when is_torn then 'torn'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
@@ -126,8 +127,7 @@ select
                 then 'crash'
         when is_last_word and not has_end then 'crash'
         when role = 'cause' and tier = 'network' and severity = 'error'
-            and not (coalesce(endpoint, url) is not null
-                and regexp_matches(text, '\b(DEBUG|INFO|WARNING)\b'))
+            and not (coalesce(endpoint, url) is not null and is_mild)
                 then 'crash'
         when role = 'cause' then 'error'
     end as signal,
@@ -173,13 +173,14 @@ from (
             bool_or(coalesce(rank_effect, role) in ('timed_out', 'lost_peer', 'cause'))
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
+            coalesce(regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b'), false) as is_mild,
             pattern = 'nccl_watchdog_timeout' as is_own,
             coalesce(pattern = 'python_traceback', false) as is_torn,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
                 bool_or(is_own) over (partition by job_id, attempt, seq_num, ran_for_ms) as is_said,
             is_cause and is_at_end and line_no = max(line_no) filter (where not is_torn)
                     over (partition by file_id)
-                and not regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b') as is_last_word,
+                and not is_mild as is_last_word,
             role = 'context' and severity = 'error' and exception is not null
                 and not coalesce(is_chained, has_exception) as is_cut,
             coalesce(bool_or(

@@ -5,11 +5,11 @@
 -- reads: get_batch_chain_step, batch_item, node_fault, job, job_cluster, fault_kind, node,
 -- reads: worker_tail, worker_file, threshold
 -- case: yes
--- note: What answers with an error at once makes no client wait until its time-out, and a target
--- note: that lost a disk takes connections. A chain that ended long before the rank stopped ties
--- note: only by a common request. A target that holds a batch may wait for a sender: where the
--- note: batch is of a chain that began at another node before the others gave up, that node held
--- note: it.
+-- note: What answers with an error at once makes no client wait until its time-out, a target that
+-- note: lost a disk takes connections, and load is not why entries could not be had. A chain that
+-- note: ended long before the rank stopped ties only by a common request. A target that holds a
+-- note: batch may wait for a sender: where the batch is of a chain that began at another node
+-- note: before the others gave up, that node held it.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -47,6 +47,8 @@ weighed as (
             and (contains(u.crash_text, '/v1/objects/')
                 or (c.fault_kind = 'out_of_space' and not r.is_write))
                 then 'other_kind'
+            when m.match_kind = 'endpoint' and c.fault_kind = 'pressure'
+            and u.crash_pattern = 'sdk_soft_errors_exceeded' then 'other_kind'
             when m.match_kind = 'time'
             and (c.fault_kind = 'pressure'
                 or t.node_id <> coalesce(c.suspect_node_id, c.designated_node_id))

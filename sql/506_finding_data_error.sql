@@ -7,8 +7,9 @@
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
 -- note: if several are gone; one may just as well have a wrong name and is left open. Content that
 -- note: ends early may be a cut stream: it stays open while a fault was on. What a target does not
--- note: have that went away in the job's time may have been written elsewhere meanwhile. A reader
--- note: that only counts what it skipped says nothing of why.
+-- note: have that went away in the job's time may have been written elsewhere meanwhile, and while
+-- note: a target is away others are asked for its objects. A reader that only counts what it
+-- note: skipped says nothing of why.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
@@ -49,7 +50,10 @@ losing as (
                             and abs(n.started_ns - e.utc_ns) <= 60e9))
             or exists (from node_fault as n
                 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
-                where n.cluster = f.cluster and n.node_id = f.crash_node_id
+                where n.cluster = f.cluster
+                    and (n.node_id = f.crash_node_id
+                        or (n.role = 'target' and n.weight >= 0.8
+                            and n.ended_ns >= f.crash_ns - 60e9))
                     and n.started_ns between f.started_ns and f.crash_latest_ns))
 ),
 judged as (
