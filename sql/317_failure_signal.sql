@@ -5,7 +5,7 @@
 -- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line
 -- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
 -- note: where a process of the attempt exits and no traceback tells why. A device error that a
--- note: program only warns of is none.
+-- note: program only warns of, and that its rank outlived, is none.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank,
@@ -117,7 +117,7 @@ select
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause'
             and (block_line_no is not null or coalesce(is_uncaught, false)
-                or tier in ('process', 'launcher') or (tier = 'gpu' and not is_mild))
+                or tier in ('process', 'launcher') or (tier = 'gpu' and not is_got_over))
                 then 'crash'
         when is_torn then 'torn'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
@@ -174,6 +174,11 @@ from (
                 over (partition by job_id, attempt, rank) as has_own_word,
             role = 'cause' and severity = 'error' as is_cause,
             coalesce(regexp_matches(text, '\b(DEBUG|INFO|WARN|WARNING)\b'), false) as is_mild,
+            is_mild and coalesce(
+                max(line_no) filter (where role = 'retry' or (role = 'cause' and tier <> 'gpu'))
+                    over (partition by file_id, rank) > line_no,
+                false)
+                as is_got_over,
             pattern = 'nccl_watchdog_timeout' as is_own,
             coalesce(pattern = 'python_traceback', false) as is_torn,
             bool_or(is_own) over (partition by job_id, attempt, rank, seq_num) or rank is null and
