@@ -4,8 +4,9 @@
 -- stored: yes
 -- note: INFO and ERROR of one run differ in that word alone, and only INFO names its writer for
 -- note: certain. A file that names nobody (a stderr copy) takes the node whose id stands in its
--- note: path, and the cluster of files beside it. Where no log names an id, one is read off a folder
--- note: that is named like an id and holds the logs of one host; else the host stands for it.
+-- note: path, and the cluster of files beside it. Where no log names an id, one is read off a
+-- note: folder that is named like an id and holds the logs of one host; else the host stands for
+-- note: it.
 create or replace view ais_file as
 with file as (
     select
