@@ -154,7 +154,8 @@ class BrokenLines:
         followed = [number for number in full if lines[number].strip() and not self.begins(lines[number])]
         if 2 * len(followed) < len(full) or not followed:
             return None
-        if any(number in rests for number in followed):
+        is_edge_seen = sum(n == width and is_padded(line) for n, line in zip(widths, lines, strict=True)) > 1
+        if is_edge_seen or any(number in rests for number in followed):
             return width
         hard = sum(_is_word(lines[number - 1][-1:]) and _is_word(lines[number][:1]) for number in followed)
         begun = {_shape(line) for number, line in enumerate(lines) if number not in followed}
