@@ -41,3 +41,13 @@ def test_a_traceback_within_a_record_that_is_cut() -> None:
         '{"rank": 5, "exc_info": "Traceback (most recent call last):\\\\n"}',
     ):
         assert told(read_worker(f"{cut}\n" + WATCHDOG), "rank", "pattern") == [(0, "nccl_communicator_aborted")]
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_traceback_that_is_printed_as_a_list(quote: str) -> None:
+    """What format_exception gives is a list of texts, and is read as the one text they are."""
+    last = f"OSError: [Errno 5] Input/output error: {'a' if quote == chr(39) else chr(39) + 'a' + chr(39)}"
+    pieces = [f"{line}\n" for line in (*TRACEBACK.splitlines(), last)]
+    found = read_worker(f"[rank5]: E gave up: {pieces}\n")
+    assert told(found, "pattern", "exception", "rank", "frame_kind") == [("fs_io_error", "OSError", 5, "storage")]
+    assert [row["text"] for row in events(found)] == [last]

@@ -1,6 +1,7 @@
 """A traceback that a logger wrote as one field of its record: JSON, logfmt, or what Python's repr makes of text.
 
-structlog and Ray write it so: `"exc_info": "Traceback (most recent call last):\\n  File \\"a.py\\"…`.
+structlog and Ray write it so: `"exc_info": "Traceback (most recent call last):\\n  File \\"a.py\\"…`. What
+`traceback.format_exception` gives is printed as a list: `['Traceback (most recent call last):\\n', '  File "a.py"…`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from collections.abc import Iterator
 
 #: What every such line holds.
 MARK = b"(most recent call last):\\n"
-#: From the mark to the quote that ends the field: a double one where those inside are escaped, else a single one.
+#: From the mark to the quote that ends the field: a double one where those inside are escaped, else a single one. Of a
+#: list, to the quote that ends its last text.
 _FIELD = re.compile(
-    rb"\(most recent call last\):\\n(?:(?=\s*File \\\")(?P<double>(?:[^\"\\]|\\.)*)|(?P<single>(?:[^'\\]|\\.)*))"
+    rb"\(most recent call last\):(?:(?P<list>\\n['\"], ['\"].*?\\n)(?:['\"]\]|$)|\\n"
+    rb"(?:(?=\s*File \\\")(?P<double>(?:[^\"\\]|\\.)*)|(?P<single>(?:[^'\\]|\\.)*)))"
 )
 _ESCAPE = re.compile(rb"\\(.)")
+#: From one text of a list to the next.
+_NEXT = re.compile(rb"(?<=\\n)['\"], ['\"]")
 _PLAIN = {b"t": b"\t", b"r": b""}
 
 
@@ -27,6 +32,8 @@ def enclosed_lines(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     if field is None:
         return
     body: bytes = field[field.lastgroup or 0]
+    if field.lastgroup == "list":
+        body = _NEXT.sub(b"", body)
     start = 0
     for escape in _ESCAPE.finditer(body):
         if escape[1] == b"n":
