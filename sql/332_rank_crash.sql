@@ -38,7 +38,8 @@ wrapper
     as (select *
         from (values ('python_exception', 0), ('dataloader_worker_exited', 0),
             ('file_missing', 0), ('fs_permission_denied', 0),
-            ('storage_transfer_failed', 1), ('reader_content_truncated', 1),
+            ('loader_failed', 1), ('storage_transfer_failed', 1),
+            ('reader_content_truncated', 1),
             ('storage_client_error', 2), ('storage_read_failed', 2), ('storage_object_missing', 2),
             ('storage_url_missing', 2))
             as t(pattern, telling)),

@@ -113,7 +113,7 @@ def test_lines_that_a_terminal_filled_up() -> None:
 
 def test_a_terminal_that_broke_one_line_and_filled_up_the_others() -> None:
     """Blanks up to one column in several lines show where the edge is, so that a full line goes on in the next."""
-    frame = '  File "/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 308, in _worker_loop'
+    frame = '  File "/opt/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py", line 308, in _worker_loop'
     lines = ["Traceback (most recent call last):", frame[:-1], frame[-1:], "    data = fetcher.fetch(index)"]
     found = read_worker("".join(f"{line:<{len(frame) - 1}}\n" for line in lines) + '  File "/w/train.py", li\n')
     assert told(found, "pattern", "frame_kind", "line_no") == [("python_traceback", "data_loading", 1)]

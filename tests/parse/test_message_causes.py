@@ -23,7 +23,7 @@ def test_a_message_whose_cause_comes_later(label: str) -> None:
     """Where the first line of an exception's message tells no cause, a later one that does is a row of its own."""
     found = read_worker(labelled(TRACEBACK + PIPELINE, label), "/logs/j/n.log")
     assert told(found, "pattern", "line_no", "exception", "is_chained", "object") == [
-        ("storage_client_error", 6, "RuntimeError", True, None),
+        ("dali_failed", 6, "RuntimeError", True, None),
         ("dali_object_missing", 8, "RuntimeError", False, "a/b.jpg"),
     ]
 
@@ -79,6 +79,13 @@ def test_a_traceback_whose_end_is_cut_off() -> None:
     assert told(whole, "is_chained") == [(True,), (False,)]
 
 
+@pytest.mark.parametrize(("end", "count"), [('  File "/w/tra', 1), ("", 0)])
+def test_a_text_that_ends_inside_of_the_first_call(end: str, count: int) -> None:
+    """Where a text ends inside of the first call an exception was raised; a header alone may be anything's."""
+    found = read_worker(f"step 3\nTraceback (most recent call last):\n{end}")
+    assert told(found, "pattern", "severity") == [("python_traceback", "error")] * count
+
+
 def test_a_traceback_without_exception_ends_in_nothing() -> None:
     """A line behind the calls that is no exception ends the traceback and is none."""
     assert told(read_worker(TRACEBACK + "--- rank 3 exits ---\n", "/logs/j/n.log"), "exception") == []
@@ -111,3 +118,19 @@ def test_a_traceback_of_pdsh() -> None:
     """Each line of a traceback that pdsh labels belongs to the host's."""
     text = "".join(f"g002: {line}\n" for line in (TRACEBACK + "ValueError: one").splitlines())
     assert told(read_worker(text, "/logs/j/n.log"), "exception", "host") == [("ValueError", "g002")]
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "pattern"),
+    [
+        ("nvidia/dali/pipeline.py", "RuntimeError: operator 4 gave up", "loader_failed"),
+        ("webdataset/tariterators.py", "Exception: 7", "loader_failed"),
+        ("webdataset/tariterators.py", "ValueError: no field of this name", "python_exception"),
+        ("nvidia/dali/pipeline.py", "RuntimeError: CUDA error: feature disabled", "cuda_error"),
+        ("torch/nn/modules/module.py", "RuntimeError: operator 4 gave up", "python_exception"),
+    ],
+)
+def test_what_a_loader_raises_in_unknown_words(place: str, error: str, pattern: str) -> None:
+    """What a library that reads data raises may be a read that failed, unless a mistake of the program is named so."""
+    frames = f'  File "/w/a.py", line 3, in main\n  File "/opt/lib/python3.11/site-packages/{place}", line 7, in get\n'
+    assert told(read_worker(f"Traceback (most recent call last):\n{frames}{error}\n"), "pattern") == [(pattern,)]

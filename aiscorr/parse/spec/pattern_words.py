@@ -45,9 +45,9 @@ FRAME_KINDS = (
 )
 #: What a pattern may ask of the traceback its line ends: a kind, that the last calls talked to a process beside, or
 #: to a manager of shared objects, that it waited for data which the program itself was to get, that a compiler of
-#: kernels made it, or that it was after data, whatever library it used, or moved some at all (a transfer: a read or a
-#: save).
-INSIDES = (*FRAME_KINDS, "manager_process", "helper_process", "data_wait", "compiler", "reading", "transfer")
+#: kernels or a library that reads data made it, or that it was after data, whatever library it used, or moved some at
+#: all (a transfer: a read or a save).
+INSIDES = (*FRAME_KINDS, "manager_process", "helper_process", "data_wait", "compiler", "loader", "reading", "transfer")
 MARKS = ("attempt_start", "attempt_end", "job_success")
 RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer", "gives_up")
 SUBJECTS = ("self", "peer")

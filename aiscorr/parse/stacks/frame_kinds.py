@@ -19,7 +19,10 @@ _FRAME_KINDS = (
     ("checkpoint", re.compile(r"/(?:torch/serialization|torch/distributed/checkpoint|safetensors)|checkpoint", re.I)),
     (
         "data_loading",
-        re.compile(r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data)/"),
+        re.compile(
+            r"/(?:torch/utils/data|lhotse|webdataset|datasets|streaming|litdata|nemo/collections/.*/data|nvidia/dali"
+            r"|ffcv|torchdata|grain|tensorflow_datasets|ray/data|petastorm|deeplake|megatron/energon)/"
+        ),
     ),
 )
 #: Programs that talk to a service of their own through the same clients.
@@ -42,6 +45,11 @@ _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"
 )
 
+#: A library that reads data itself, so that what is raised in it may be a read that failed.
+_LOADERS = re.compile(
+    r"/(?:site|dist)-packages/(?:nvidia/dali|ffcv|webdataset|litdata|streaming|datasets|petastorm|deeplake"
+    r"|megatron/energon)/"
+)
 #: A compiler of kernels, with the cache of what it has built.
 _COMPILER = re.compile(r"/(?:site|dist)-packages/(?:triton|torch/_inductor|jax/_src/compilation_cache)[/.]")
 _STANDARD = re.compile(r"/lib(?:64)?/python\d[\d.]*/(?!site-packages/|dist-packages/)|^<frozen")
@@ -121,6 +129,11 @@ def _is_after_data(paths: list[str], functions: list[str], is_told: bool) -> boo
     if any(_STORES.search(name) for name in own[-2:]):
         return False
     return is_told or any(_FETCHES.search(name) for name in own)
+
+
+def ends_in_loader(paths: list[str]) -> bool:
+    """Whether the last call (outermost first) beside Python's own library is one of a library that reads data."""
+    return _LOADERS.search(_last_call(paths)) is not None
 
 
 def is_of_compiler(paths: list[str]) -> bool:

@@ -16,6 +16,7 @@ from aiscorr.parse.stacks.frame_kinds import (
     HELPER,
     LIBRARY,
     MANAGER,
+    ends_in_loader,
     frame_kind_of,
     is_of_compiler,
     is_reading,
@@ -28,6 +29,7 @@ from aiscorr.parse.worker.line import COLUMNS, Row
 MAX_BLOCK_LINES = 600
 
 _FRAME = re.compile(rb'^\s+File "([^"]+)", line (\d+), in (\S+)')
+_FRAME_BEGUN = re.compile(rb'\s+File "')
 _CHAIN = (b"During handling of the above exception", b"The above exception was the direct cause")
 #: One blank may have gone with a collector's prefix.
 _INDENTED = (b"  ", b"\t", b" \t", b' File "')
@@ -52,6 +54,7 @@ class TracebackBlock:
 
     `rows`: finished rows of exceptions; all but the last are chained (a later one replaced them). `is_stamped`: a
     collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
+    `is_begun`: a call stands there, though the text may end inside of it.
     `is_headless`: calls with no header and no rank, as printed stacks have too; only an exception makes them one.
     """
 
@@ -65,6 +68,7 @@ class TracebackBlock:
     is_ignored: bool = False
     is_stamped: bool = False
     is_headless: bool = False
+    is_begun: bool = False
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
@@ -127,7 +131,7 @@ class TracebackBlock:
     def cut_off(self) -> list[Row]:
         """The rows at the end of the text; where it ends before any exception is named, the first line tells that one
         was raised."""
-        is_raised = self.functions and not (self.is_ignored or self.is_headless)
+        is_raised = self.is_begun and not (self.is_ignored or self.is_headless)
         if not self.rows and self.head is not None and is_raised:
             self.head.update(
                 severity="error",
@@ -153,6 +157,7 @@ class TracebackBlock:
         self.paths, self.functions, self.user_location = [], [], None
 
     def _frame(self, message: bytes) -> None:
+        self.is_begun |= _FRAME_BEGUN.match(message) is not None
         match = _FRAME.match(message)
         if match is None:
             return
@@ -171,15 +176,15 @@ class TracebackBlock:
 
     def insides(self) -> tuple[str | None, ...]:
         """What patterns may ask of the frames so far: their kind, and whether the last calls talked to a process
-        (a manager of shared objects), waited for data that the program itself was to get, are a compiler's, were after
-        data, or moved some at all."""
+        (a manager of shared objects), waited for data that the program itself was to get, are a compiler's or a
+        loader's, were after data, or moved some at all."""
         is_helper = any(HELPER.search(path) for path in self.paths[-2:])
         is_manager = any(MANAGER.search(path) for path in self.paths[-5:])
         is_wait = waits_for_data(self.paths, self.functions)
         is_read = is_reading(self.paths, self.functions)
         told = (
             *(("manager_process", is_manager), ("helper_process", is_helper), ("data_wait", is_wait)),
-            ("compiler", is_of_compiler(self.paths)),
+            *(("compiler", is_of_compiler(self.paths)), ("loader", ends_in_loader(self.paths))),
             *(("reading", is_read), ("transfer", is_read or is_saving(self.paths, self.functions))),
         )
         return (None, self.frame_kind(), *(name for name, is_so in told if is_so))
