@@ -134,3 +134,20 @@ def test_what_a_loader_raises_in_unknown_words(place: str, error: str, pattern: 
     """What a library that reads data raises may be a read that failed, unless a mistake of the program is named so."""
     frames = f'  File "/w/a.py", line 3, in main\n  File "/opt/lib/python3.11/site-packages/{place}", line 7, in get\n'
     assert told(read_worker(f"Traceback (most recent call last):\n{frames}{error}\n"), "pattern") == [(pattern,)]
+
+
+@pytest.mark.parametrize("rest", ["p", "package.errors_"])
+def test_a_word_that_is_the_rest_of_a_call(rest: str) -> None:
+    """A word alone that is the name of no exception ends no traceback: one follows, or the text is cut there."""
+    text = TRACEBACK + rest + "\n"
+    assert told(read_worker(text), "pattern", "severity") == [("python_traceback", "error")]
+    assert told(read_worker(text + "socket.timeout\n"), "exception") == [("timeout",)]
+
+
+@pytest.mark.parametrize("name", ["torch.multiprocessing.spawn.ProcessRaisedException", "Exception"])
+def test_an_exception_whose_message_is_a_traceback(name: str) -> None:
+    """What a spawner raises tells no cause: the traceback that it carries does, where it is not cut off."""
+    text = f"{TRACEBACK}{name}: \n\n-- Process 1 terminated with the following error:\n{TRACEBACK}"
+    for end, pattern in (("", "python_traceback"), ("ValueError: one\n", "python_exception")):
+        found = [row for (row,) in told(read_worker(text + end), "pattern")]
+        assert found == ["process_exception_wrapper", "torch_child_failed", pattern]

@@ -44,6 +44,8 @@ _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 _SURE = re.compile(rb"(?:\w+\.)+[A-Za-z_]\w*(?::|$)|\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)\b")
 #: An exception that no pattern knows, or one of Ray's: `RayTaskError(ValueError): …`.
 _NAMED = re.compile(rb"[A-Za-z_][\w.]*(?:\([\w., ]*\))?(?::|$)")
+#: One word alone that is the name of no exception: the rest of a call whose line was broken or cut.
+_REST = re.compile(rb"(?!(?:\w+\.)*(?:_*[A-Z]\w*|h?error|timeout|gaierror)$)[\w.]+$")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
 
@@ -105,7 +107,7 @@ class TracebackBlock:
             if message.startswith(_INDENTED) or text.startswith(b"[Previous line") or not text.strip(_MARKS):
                 self._frame(message)
                 return "frame"
-            return "exception"
+            return "exception" if _REST.match(text) is None else "frame"
         if _FRAME.match(message):
             self.state = "frames"  # what was taken for the exception was a damaged frame
             self._frame(message)
