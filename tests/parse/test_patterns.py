@@ -61,6 +61,7 @@ LABELLED = {
     "data_wait": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
     "log_upload": "/opt/venv/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py",
     "compiler": "/opt/venv/lib/python3.11/site-packages/triton/runtime/cache.py",
+    "loader": "/opt/venv/lib/python3.11/site-packages/webdataset/tariterators.py",
     "reading": "/opt/venv/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py",
     "transfer": "/opt/venv/lib/python3.11/site-packages/torch/distributed/checkpoint/filesystem.py",
 }
@@ -72,11 +73,13 @@ ELSEWHERE = {
     "wandb/sdk": "torch/nn",
     "triton/runtime": "torch/nn",
     "torch/utils/data/_utils": "torch/nn",
+    "webdataset": "torch",
     "torch/distributed/checkpoint": "torch/nn",
 }
 LAST_CALL = {
     "data_wait": "/opt/venv/lib/python3.11/queue.py",
     "compiler": "/opt/venv/lib/python3.11/json/decoder.py",
+    "loader": "/opt/venv/lib/python3.11/tarfile.py",
 }
 CONTEXTS = [(b"", b"\n"), (b"plain text\n", b"\nplain text\n"), (b"x\n", b"\n"), (b"\r 1%| | 1/100\r", b"\r")]
 Search = tuple[Prefilter, tuple[Pattern, ...]]
