@@ -151,3 +151,5 @@ def test_an_exception_whose_message_is_a_traceback(name: str) -> None:
     for end, pattern in (("", "python_traceback"), ("ValueError: one\n", "python_exception")):
         found = [row for (row,) in told(read_worker(text + end), "pattern")]
         assert found == ["process_exception_wrapper", "torch_child_failed", pattern]
+    below = read_worker(f"{TRACEBACK}{name}: \ncat: /mnt/nfs/a: Input/output error\n")
+    assert told(below, "pattern", "is_chained") == [("process_exception_wrapper", True), ("fs_io_error", False)]

@@ -22,8 +22,9 @@ _STALE = 1000
 _NEAR = 4
 #: What C++ prints of an abort: indented, and never part of a table or of a traceback of Python that it falls into.
 _ABORT_REASON = b"  what():"
-#: Errors whose line tells no cause; it follows, behind `Last error:` (PyTorch 2.0 to 2.15) or `encountered:` (DALI).
-_TELLING_LATER = ("nccl_internal_error", "dali_failed")
+#: Errors whose line tells no cause; it follows, behind `Last error:` (PyTorch 2.0 to 2.15), `encountered:` (DALI), or
+#: as a message below a bare name.
+_TELLING_LATER = ("nccl_internal_error", "dali_failed", "process_exception_wrapper")
 #: What only a collector's time stands in front of: a logger's record has its message there.
 _HEADER = b"Traceback (most recent call last):"
 #: Whose words may stand behind the first line of an exception's message.
