@@ -31,6 +31,7 @@ with strong as (
                 as echo_count,
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
+                or (pattern = 'torchrun_closing_signal' and contains(text, 'SIGTERM'))
                 or (pattern
                     in ('torchrun_worker_failed', 'deepspeed_worker_exit', 'composer_rank_exited',
                         'srun_task_exited', 'torch_child_failed')

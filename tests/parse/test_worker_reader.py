@@ -141,6 +141,7 @@ def test_a_file_that_ends_inside_a_traceback() -> None:
     torn = told(read_worker(TRACEBACK), "pattern", "severity", "exception", "block_line_no")
     assert torn == [("python_traceback", "error", None, told(read_worker(TRACEBACK), "line_no")[0][0])]
     assert told(read_worker(TRACEBACK.splitlines()[0] + "\n"), "pattern") == []
+    assert told(read_worker(TRACEBACK + "torch.distributed.elastic."), "pattern") == [("python_traceback",)]
     ignored = "Exception ignored in: <function f at 0x7f>\n" + TRACEBACK
     assert "python_traceback" not in [pattern for (pattern,) in told(read_worker(ignored), "pattern")]
 
