@@ -18,7 +18,8 @@ with sign as (
     select e.cluster, e.node_id, e.node_id as sender_id, e.utc_ns, e.file_id, e.line_no, e.text,
         false as is_stated
     from ais_event as e
-    where e.age_ns >= 19000000000
+    join threshold as t on t.name = 'sender_wait_s'
+    where e.age_ns >= t.value * 1e9
         and coalesce(json_extract_string(e.capture, '$.gfn_count')::integer, 0) > 0
     union all
     select d.cluster, d.node_id, d.node_id as sender_id, d.utc_ns, d.file_id, d.line_no,

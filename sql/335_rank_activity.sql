@@ -2,13 +2,14 @@
 -- words tell.
 -- grain: one row a rank of a failed attempt and witness
 -- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity,
--- reads: failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, public_service,
--- reads: threshold
+-- reads: failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, last_step,
+-- reads: public_service, clock, threshold
 -- case: yes
 -- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a
 -- note: request before are no wait. A line that tells what the rank did and prints no time was said
 -- note: after the one before it. A step that was made says less than any stack that shows
--- note: something.
+-- note: something, and a traceback from a closed peer less than what the rank said late in the
+-- note: hang. A step joins all ranks: who was at its data long before the last one got over it.
 create or replace view rank_activity as
 with main as (
     select * from stack_process where kind = 'trainer' and moment_no = 1
@@ -57,7 +58,8 @@ words as (
                     '(^|[\s=''"(:])/[\w.-]+/[\w./-]+')
                 and not contains(t.text, '://') then 'file_read'
             else t.activity
-        end as activity, t.file_id, t.line_no, t.text,
+        end as activity, t.file_id, t.line_no, t.text, t.local_ns is not null as is_stamped,
+        t.said_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end as utc_ns,
         row_number()
             over (partition by w.job_id, w.path_attempt + t.attempt_no,
                 coalesce(t.rank, l.rank, i.rank, h.rank, b.rank)
@@ -72,6 +74,7 @@ words as (
         from worker_tail)
         as t
     join worker_file as w on w.file_id = t.file_id
+    left join clock as k on k.file_id = t.file_id
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id
         and l.number = t.local_rank
     left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
@@ -135,12 +138,20 @@ select w.job_id, w.attempt, w.rank,
     case when w.activity = 'initialisation' and r.job_id is not null then 'unknown'
         else w.activity end
         as activity,
-    'last_words' as witness, case when w.activity = 'step' then 0.52 else 0.6 end as confidence,
+    'last_words' as witness,
+    case when w.activity = 'step' then 0.52 when h.job_id is not null then 0.75 else 0.6 end
+        as confidence,
     w.file_id, w.line_no, w.text
 from words as w
 join failed_attempt as f on f.job_id = w.job_id and f.attempt = w.attempt
+left join stuck_collective as h on h.job_id = w.job_id and h.attempt = w.attempt and w.is_stamped
+    and w.utc_ns between (h.hang_start_ns + h.spoke_ns) / 2 and h.spoke_ns
+left join last_step as p on p.job_id = w.job_id and p.attempt = w.attempt
 left join trained as r on r.job_id = w.job_id and r.attempt = w.attempt
 where w.word_no = 1 and w.activity is not null
+    and not (w.activity in ('storage_wait', 'data_loading', 'worker_wait')
+        and coalesce(w.utc_ns < p.step_ns
+            - (select value from threshold where name = 'request_pending_s') * 1e9, false))
     and not (w.activity = 'storage_wait'
         and exists (from main as m
             where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt

@@ -19,6 +19,15 @@ with reach as (
         max(value) filter (where name = 'cluster_sure') as sure
     from threshold
 ),
+starved as (
+    select distinct u.failure_id, u.witness_rank as rank, c.chain_id, b.began_ns, b.file_id,
+        b.line_no
+    from culprit_cause as u
+    cross join reach as p
+    join batch_item as b on b.is_starved
+        and b.ended_ns between u.crash_ns - p.slack_ns and u.crash_latest_ns + p.slack_ns
+    join get_batch_chain as c on c.cluster = b.cluster and list_contains(c.wids, b.wid)
+),
 weighed as (
     select
         m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
@@ -26,6 +35,7 @@ weighed as (
             * case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
             as sureness,
         case when c.fault_id is not null then null when c.suspect_node_id is not null then 'suspect'
+            when b.chain_id is not null then 'starved'
             else 'no_suspect' end
             as cause_term,
         case when r.is_absence
@@ -64,11 +74,14 @@ weighed as (
     left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt
         and j.cluster = c.cluster
     left join fault_kind as k on k.fault_kind = c.fault_kind
+    left join starved as b on b.chain_id = c.chain_id and b.failure_id = m.failure_id
+        and b.rank = m.rank
+        and (not m.is_counted or (b.file_id = m.ais_file_id and b.line_no = m.ais_line_no))
     left join node as t on t.cluster = c.cluster and t.node_id = u.request_node_id
         and t.role = 'target' and u.request_outcome = 'error' and u.wid is null
         and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     cross join reach as p
-    where c.started_ns <= f.stall_ns + p.slack_ns
+    where least(c.started_ns, b.began_ns) <= f.stall_ns + p.slack_ns
         and (c.ended_ns >= f.stall_ns - p.reach_ns or m.match_kind = 'wid')
         and (not coalesce(r.is_absence, false)
             or (c.ended_ns >= f.stall_ns - p.slack_ns and (k.takes_away or c.fault_id is null)))

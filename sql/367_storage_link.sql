@@ -80,14 +80,29 @@ every as (
     union all by name
     select *, 'backoff' as link_kind, true as is_suspect_known from refused
 ),
+lasting as (
+    select distinct e.failure_id, e.rank, e.node_id
+    from every as e
+    join failure_case as f on f.failure_id = e.failure_id
+    join node_fault as n on n.fault_id = e.fault_id and n.ended_ns >= f.hang_start_ns
+    join threshold as t on t.name = 'confirm_score'
+    where e.strength >= t.value
+),
 timed as (
     select e.* replace (
-        case when s.job_id is not null and e.link_kind
-            in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
-            then list_append(e.terms, 'guessed_clock') else e.terms end as terms)
+        list_concat(e.terms,
+            case when s.job_id is not null and e.link_kind
+                in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
+                then ['guessed_clock'] else [] end,
+            case when l.node_id is not null and n.ended_ns < f.hang_start_ns then ['over']
+                else [] end)
+            as terms)
     from every as e
     join failure_case as f on f.failure_id = e.failure_id
     left join guessed as s on s.job_id = f.job_id
+    left join node_fault as n on n.fault_id = e.fault_id
+    left join lasting as l on l.failure_id = e.failure_id and l.rank is not distinct from e.rank
+        and l.node_id = e.node_id
 )
 select
     failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind,

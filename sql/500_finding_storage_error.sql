@@ -53,9 +53,9 @@ select
         else 'quiet'
     end as state,
     'storage_io' as failure_class,
-    coalesce(f.fault_kind, 'chain') as failure_kind,
+    if(f.is_starved, 'entry_late', coalesce(f.fault_kind, 'chain')) as failure_kind,
     case when f.is_unexplained then 'undetermined' else 'guilty' end as storage_verdict,
-    case when not f.is_unexplained then f.link_node_id end as node_id,
+    case when not f.is_unexplained and not f.is_starved then f.link_node_id end as node_id,
     f.culprit_rank as rank,
     f.chain_id,
     f.culprits_words || ' failed with '
@@ -70,7 +70,10 @@ select
             else '' end
         || case when f.is_unexplained then ', and why' else ' because' end || ' AIStore node '
             || f.link_node_id
-            || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind, ' broke its batch')
+            || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind,
+                if(f.is_starved,
+                    ' waited in vain for what another target was to send for its batch',
+                    ' broke its batch'))
         || coalesce(' ' || n.moment_words,
             ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
         || case when f.is_unexplained then ' is not in these logs' else '' end as statement,
@@ -113,7 +116,8 @@ select
 from (
     select
         *,
-        fault_kind is null
+        fault_kind is null and coalesce(list_contains(link_terms, 'starved'), false) as is_starved,
+        fault_kind is null and not is_starved
             and coalesce(link_kind in ('chain_count', 'chain_time'), false) as is_unexplained
     from failure_lead
 ) as f
