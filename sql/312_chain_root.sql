@@ -5,12 +5,13 @@
 -- stored: yes
 -- note: While a target is away its objects are missing on the others, so a batch that breaks then
 -- note: without naming anybody is put to that outage (is_ambient), from when it was away for
--- note: certain. Maintenance that begins aborts every batch that runs, within outage_gap_s; aborts
--- note: that no outage explains are one chain, of the node that printed the first.
+-- note: certain; who waits for a node that hangs waits, until it is missed. Maintenance that
+-- note: begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are
+-- note: one chain, of the node that printed the first.
 create or replace view chain_root as
 with outage as (
     select
-        fault_id, fault_kind, cluster, node_id, ended_ns, weight,
+        fault_id, fault_kind, cluster, node_id, ended_ns, weight, known_ns,
         case when known_ns - started_ns > t.value * 1e9 then known_ns else started_ns end
             as started_ns
     from node_fault
@@ -21,10 +22,15 @@ with outage as (
 ambient as (
     select l.file_id, l.line_no, arg_max(o.fault_id, (o.started_ns, o.fault_id)) as fault_id,
         arg_max(o.node_id, (o.started_ns, o.fault_id)) as node_id
-    from chain_link as l
+    from (select *, max(age_ns) over (partition by cluster, node_id, wid) as waited_ns
+        from chain_link)
+        as l
+    join threshold as p on p.name = 'hung_wait_s'
     join outage as o on o.cluster = l.cluster
         and (o.node_id <> l.node_id or o.fault_kind = 'disk_fault') and l.utc_ns >= o.started_ns
         and l.utc_ns <= o.ended_ns + 5000000000
+        and (o.fault_kind <> 'hung' or l.utc_ns >= o.known_ns
+            or coalesce(l.waited_ns >= p.value * 1e9, true))
     where l.fault_id is null
         and l.step
             in ('soft_errors', 'missing_entry', 'short_batch', 'aborted', 'abort_broadcast',

@@ -2,12 +2,13 @@
 -- none yet.
 -- grain: one row a worker line or stack about a request, with the AIStore node it met
 -- reads: public_service, failure_case, rank_activity, worker_event, worker_tail, worker_file,
--- reads: rank_crash, failed_fetch, stack_request, job_cluster, node_endpoint, node
+-- reads: rank_crash, failed_fetch, stack_request, job_cluster, cluster_extent, node_endpoint, node
 -- case: kept
 -- note: The node is the designated target where the line names one, else the owner of the address;
 -- note: AIStore logs print the address of its inner network, so a public port is told by the host,
 -- note: if one daemon of the fitting role is known there (a redirected address carries pid=, a
--- note: first one goes to a proxy).
+-- note: first one goes to a proxy). A redirect to an address of no other target went to the only
+-- note: one whose log is missing.
 create or replace view rank_request as
 with line as (
     select
@@ -111,9 +112,17 @@ host as (
     where not starts_with(endpoint, '127.') and not starts_with(endpoint, 'localhost')
     group by cluster, split_part(endpoint, ':', 1) having count(distinct node_id) = 1
 ),
+lone as (
+    select x.job_id, x.attempt, x.cluster,
+        any_value(n.node_id) filter (where not n.has_log) as node_id
+    from cluster_extent as x
+    join node as n on n.cluster = x.cluster and n.role = 'target'
+    group by x.job_id, x.attempt, x.cluster, x.target_count
+    having count(*) = x.target_count and count(*) filter (where not n.has_log) = 1
+),
 placed as (
     select l.*, c.cluster, c.certainty as cluster_certainty,
-        coalesce(e.node_id, h.node_id) as endpoint_node_id, n.node_id as named_node_id
+        coalesce(e.node_id, h.node_id, z.node_id) as endpoint_node_id, n.node_id as named_node_id
     from line as l
     left join job_cluster as c on c.job_id = l.job_id and c.attempt = l.attempt
     left join node_endpoint as e on e.cluster = c.cluster and e.endpoint = l.endpoint
@@ -126,6 +135,9 @@ placed as (
                     or regexp_matches(l.text, 'url: /v1/\S*[?&]pid=') then 'target'
                     when contains(l.url, '/v1/') then 'proxy' end
     left join node as n on n.cluster = c.cluster and n.node_id = l.named_id
+    left join lone as z on z.job_id = l.job_id and z.attempt = l.attempt and z.cluster = c.cluster
+        and l.endpoint is not null
+        and regexp_matches(concat_ws(' ', l.url, l.text), '/v1/\S*[?&]pid=')
 ),
 answered as (
     select *, case

@@ -2,8 +2,8 @@
 -- without an answer, silent repeats, or an error that names both.
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault,
--- reads: unanswered_node, named_error, culprit_cause, storage_relation, fault_kind, worker_file,
--- reads: clock, threshold, link_term
+-- reads: unanswered_node, named_error, culprit_cause, storage_relation, batch_item, fault_kind,
+-- reads: worker_file, clock, threshold, link_term
 -- case: yes
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
@@ -88,12 +88,21 @@ lasting as (
     join threshold as t on t.name = 'confirm_score'
     where e.strength >= t.value
 ),
+quick as (
+    select distinct e.failure_id, e.rank
+    from every as e
+    join batch_item as b on b.file_id = e.file_id and b.line_no = e.line_no
+    join threshold as t on t.name = 'hung_wait_s' and b.ended_ns - b.began_ns < t.value * 1e9
+    where e.link_kind in ('chain_wid', 'chain_count') and e.fault_id is null
+),
 timed as (
     select e.* replace (
         list_concat(e.terms,
             case when s.job_id is not null and e.link_kind
                 in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
                 then ['guessed_clock'] else [] end,
+            case when q.failure_id is not null and e.link_kind = 'fault_time'
+                and e.fault_kind = 'hung' then ['at_once'] else [] end,
             case when l.node_id is not null and n.ended_ns < f.hang_start_ns then ['over']
                 else [] end)
             as terms)
@@ -101,6 +110,7 @@ timed as (
     join failure_case as f on f.failure_id = e.failure_id
     left join guessed as s on s.job_id = f.job_id
     left join node_fault as n on n.fault_id = e.fault_id
+    left join quick as q on q.failure_id = e.failure_id and q.rank is not distinct from e.rank
     left join lasting as l on l.failure_id = e.failure_id and l.rank is not distinct from e.rank
         and l.node_id = e.node_id
 )
