@@ -2,7 +2,7 @@
 -- of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event,
--- reads: node_coverage, pull_gap, clock_blind_spot
+-- reads: node_coverage, node_endpoint, pull_gap, clock_blind_spot
 -- case: yes
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle
 -- note: node's as long as others of the cluster go on.
@@ -50,6 +50,15 @@ near as (
     join node_coverage as v on v.started_ns <= epoch_ns(b.window_ended_at)
         and v.ended_ns >= epoch_ns(b.window_started_at)
     group by b.failure_id
+),
+elsewhen as (
+    select b.failure_id, b.endpoint, e.cluster, min(v.started_ns) as from_ns,
+        max(v.ended_ns) as to_ns
+    from base as b
+    join node_endpoint as e on e.endpoint = b.endpoint
+    join node_coverage as v on v.cluster = e.cluster
+    where b.node_count = 0 and b.failure_id not in (select failure_id from near)
+    group by b.failure_id, b.endpoint, e.cluster
 ),
 uncovered as (
     select u.failure_id, g.reason, array_agg(u.node_id order by u.node_id) as node_ids
@@ -108,6 +117,14 @@ every as (
     join near as n on n.failure_id = b.failure_id
     where (b.is_ais_user and b.node_count = 0)
         or (b.is_asked and b.node_count > 0 and not b.is_cluster_sure)
+    union all
+    select failure_id, 1, 'whether the clocks of the job and of AIStore agree',
+        'the job asks ' || endpoint || ', an address of cluster ' || cluster
+            || ', whose logs that were read are of '
+            || strftime(make_timestamp_ns(from_ns)::timestamp, '%Y-%m-%d %H:%M:%S') || ' to '
+            || strftime(make_timestamp_ns(to_ns)::timestamp, '%Y-%m-%d %H:%M:%S') || ' UTC',
+        'date -u   # on a host of the job and on one of AIStore'
+    from elsewhen
     union all
     select failure_id, 2,
         'AIStore node' || case len(node_ids) when 1 then ' ' else 's ' end

@@ -5,8 +5,9 @@
 -- public: yes
 -- case: kept
 -- note: "to" is storage, client or training. Where storage failed a job, what helps against bad
--- note: data or a mistake of the program would mislead. Missing read time-outs, silent short
--- note: batches and the fallback to single reads are matters of the client.
+-- note: data or a mistake of the program would mislead, and what the error means is known. Missing
+-- note: read time-outs, silent short batches and the fallback to single reads are matters of the
+-- note: client.
 create or replace view recommendation as
 with lead as (
     select l.*, r.storage_verdict, r.failure_class, r.failure_kind
@@ -46,7 +47,8 @@ every as (
     join pattern as p on p.pattern = l.crash_pattern and p.format = 'worker'
     where l.culprit_rank is not null and p.fix is not null
         and not (l.storage_verdict = 'guilty'
-            and coalesce(p.failure_class, '') in ('data', 'software'))
+            and (coalesce(p.failure_class, '') in ('data', 'software')
+                or contains(p.fix, 'a pattern of your own')))
         and (p.fix_by is distinct from 'storage'
             or not exists (from failure_comeback as b
                 where b.failure_id = l.failure_id and b.back_ns is not null))
@@ -57,7 +59,8 @@ every as (
     join pattern as p on p.pattern = l.alike_pattern and p.format = 'worker'
     where l.culprit_rank is null and p.fix is not null
         and not (l.storage_verdict = 'guilty'
-            and coalesce(p.failure_class, '') in ('data', 'software'))
+            and (coalesce(p.failure_class, '') in ('data', 'software')
+                or contains(p.fix, 'a pattern of your own')))
     union all
     select failure_id, 2, 'client',
         'Compare the names that the batch asked for with what the bucket holds (the manifest, ais '
@@ -102,7 +105,8 @@ every as (
             || ' s before the watchdog spoke, and its process lived on'
     from lead
     where culprit_rank is not null and crash_pattern is not null and timeout_count > 0
-        and crash_ns <= hang_start_ns + 3000000000 and spoke_ns - hang_start_ns > 10000000000
+        and coalesce(crash_latest_ns, crash_ns) <= hang_start_ns + 3000000000
+        and spoke_ns - hang_start_ns > 10000000000
     union all
     select failure_id, 8, 'training', fix,
         title || ' (' || line_count::varchar || if(line_count = 1, ' line)', ' lines)')
