@@ -15,6 +15,7 @@ befell as (
         l.failure_id,
         n.role || ' ' || n.node_id || ' ' || k.broke_words || ' at '
             || strftime(make_timestamp_ns(n.started_ns)::timestamp, '%H:%M:%S') || ' UTC' as words,
+        coalesce(l.stall_ns between n.started_ns and n.ended_ns, false) as is_on,
         row_number()
             over (partition by l.failure_id order by n.weight desc, n.started_ns, n.node_id,
                 n.fault_kind)
@@ -42,7 +43,7 @@ aside as (
                     rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'),
                     '') end
             as object,
-        b.words, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
+        b.words, b.is_on, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
     from lead as l
     left join befell as b on b.failure_id = l.failure_id and b.fault_no = 1
     left join repeated as r on r.failure_id = l.failure_id
@@ -73,6 +74,7 @@ select failure_id, 2 as position, 'storage' as recipient,
         and retry_count = 0
             then case when object is not null then 'the logs do not say who wrote it; ' else '' end
             || 'the AIStore logs cover the failure and nothing in them fits it'
+        when is_on then 'it was so when the ranks stopped, and nothing ties what stopped them to it'
         else 'it fits neither the moment nor the place where the ranks stopped' end as why
 from aside
 union all
