@@ -9,7 +9,8 @@
 -- note: lost a disk takes connections, and load is not why entries could not be had. A chain that
 -- note: ended long before the rank stopped ties only by a common request. A target that holds a
 -- note: batch may wait for a sender: where the batch is of a chain that began at another node
--- note: before the others gave up, that node held it.
+-- note: before the others gave up, that node held it. starved: it waited in vain until the error
+-- note: for what a target was to send that no line names.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -30,13 +31,15 @@ starved as (
 ),
 weighed as (
     select
-        m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, c.fault_kind, r.chain_weight,
+        m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, r.chain_weight,
+        coalesce(c.fault_kind,
+            case when c.suspect_node_id is null and b.chain_id is not null then 'batch_stuck' end)
+            as fault_kind,
         case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight else 1.0 end
             * case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
             as sureness,
         case when c.fault_id is not null then null when c.suspect_node_id is not null then 'suspect'
-            when b.chain_id is not null then 'starved'
-            else 'no_suspect' end
+            when b.chain_id is null then 'no_suspect' end
             as cause_term,
         case when r.is_absence
             and (

@@ -8,8 +8,9 @@
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
 -- note: where they are of its bucket and only a repeat that was due later is missing at the end;
--- note: the more so where its stack sleeps between tries. score is the strength of the tie times
--- note: the factors of its terms.
+-- note: the more so where its stack sleeps between tries. A node that hangs breaks no batch at
+-- note: once, and a fault that was over when a hang began gives way to one of the node that lasted.
+-- note: score is the strength of the tie times the factors of its terms.
 create or replace view storage_link as
 with guessed as (
     select distinct w.job_id
@@ -80,14 +81,6 @@ every as (
     union all by name
     select *, 'backoff' as link_kind, true as is_suspect_known from refused
 ),
-lasting as (
-    select distinct e.failure_id, e.rank, e.node_id
-    from every as e
-    join failure_case as f on f.failure_id = e.failure_id
-    join node_fault as n on n.fault_id = e.fault_id and n.ended_ns >= f.hang_start_ns
-    join threshold as t on t.name = 'confirm_score'
-    where e.strength >= t.value
-),
 quick as (
     select distinct e.failure_id, e.rank
     from every as e
@@ -97,28 +90,36 @@ quick as (
 ),
 timed as (
     select e.* replace (
-        list_concat(e.terms,
-            case when s.job_id is not null and e.link_kind
-                in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
-                then ['guessed_clock'] else [] end,
-            case when q.failure_id is not null and e.link_kind = 'fault_time'
-                and e.fault_kind = 'hung' then ['at_once'] else [] end,
-            case when l.node_id is not null and n.ended_ns < f.hang_start_ns then ['over']
-                else [] end)
-            as terms)
+        case when s.job_id is not null and e.link_kind
+            in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
+            then list_append(e.terms, 'guessed_clock') else e.terms end as terms),
+        coalesce(n.ended_ns < f.hang_start_ns, false) as is_over,
+        coalesce(n.ended_ns >= f.hang_start_ns, false) as is_lasting
     from every as e
     join failure_case as f on f.failure_id = e.failure_id
     left join guessed as s on s.job_id = f.job_id
     left join node_fault as n on n.fault_id = e.fault_id
-    left join quick as q on q.failure_id = e.failure_id and q.rank is not distinct from e.rank
-    left join lasting as l on l.failure_id = e.failure_id and l.rank is not distinct from e.rank
-        and l.node_id = e.node_id
+    where not (e.link_kind = 'fault_time' and e.fault_kind = 'hung' and exists (
+        from quick as q where q.failure_id = e.failure_id and q.rank is not distinct from e.rank))
+),
+scored as (
+    select *,
+        least(0.98, strength * coalesce(
+            (select product(k.factor) from link_term as k where list_contains(t.terms, k.term)), 1
+        ))::double as score
+    from timed as t
+),
+lasting as (
+    select distinct s.failure_id, s.rank, s.node_id
+    from scored as s
+    join threshold as t on t.name = 'link_score' and s.score >= t.value
+    where s.is_lasting
 )
 select
-    failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind,
-    least(0.98, strength * coalesce(
-        (select product(k.factor) from link_term as k where list_contains(t.terms, k.term)), 1
-    ))::double as score,
+    failure_id, rank, node_id, link_kind, chain_id, fault_id, fault_kind, score,
     round(lag_s::double, 3) as lag_s, file_id, line_no, client_file_id, client_line_no,
     is_suspect_known, terms
-from timed as t
+from scored as s
+where not (s.is_over and exists (
+    from lasting as l where l.failure_id = s.failure_id and l.rank is not distinct from s.rank
+        and l.node_id = s.node_id))

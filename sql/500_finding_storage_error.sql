@@ -70,10 +70,11 @@ select
             else '' end
         || case when f.is_unexplained then ', and why' else ' because' end || ' AIStore node '
             || f.link_node_id
-            || coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind,
-                if(f.is_starved,
-                    ' waited in vain for what another target was to send for its batch',
-                    ' broke its batch'))
+            || case
+                when f.is_starved
+                    then ' waited in vain for what another target was to send for its batch'
+                else coalesce(' ' || k.broke_words, ' had trouble: ' || f.fault_kind,
+                    ' broke its batch') end
         || coalesce(' ' || n.moment_words,
             ' at ' || strftime(n.started_at::timestamp, '%H:%M:%S') || ' UTC', '')
         || case when f.is_unexplained then ' is not in these logs' else '' end as statement,
@@ -116,8 +117,9 @@ select
 from (
     select
         *,
-        fault_kind is null and coalesce(list_contains(link_terms, 'starved'), false) as is_starved,
-        fault_kind is null and not is_starved
+        fault_id is null and fault_kind = 'batch_stuck'
+            and coalesce(starts_with(link_kind, 'chain_'), false) as is_starved,
+        fault_kind is null
             and coalesce(link_kind in ('chain_count', 'chain_time'), false) as is_unexplained
     from failure_lead
 ) as f

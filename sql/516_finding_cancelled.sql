@@ -2,10 +2,11 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, stepped_attempt, node_fault, fault_kind
+-- reads: step_slowdown, stepped_attempt, last_step, node_fault, fault_kind, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
--- note: up; one that shows no step, or no time, may have hung. Blind while the log of a rank is
+-- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps were
+-- note: overdue. Blind while the log of a rank is
 -- note: missing: it may have failed first, and the rest was cancelled for it.
 create or replace view finding_cancelled as
 with word as (
@@ -42,6 +43,14 @@ slowed as (
     group by job_id, attempt
     having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
 ),
+stood as (
+    select f.failure_id, (f.cancel_ns - l.step_ns) // 1000000000 as stood_s, l.file_id, l.line_no
+    from failure_lead as f
+    join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
+    join threshold as t on t.name = 'fault_bite_s'
+    where f.cancel_ns - l.step_ns > greatest(t.value * 1e9, 5 * l.interval_ns)
+        and l.interval_ns > 0
+),
 borne as (
     select f.failure_id, n.file_id, n.line_no,
         n.role || ' ' || n.node_id || ' ' || k.broke_words as words
@@ -65,15 +74,18 @@ select
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
     case when s.failure_id is null and d.job_id is null and b.failure_id is null
-        and p.job_id is not null and a.cancel_ns is not null then 'innocent'
+        and o.failure_id is null and p.job_id is not null and a.cancel_ns is not null
+            then 'innocent'
         else 'undetermined' end
         as storage_verdict,
     'the job was cancelled'
-        || case when p.job_id is null then '' else ' while it went on' end
+        || case when p.job_id is null or o.failure_id is not null then ''
+            else ' while it went on' end
         || ', by somebody or by the scheduler; nothing had failed before'
         || case when p.job_id is null then ', but no line shows that it made steps' else '' end
         || case when coalesce(s.failure_id, d.job_id) is not null then ', but it had become slow'
             else '' end
+        || coalesce(', but it had made no step for ' || o.stood_s::varchar || ' s', '')
             as statement,
     list_filter([
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
@@ -90,6 +102,7 @@ select
         'why': 'the launchers had to end ' || e.living_count::varchar
             || ' processes, those of all ranks, of which none had failed then'},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
+        {'file_id': o.file_id, 'line_no': o.line_no, 'why': 'the last step that was made'},
         {'file_id': case when s.failure_id is null then d.file_id end, 'line_no': d.line_no,
         'why': 'the last step, three times as long as most'}
     ], lambda p: p.file_id is not null) as supports,
@@ -107,4 +120,5 @@ left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join stood as o on o.failure_id = f.failure_id
 left join borne as b on b.failure_id = f.failure_id
