@@ -6,8 +6,8 @@
 -- note: While a target is away its objects are missing on the others, so a batch that breaks then
 -- note: without naming anybody is put to that outage (is_ambient), from when it was away for
 -- note: certain; who waits for a node that hangs waits, until it is missed. Maintenance that
--- note: begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains are
--- note: one chain, of the node that printed the first.
+-- note: begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains
+-- note: are one chain, of the node that printed the first.
 create or replace view chain_root as
 with outage as (
     select
