@@ -1,7 +1,7 @@
 -- What to do about a failure: to whom, what, why.
 -- grain: one row a failure and advice
 -- reads: failure_lead, failure_comeback, storage_advice, failure_node, fault_kind, failure_signal,
--- reads: pattern, root_cause, activity, failure_class, fr_failure
+-- reads: pattern, root_cause, activity, failure_class, failure_kind, fr_failure
 -- public: yes
 -- case: kept
 -- note: "to" is storage, client or training. Where storage failed a job, what helps against bad
@@ -136,6 +136,13 @@ every as (
     where l.culprit_rank is not null and l.crash_pattern is null
         and l.failure_class in ('rank_hang', 'data_loading_stall', 'undetermined')
         and not (l.failure_class = 'data_loading_stall' and a.activity = 'storage_wait')
+        and l.failure_kind is distinct from 'own_code'
+    union all
+    select l.failure_id, 9, 'training', 'Look at ' || k.look_at || '.',
+        'the stack of rank ' || l.culprit_rank::varchar || ' stands at ' || l.activity_text
+    from lead as l
+    join failure_kind as k on k.failure_kind = l.failure_kind
+    where l.failure_kind = 'own_code'
     union all
     select l.failure_id, 10,
         case when l.failure_class = 'data_loading_stall' then 'client' else 'training' end,
