@@ -105,7 +105,10 @@ every as (
             || ' s before the watchdog spoke, and its process lived on'
     from lead
     where culprit_rank is not null and crash_pattern is not null and timeout_count > 0
-        and coalesce(crash_latest_ns, crash_ns) <= hang_start_ns + 3000000000
+        and (coalesce(crash_latest_ns, crash_ns) <= hang_start_ns + 3000000000
+            or not exists (from fault_kind as k where k.fault_kind = lead.fault_kind
+                and k.takes_away and not k.is_refusing))
+        and crash_ns <= hang_start_ns + 3000000000
         and spoke_ns - hang_start_ns > 10000000000
     union all
     select failure_id, 8, 'training', fix,
