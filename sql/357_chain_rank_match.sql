@@ -1,14 +1,15 @@
 -- A chain or a node's fault that reaches a rank, by request, xaction, address, object, count or
 -- time.
 -- grain: one row a failure, rank, chain or fault, and kind of match (the strongest line of each)
--- reads: rank_request, rank_crash, failure_case, get_batch_chain, get_batch_chain_step,
+-- reads: rank_request, rank_crash, failure_case, job, get_batch_chain, get_batch_chain_step,
 -- reads: xaction_bucket, link_term
 -- public: yes
 -- case: kept
 -- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the
 -- note: server's. A short batch of as many entries as the server says it had assembled is matched
 -- note: by count, unless the error names another bucket than that of the xaction; what else broke
--- note: at that time is not its batch then.
+-- note: at that time is not its batch then. Nor is a batch of a bucket that is not the job's, which
+-- note: broke without a known fault at the node that the rank asked.
 create or replace view chain_rank_match as
 with request as (
     select * replace (
@@ -61,6 +62,10 @@ by_node as (
             or (r.node_id = c.designated_node_id
                 and not contains(coalesce(r.url, r.text, ''), '/v1/objects/')))
         and c.started_ns <= r.to_ns + 5000000000 and c.ended_ns >= r.from_ns - 30000000000
+    left join failure_case as f on f.failure_id = r.failure_id
+    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    left join xaction_bucket as b on b.cluster = c.cluster and b.xid = c.xid
+    where c.fault_id is not null or coalesce(contains(j.data_source, b.bucket), true)
 ),
 by_xid as (
     select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 'xid' as term,

@@ -37,6 +37,8 @@ weighed as (
             as fault_kind,
         case when c.fault_id is not null then 0.75 + 0.25 * c.fault_weight else 1.0 end
             * case when m.match_kind = 'time' and j.certainty < p.sure then j.certainty else 1.0 end
+            * case when m.match_kind = 'time' and n.known_ns > u.crash_latest_ns + p.slack_ns
+                and not regexp_matches(u.crash_pattern, 'time_?out') then 0.3 else 1.0 end
             as sureness,
         case when c.fault_id is not null then null when c.suspect_node_id is not null then 'suspect'
             when b.chain_id is null then 'no_suspect' end
@@ -77,6 +79,7 @@ weighed as (
     left join job_cluster as j on j.job_id = f.job_id and j.attempt = f.attempt
         and j.cluster = c.cluster
     left join fault_kind as k on k.fault_kind = c.fault_kind
+    left join node_fault as n on n.fault_id = c.fault_id and n.fault_kind = 'hung'
     left join starved as b on b.chain_id = c.chain_id and b.failure_id = m.failure_id
         and b.rank = m.rank
         and (not m.is_counted or (b.file_id = m.ais_file_id and b.line_no = m.ais_line_no))

@@ -47,8 +47,11 @@ faulty as (
         q.node_id is not null as is_asked,
         coalesce(q.file_id, u.crash_file_id, u.activity_file_id, u.basis_file_id) as client_file_id,
         coalesce(q.line_no, u.crash_line_no, u.activity_line_no, u.basis_line_no) as client_line_no,
-        case when q.node_id is null and n.fault_kind = 'killed' and n.cut_count = 0
-            and n.known_ns > e.last_ns
+        case when q.node_id is null and n.known_ns > e.last_ns
+            and case n.fault_kind when 'killed' then n.cut_count = 0
+                when 'hung' then u.crash_pattern is not null
+                    and not regexp_matches(u.crash_pattern, 'time_?out')
+                else false end
             then greatest(0.3, (e.last_ns - n.started_ns) / (n.known_ns - n.started_ns))
             else 1.0 end
             * case when c.certainty >= p.sure then 1.0 else c.certainty end
