@@ -142,7 +142,7 @@ every as (
         and l.failure_kind is distinct from 'own_code'
     union all
     select l.failure_id, 9, 'training', 'Look at ' || k.look_at || '.',
-        'the stack of rank ' || l.culprit_rank::varchar || ' stands at ' || l.activity_text
+        'the stack of rank ' || l.culprit_rank::varchar || ' is at ' || l.activity_text
     from lead as l
     join failure_kind as k on k.failure_kind = l.failure_kind
     where l.failure_kind = 'own_code'
