@@ -25,8 +25,8 @@ starved as (
         b.line_no
     from culprit_cause as u
     cross join reach as p
-    join batch_item as b on b.is_starved
-        and b.ended_ns between u.crash_ns - p.slack_ns and u.crash_latest_ns + p.slack_ns
+    join batch_item as b on b.is_starved and (b.wid = u.wid
+        or b.ended_ns between u.crash_ns - p.slack_ns and u.crash_latest_ns + p.slack_ns)
     join get_batch_chain as c on c.cluster = b.cluster and list_contains(c.wids, b.wid)
 ),
 weighed as (
