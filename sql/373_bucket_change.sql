@@ -64,11 +64,20 @@ refused as (
         and not regexp_matches(e.text,
             '(?i)broken pipe|reset by peer|client gone|context canceled|failed to transmit')
 ),
+served as (
+    select w.failure_id, w.bucket,
+        min(if(w.has_trained, w.started_ns, e.utc_ns)) as served_ns
+    from wanted as w
+    left join ais_event as e on e.cluster = w.cluster and e.utc_ns >= w.started_ns
+        and regexp_matches(e.text, '://' || regexp_escape(w.bucket) || '($|[^\w.-])')
+    group by w.failure_id, w.bucket
+),
 counted as (
-    select failure_id, bucket, min(utc_ns) as first_ns, count(distinct path) as path_count,
-        count(*) as line_count, bool_or(is_whole) as is_whole
-    from refused
-    group by failure_id, bucket
+    select r.failure_id, r.bucket, min(r.utc_ns) as first_ns, count(distinct r.path) as path_count,
+        count(*) as line_count, bool_or(r.is_whole) as is_whole, any_value(s.served_ns) as served_ns
+    from refused as r
+    join served as s on s.failure_id = r.failure_id and s.bucket = r.bucket
+    group by r.failure_id, r.bucket
 )
 select
     w.failure_id,
@@ -88,11 +97,7 @@ join threshold as t on t.name = 'fault_bite_s'
 left join counted as c on c.failure_id = w.failure_id and c.bucket = w.bucket
     and (c.path_count > 1 or c.is_whole) and h.utc_ns <= c.first_ns
     and h.utc_ns >= c.first_ns - t.value::bigint * 1000000000
-    and (w.has_trained
-        or exists (from ais_event as e
-            where e.cluster = w.cluster and e.utc_ns between w.started_ns and h.utc_ns
-                and regexp_matches(e.text,
-                    '://' || regexp_escape(w.bucket) || '($|[^\w.-])')))
+    and h.utc_ns >= c.served_ns
 where c.first_ns is not null
     or (w.is_whole and not exists (from refused as r
         where r.failure_id = w.failure_id and r.bucket = w.bucket and r.utc_ns < h.utc_ns))
