@@ -20,17 +20,18 @@ with wanted as (
                 ''),
             nullif(regexp_extract(r.text, '\w://([\w.-]+)/', 1), ''))
             as bucket,
-        regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+        f.crash_text || coalesce(f.crash_message, '') as said,
+        regexp_matches(said,
             'ErrRemoteBck|cloud bucket|[?&]provider=(aws|s3|gcp|gs|azure|oci)\b')
             as is_remote,
-        regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+        regexp_matches(said,
             'BckNotFound|NoSuchBucket|bucket \S+ does not exist|access denied|AccessDenied')
             as is_whole
     from failure_lead as f
     join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
         and r.outcome in ('missing', 'error', 'retry')
     where f.cluster is not null
-        and regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+        and regexp_matches(said,
             'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not '
                 'exist|[Nn]ot ?[Ff]ound')
 ),

@@ -35,7 +35,7 @@ select
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
         when ends_with(l.pattern, '_time_limit') and p.job_id is null
             and not coalesce(f.is_storage_cleared, false) then 'undetermined'
-        when ends_with(l.pattern, '_time_limit') and w.failure_id is not null then 'undetermined'
+        when w.failure_id is not null then 'undetermined'
         else 'innocent'
     end as storage_verdict,
     case when l.pattern like 'nccl%'
@@ -48,12 +48,10 @@ select
         and f.basis = 'killed' then f.culprit_words || ' was ended from outside: '
         else 'the job was ended from outside: ' end
         || coalesce(l.title, l.pattern)
-        || if(ends_with(l.pattern, '_time_limit') and w.failure_id is not null,
-            ', but it had become slow', '') as statement,
+        || if(w.failure_id is not null, ', but it had become slow', '') as statement,
     [{'term': 'word', 'file_id': l.file_id, 'line_no': l.line_no,
         'why': 'what the launcher or scheduler said'},
-        {'file_id': if(ends_with(l.pattern, '_time_limit'), w.file_id, null), 'line_no': w.line_no,
-        'why': 'the first slow step'},
+        {'file_id': w.file_id, 'line_no': w.line_no, 'why': 'the first slow step'},
         {'term': case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then null
             when (f.timeout_count = 0 and f.crash_count = 0)
                 or (l.pattern like 'nccl%'
@@ -63,3 +61,4 @@ from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
 left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
 left join step_slowdown as w on w.failure_id = f.failure_id and w.place = 1
+    and ends_with(l.pattern, '_time_limit')

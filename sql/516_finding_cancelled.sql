@@ -5,9 +5,9 @@
 -- reads: step_slowdown, stepped_attempt, last_step, node_fault, fault_kind, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
--- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps were
--- note: overdue. Blind while the log of a rank is
--- note: missing: it may have failed first, and the rest was cancelled for it.
+-- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
+-- note: were overdue. Blind while the log of a rank is missing: it may have failed first, and the
+-- note: rest was cancelled for it.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
