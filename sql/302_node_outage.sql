@@ -4,17 +4,21 @@
 -- reads: outage_span, ais_event, stats_reading, threshold
 -- stored: yes
 -- note: What peers saw and what the node's own log shows are one outage where they lie within
--- note: minutes.
+-- note: minutes. It ends with the node's own word that it is ready, else when it joins the map.
 create or replace view node_outage as
 with comeback as (
     select e.cluster,
-        case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns
+        case when e.subject = 'peer' then e.peer_node_id else e.node_id end as node_id, e.utc_ns,
+        e.node_effect = 'joined' as is_joining
     from ais_event as e
-    where e.node_effect in ('ready', 'back') and e.pattern not in ('ais_shared_dm_reconnected')
+    where e.node_effect in ('ready', 'back', 'joined')
+        and e.pattern not in ('ais_shared_dm_reconnected')
 ),
 ended as (
     select
-        s.cluster, s.node_id, s.outage_no, min(c.utc_ns) as back_ns,
+        s.cluster, s.node_id, s.outage_no,
+        min(c.utc_ns) filter (where not c.is_joining) as back_ns,
+        min(c.utc_ns) filter (where c.is_joining) as joined_ns,
         list_contains(s.effects, 'maintenance')
             and not list_has_any(s.effects, ['killed', 'stopping', 'stopped', 'fatal', 'panic'])
                 as is_kept,
@@ -109,6 +113,7 @@ span as (
                 and list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic'])
                     then o.resumed_ns
                 when not list_contains(s.effects, 'killed') then o.after_ns end,
+            e.joined_ns,
             case when list_contains(s.effects, 'removed') then l.last_ns
                 when o.before_ns is not null
                 and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
