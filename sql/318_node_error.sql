@@ -115,6 +115,7 @@ said as (
 select cluster, node_id, peer_id, fault_kind, utc_ns, file_id, line_no, text,
     regexp_extract(text, '^\w \S+ (?:Err\w+: )?(.{12,}?): (?:GET|PUT|POST|HEAD|PATCH|DELETE) /', 1)
         as words,
+    regexp_extract(text, ': (?:GET|PUT|POST|HEAD|PATCH|DELETE) (/[^\s?]+)', 1) as path,
     try_cast(regexp_extract(text, '/__(\d+)_\d+\.distcp\s', 1)
         || regexp_extract(text, '/zero_pp_rank_(\d+)_mp_rank_00_\w+\.pt\s', 1)
         || regexp_extract(text, '/(?:[^/\s]*[_.-])?rank[_-]?(\d+)\.\w+\s', 1) as integer)

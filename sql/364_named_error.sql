@@ -6,7 +6,7 @@
 -- case: yes
 -- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error
 -- note: names nothing. An answer that stands word for word in the rank's error is that of the
--- note: target which printed it.
+-- note: target which printed it, unless the two name different paths.
 create or replace view named_error as
 with asked as (
     select failure_id, cluster, rank, outcome, node_id, object, wid, xid, status_code,
@@ -63,7 +63,8 @@ met as (
             or (w.fault_kind = 'job_aborted'
                 and contains(w.text,
                     nullif(regexp_extract(r.text, '\betl(?:_name=| job )([\w.-]{4,})', 1), '')))
-            or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words))
+            or (length(w.words) >= 25 and contains(replace(r.text, '\"', '"'), w.words)
+                and (contains(r.text, w.path) or not contains(r.text, '/v1/')))
                 then w.node_id
             when r.outcome <> 'missing' and w.peer_id = r.node_id then w.peer_id end
             as said_node_id,
