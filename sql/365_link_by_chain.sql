@@ -62,7 +62,7 @@ weighed as (
             and (contains(u.crash_text, '/v1/objects/')
                 or (c.fault_kind = 'out_of_space' and not r.is_write))
                 then 'other_kind'
-            when m.match_kind = 'endpoint' and c.fault_kind = 'pressure'
+            when m.match_kind <> 'time' and c.fault_kind = 'pressure'
             and u.crash_pattern = 'sdk_soft_errors_exceeded' then 'other_kind'
             when m.match_kind = 'time'
             and (c.fault_kind = 'pressure'
