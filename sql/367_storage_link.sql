@@ -3,7 +3,7 @@
 -- grain: one row a failure, culprit rank, node and kind of tie
 -- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault,
 -- reads: unanswered_node, named_error, culprit_cause, storage_relation, batch_item, fault_kind,
--- reads: worker_file, clock, threshold, link_term
+-- reads: worker_file, clock, failure_coverage, threshold, link_term
 -- case: yes
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
@@ -92,13 +92,17 @@ timed as (
     select e.* replace (
         case when s.job_id is not null and e.link_kind
             in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
-            then list_append(e.terms, 'guessed_clock') else e.terms end as terms),
+            then list_append(e.terms, 'guessed_clock')
+            when v.soon_count > 0 and k.weight < 0.9 and e.link_kind in ('chain_time', 'fault_time')
+                then list_append(e.terms, 'lost_soon') else e.terms end as terms),
         coalesce(n.ended_ns < f.hang_start_ns, false) as is_over,
         coalesce(n.ended_ns >= f.hang_start_ns, false) as is_lasting
     from every as e
     join failure_case as f on f.failure_id = e.failure_id
     left join guessed as s on s.job_id = f.job_id
     left join node_fault as n on n.fault_id = e.fault_id
+    left join fault_kind as k on k.fault_kind = e.fault_kind
+    left join failure_coverage as v on v.failure_id = e.failure_id
     where not (e.link_kind = 'fault_time' and e.fault_kind = 'hung' and exists (
         from quick as q where q.failure_id = e.failure_id and q.rank is not distinct from e.rank))
 ),
