@@ -90,6 +90,8 @@ select
     greatest(max(s.target_count), count(s.node_id) filter (where s.role = 'target'))
         - count(s.node_id) filter (where s.role = 'target' and s.has_log)
         as unlogged_target_count,
+    greatest(max(s.target_count), count(s.node_id) filter (where s.role = 'target'))
+        - covered_target_count as blind_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,
     list(s.node_id order by s.node_id)
         filter (where s.is_covered and s.ended_ns < f.stall_ns) as short_ids,

@@ -122,7 +122,7 @@ select
         and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
     coalesce(v.unlogged_target_count, 0) as unlogged_target_count,
     is_storage_seen and v.is_followed and v.is_watched
-        and coalesce(v.unlogged_target_count, 0) = 0 as is_storage_cleared,
+        and coalesce(v.blind_target_count, 0) = 0 as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     case when d.killed_ns - f.progress_ns
