@@ -24,7 +24,8 @@ select
         when q.failure_id is not null and is_storage_seen then 'guilty'
         when activity in ('worker_wait', 'data_loading') and culprit_rank is not null
             and is_storage_cleared and fault_count = 0 and coalesce(stray_count, 0) = 0
-            and m.failure_id is null and w.told_count >= w.target_count then 'innocent'
+            and m.failure_id is null and w.told_count >= w.target_count and w.cold_count = 0
+                then 'innocent'
         else 'undetermined'
     end as storage_verdict,
     f.culprit_rank as rank,
@@ -46,6 +47,8 @@ select
                         then ', but the statistics of '
                         || (w.target_count - w.told_count)::varchar || ' of its '
                         || w.target_count::varchar || ' targets do not cover those reads'
+                    when w.cold_count > 0 then ', but ' || w.cold_count::varchar
+                        || ' of its targets read from the remote backend then, and had not before'
                     else '' end
             when is_storage_seen then '; AIStore had trouble at that moment too'
             when covered_count > 0
