@@ -6,7 +6,8 @@
 -- note: is_cut: all ranks of one host, and none of another, got no connection to three hosts or
 -- note: more. is_many: the culprit got none to three addresses or more, and to twice as many as
 -- note: nodes were in trouble then. is_lone: some ranks of one host got none to one target, so that
--- note: what stands there may be the reason as well.
+-- note: what stands there may be the reason as well; is_shared: so may it where ranks of several
+-- note: hosts got none to one and the same address.
 create or replace view host_without_path as
 with unreached as (
     select
@@ -23,6 +24,7 @@ with unreached as (
         and regexp_matches(
             r.text || ' ' || coalesce(r.message, ''),
             '(?i)connect timeout|ConnectTimeout|No route to host|Network is unreachable'
+                '|NameResolutionError|(could not|failed to) resolve'
         )
     left join rank_host as k on k.job_id = f.job_id and k.attempt = f.attempt and k.rank = r.rank
     left join node as n on n.cluster = r.cluster and n.node_id = r.node_id
@@ -46,7 +48,8 @@ host as (
         coalesce(
             count(distinct endpoint) = 1 and bool_and(is_target) and count(distinct place) = 1
                 and count(*) = count(place) and count(distinct rank) < min(place_count), false
-        ) as is_lone
+        ) as is_lone,
+        count(distinct endpoint) = 1 and count(distinct place) > 1 as is_shared
     from unreached
     group by failure_id
 ),
@@ -80,9 +83,10 @@ select
     coalesce(h.is_cut, false) as is_cut,
     m.failure_id is not null as is_many,
     coalesce(h.is_lone, false) as is_lone,
+    coalesce(h.is_shared, false) as is_shared,
     h.address_count,
     h.file_id,
     h.line_no
 from host as h
 full join many as m on m.failure_id = h.failure_id
-where h.is_cut or h.is_lone or m.failure_id is not null
+where h.is_cut or h.is_lone or h.is_shared or m.failure_id is not null

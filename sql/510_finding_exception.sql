@@ -1,7 +1,7 @@
 -- The rank died of its own program, its device, its host or the network: an exception or fatal line
 -- that is not about data.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node, node_endpoint, fault_kind, storage_relation,
+-- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation,
 -- reads: storage_remark, sudden_fault, public_service, last_step, bucket_change, host_without_path
 -- case: yes
 -- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not
@@ -9,9 +9,10 @@
 create or replace view finding_exception as
 with told as (
     select
-        f.*, h.is_cut, h.is_many, h.is_lone, w.node_id as remark_node_id, w.name as remark_name,
-        w.file_id as remark_file_id, w.line_no as remark_line_no, d.node_id as sudden_node_id,
-        k.broke_words as sudden_words, d.file_id as sudden_file_id, d.line_no as sudden_line_no,
+        f.*, h.is_cut, h.is_many, h.is_lone, h.is_shared, w.node_id as remark_node_id,
+        w.name as remark_name, w.file_id as remark_file_id, w.line_no as remark_line_no,
+        d.node_id as sudden_node_id, k.broke_words as sudden_words, d.file_id as sudden_file_id,
+        d.line_no as sudden_line_no,
         q.failure_id is not null as is_unanswered, b.says as change_says,
         b.file_id as change_file_id, b.line_no as change_line_no, b.is_proven as is_changed,
         exists (from storage_relation as r
@@ -67,6 +68,11 @@ with told as (
                 'no bearer|token (is )?expired'),
             false)
             as is_turned_down,
+        (select min(n.node_id) from node_fault as n
+            where n.cluster = f.cluster and n.fault_kind = 'goroutines'
+                and starts_with(cause_pattern, 'http_')
+                and n.started_ns <= coalesce(f.crash_ns, f.stall_ns) and n.ended_ns >= f.stall_ns)
+            as swamped_node_id,
         exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt)
             as has_stepped,
         exists (from public_service as s where (not s.is_store or f.is_cluster_sure)
@@ -115,7 +121,8 @@ select
                 and (starts_with(cause_pattern, 'hf_') or is_of_public_service
                     or (starts_with(cause_pattern, 'nccl') and not has_stepped)))
                 then 'innocent'
-        when class = 'network' and is_lone then 'undetermined'
+        when class = 'network' and (is_lone or is_shared
+            or (swamped_node_id is not null and not is_foreign)) then 'undetermined'
         when class = 'network' and is_cut and is_many then 'innocent'
         when class = 'network' and gone_count = 0 and soon_count = 0
             and (cause_pattern like 'nccl%'
@@ -162,6 +169,9 @@ select
                 when sudden_node_id is not null
                 and not is_foreign then '; AIStore node ' || sudden_node_id || ' ' || sudden_words
                     || ' in those seconds, so it stays open whose fault that was'
+                when swamped_node_id is not null
+                and not is_foreign then '; AIStore node ' || swamped_node_id
+                    || ' had very many requests at work then, so it stays open whose fault that was'
                 when is_of_store
                 and not is_foreign then '; what it says of AIStore no log confirms or denies'
                 else '' end
