@@ -7,7 +7,7 @@
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
 -- note: if several are gone; one may just as well have a wrong name and is left open. Content that
 -- note: ends early may be a cut stream: it stays open while a fault was on. What a target does not
--- note: have that went away in the job's time may have been written elsewhere meanwhile, and while
+-- note: have that was away in the job's time may have been written elsewhere meanwhile, and while
 -- note: a target is away others are asked for its objects. A reader that only counts what it
 -- note: skipped says nothing of why.
 create or replace view finding_data_error as
@@ -50,11 +50,11 @@ losing as (
                             and abs(n.started_ns - e.utc_ns) <= 60e9))
             or exists (from node_fault as n
                 join fault_kind as k on k.fault_kind = n.fault_kind and k.takes_away
-                where n.cluster = f.cluster
-                    and (n.node_id = f.crash_node_id
-                        or (n.role = 'target' and n.weight >= 0.8
-                            and n.ended_ns >= f.crash_ns - 60e9))
-                    and n.started_ns between f.started_ns and f.crash_latest_ns))
+                where n.cluster = f.cluster and n.started_ns <= f.crash_latest_ns
+                    and case when n.node_id = f.crash_node_id then n.ended_ns >= f.started_ns
+                        else n.role = 'target' and n.weight >= 0.8
+                            and n.started_ns >= f.started_ns and n.ended_ns >= f.crash_ns - 60e9
+                        end))
 ),
 judged as (
     select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss,
@@ -69,6 +69,7 @@ judged as (
             and (e.loss <> 'deleted_behind' or e.node_id = f.crash_node_id), false)
             as is_gone,
         e.loss in ('deleted', 'deleted_behind') as is_deleted, s.failure_id is not null as is_taken,
+        f.failure_id in (select failure_id from losing) as is_losing,
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id,
         m.line_no as remark_line_no, d.node_id as sudden_node_id, k.broke_words as sudden_words,
         d.file_id as sudden_file_id, d.line_no as sudden_line_no, b.says as change_says,
@@ -99,7 +100,7 @@ select failure_id, 'data_error' as finding,
         when is_gone then 'guilty'
         when object_count > 0 or is_taken or remark_node_id is not null
             or sudden_node_id is not null or change_says is not null
-            or failure_id in (select failure_id from losing) then 'undetermined'
+            or is_losing then 'undetermined'
         when crash_pattern = 'reader_skipped_too_many' then 'undetermined'
         when stray_count > 0
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
@@ -138,6 +139,8 @@ select failure_id, 'data_error' as finding,
                     || ', so it stays open whose fault that was'
                 when sudden_node_id is not null then '; AIStore node ' || sudden_node_id || ' '
                     || sudden_words || ' in those seconds, so it stays open whose fault that was'
+                when is_losing then '; a node, a disk or a clean-up was changing then what AIStore '
+                    'holds, so it may have been there'
                 else '' end as statement,
     [
         {'term': 'error', 'file_id': crash_file_id, 'line_no': crash_line_no,
