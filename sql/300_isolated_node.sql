@@ -4,9 +4,9 @@
 -- reads: node_witness, ais_event, stats_reading, node, threshold
 -- stored: yes
 -- note: A complaint is believed where another node complains of that peer within outage_gap_s, or
--- note: the peer itself ended or was removed then; by the complaining node itself that tells only
--- note: where the peer was silent too for so long. Else it counts against its writer, as far as the
--- note: log of the peer is available and goes on.
+-- note: the peer itself ended, was overloaded or was removed then; by the complaining node itself
+-- note: that tells only where the peer was silent too for so long. Else it counts against its
+-- note: writer, as far as the log of the peer is available and goes on.
 create or replace view isolated_node as
 with complaint as (
     select cluster, witness_id, node_id as peer_id, utc_ns, file_id, line_no, text
@@ -18,7 +18,8 @@ backed as (
     from node_witness
     where effect
         in ('cut', 'unreachable', 'down', 'removed', 'killed', 'stopping', 'stopped', 'fatal',
-            'panic', 'maintenance')
+            'panic', 'maintenance', 'rejecting', 'oom', 'low_memory', 'files_exhausted',
+            'goroutines_high')
 ),
 line as (
     select cluster, node_id, utc_ns from ais_event
