@@ -110,6 +110,8 @@ select
                     when fault_count = 0 and soon_count = 0 then 'and AIStore was quiet'
                     when fault_count = 0
                         then 'and an AIStore node went away within seconds after it'
+                    when link_score >= 0.3 then 'nor that ' || if(culprit_count > 1, 'they', 'it')
+                        || ' asked AIStore node ' || link_node_id || ', which was in trouble then'
                     else 'the trouble of AIStore does not fit the moment' end
             when has_no_store
                 then '; no line shows what ' || it || ' doing, and no line of the job names a store'

@@ -1,6 +1,6 @@
 -- These logs cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead, fr_failure, fr_lateness
+-- reads: failure_lead, fault_kind, fr_failure, fr_lateness
 -- case: yes
 -- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been
 -- note: late all along is said.
@@ -31,6 +31,11 @@ select
                 'its exit code'
         when f.culprit_rank is not null then f.culprits_words
             || ' kept the others waiting, but these logs do not say why'
+            || case
+                when f.link_score >= 0.3 then '; AIStore node ' || f.link_node_id
+                    || coalesce(' ' || k.stalled_words, ' was in trouble') || ' then, and no line '
+                        'shows that ' || if(f.is_plural, 'they', 'it') || ' asked it'
+                else '' end
             || case
                 when l.rank = f.culprit_rank then '; it had been late before, by '
                     || l.late_s::varchar || ' s in the middle of the last '
@@ -67,5 +72,6 @@ select
             || ' s, not this one'}
     ], lambda s: s.file_id is not null) as contradicts
 from failure_lead as f
+left join fault_kind as k on k.fault_kind = f.fault_kind
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join late as l on l.job_id = f.job_id and l.attempt = f.attempt

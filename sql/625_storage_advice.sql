@@ -1,6 +1,6 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own or an
--- address that refused, what befell a storage that is innocent, what made a job crawl, and how long
--- a client should have asked again.
+-- address that refused, what befell a storage that is not guilty, what made a job crawl, and how
+-- long a client should have asked again.
 -- grain: one row a failure and advice
 -- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault,
 -- reads: fault_kind, failure_kind
@@ -17,15 +17,16 @@ befell as (
             || strftime(make_timestamp_ns(n.started_ns)::timestamp, '%H:%M:%S') || ' UTC' as words,
         coalesce(l.stall_ns between n.started_ns and n.ended_ns, false) as is_on,
         row_number()
-            over (partition by l.failure_id order by n.weight desc, n.started_ns, n.node_id,
-                n.fault_kind)
+            over (partition by l.failure_id
+                order by is_on and l.storage_verdict = 'undetermined' desc, n.weight desc,
+                n.started_ns, n.node_id, n.fault_kind)
                 as fault_no,
         count(*) over (partition by l.failure_id) as fault_count
     from lead as l
     join node_fault as n on n.cluster = l.cluster and n.weight >= 0.5 and n.started_ns <= l.ended_ns
         and n.ended_ns >= l.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
-    where l.storage_verdict = 'innocent'
+    where l.storage_verdict <> 'guilty'
 ),
 repeated as (
     select l.failure_id, count(*) as line_count
@@ -36,18 +37,20 @@ repeated as (
 ),
 aside as (
     select
-        l.failure_id,
+        l.failure_id, l.storage_verdict = 'innocent' as is_cleared,
         case when l.failure_class = 'data'
             and not regexp_matches(l.crash_pattern, 'missing|not_found|entry')
                 then nullif(
                     rtrim(regexp_extract(l.crash_text, '\bais://[\w.-]+/[^\s''",)]+'), ':.'),
                     '') end
             as object,
-        b.words, b.is_on, b.fault_count - 1 as more_count, coalesce(r.line_count, 0) as retry_count
+        b.words, b.is_on, b.fault_count - 1 as more_count,
+        if(is_cleared, coalesce(r.line_count, 0), 0) as retry_count
     from lead as l
     left join befell as b on b.failure_id = l.failure_id and b.fault_no = 1
     left join repeated as r on r.failure_id = l.failure_id
-    where l.storage_verdict = 'innocent' and l.is_storage_seen
+    where (l.storage_verdict = 'innocent' and l.is_storage_seen)
+        or (l.storage_verdict = 'undetermined' and b.is_on)
 )
 select failure_id, 2 as position, 'storage' as recipient,
     case when words is null
@@ -56,7 +59,7 @@ select failure_id, 2 as position, 'storage' as recipient,
                 'Nothing failed, but compare what is stored with its origin: ais object show '
                 || object || ' --props all',
                 'Nothing to do: storage answered as it should.')
-        else 'Not the cause, but look at it: '
+        else if(is_cleared, 'Not the cause, but look at it: ', 'Look at it, nothing acquits it: ')
             || coalesce(words
                 || case
                     when more_count > 0 then ' (and ' || more_count::varchar
