@@ -1,9 +1,11 @@
 -- An AIStore daemon with what its own logs and its answers to node_status say about it.
 -- grain: one row a daemon of a cluster
--- reads: ais_file, ais_event, node_process, node_status
+-- reads: ais_file, ais_event, stats_line, node_process, node_status
 -- public: yes
 -- stored: yes
 -- note: A daemon without a log and a status is what the lines of others call it: p[...] is a proxy.
+-- note: A copy of warnings and errors alone (stderr, ERROR files) is no log of its node where whole
+-- note: logs of others are available: it is silent of a node that goes away.
 create or replace view node as
 with file as (
     select
@@ -17,6 +19,14 @@ with file as (
         min(file_id) as file_id
     from ais_file
     group by cluster, node_id
+),
+whole as (
+    select distinct f.cluster, f.node_id
+    from ais_file as f
+    left join (
+        select file_id from ais_event where severity = 'I' union all select file_id from stats_line
+    ) as l on l.file_id = f.file_id
+    where l.file_id is not null or contains(f.path, '.INFO.')
 ),
 mentioned as (
     select cluster, peer_node_id as node_id,
@@ -57,13 +67,15 @@ select
     coalesce(a.pod, f.pod) as pod,
     coalesce(a.version, f.version) as version,
     coalesce(f.file_count, 0) as file_count,
-    f.file_id is not null as has_log,
+    f.file_id is not null
+        and (w.node_id is not null or e.cluster not in (select cluster from whole)) as has_log,
     make_timestamp_ns(s.first_ns) as first_at,
     make_timestamp_ns(s.last_ns) as last_at,
     coalesce(f.file_id, a.file_id) as file_id,
     case when f.file_id is null and a.file_id is not null then a.line_no else 1 end as line_no
 from every as e
 left join file as f on f.cluster = e.cluster and f.node_id = e.node_id
+left join whole as w on w.cluster = e.cluster and w.node_id = e.node_id
 left join stated as a on a.cluster = e.cluster and a.node_id = e.node_id
 left join mentioned as m on m.cluster = e.cluster and m.node_id = e.node_id
 left join seen as s on s.cluster = f.cluster and s.node_id = f.node_id

@@ -23,7 +23,7 @@ node_state as (
     select
         c.failure_id, c.cluster, c.certainty, c.target_count, c.map_count, n.node_id, n.role,
         n.has_log,
-        bool_or(v.node_id is not null) as is_covered,
+        bool_or(v.node_id is not null and n.has_log) as is_covered,
         max(v.ended_ns) as ended_ns
     from cluster as c
     join node as n on n.cluster = c.cluster
