@@ -1,16 +1,26 @@
 -- The ranks of a failed attempt wait in different calls, and no call of another is the odd one.
 -- grain: one row a failed attempt whose calls are split
--- reads: rank_position, stuck_collective
+-- reads: rank_position, stuck_collective, failure_signal
 -- case: yes
 -- note: Three ways: no call at one number has the majority; ranks wait for a message while all
 -- note: others stand in one collective (who waits is not at fault then, and the logs do not name
 -- note: who was to send); ranks wait in collectives of different numbers, so that no two of these
--- note: wait for each other.
+-- note: wait for each other. Calls of several groups are not compared: time-outs of one rank at
+-- note: more than one number, in lines that name no group (up to PyTorch 2.2, whose rank is that
+-- note: within the group), are of several.
 create or replace view call_split as
-with position as (
+with grouped as (
+    select distinct job_id, attempt
+    from failure_signal
+    where signal = 'timeout' and process_group is null
+    group by job_id, attempt, rank
+    having count(distinct seq_num) > 1
+),
+position as (
     select p.*, c.seq_num as stuck_seq_num
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
+    anti join grouped as g on g.job_id = p.job_id and g.attempt = p.attempt
 ),
 call as (
     select
