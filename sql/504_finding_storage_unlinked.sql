@@ -5,6 +5,7 @@
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
 -- note: job's own where nothing shows that the job reads from AIStore. It stands wherever
 -- note: finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: An answer about what one node had from another says of neither that it was the one.
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
@@ -28,7 +29,7 @@ select
         else 'undetermined' end
         as storage_verdict,
     case when u.kind = 'node_gone' then u.refusing_node_id
-        when u.is_server_word and not u.is_foreign
+        when u.is_server_word and not u.is_foreign and p.peer_id is null
         and f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end
         as node_id,
     f.culprit_rank as rank,
@@ -71,7 +72,8 @@ select
             then ' while reading from storage; its request was taken and not answered in time, of '
                 'which the AIStore logs say nothing'
         when 'server_said' then ' while reading from storage; AIStore''s own answer '
-            || coalesce('puts the fault on its node '
+            || coalesce('puts the fault between its nodes ' || f.crash_node_id || ' and ' || p.peer_id,
+                'puts the fault on its node '
                 || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end,
                 'shows that the fault is its')
         when 'storage_logs_unwatched'
@@ -127,6 +129,10 @@ select
     ] as supports
 from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
+cross join lateral (
+    select nullif(regexp_extract(f.crash_message, 'failed to receive \S+ from t\[(\w+)\]', 1), '')
+        as peer_id
+) as p
 left join finding_storage_error as e on e.failure_id = f.failure_id
 left join (
     select distinct f.failure_id
