@@ -45,8 +45,8 @@ told as (
     select
         g.failure_id, g.cluster, g.node_id, g.span, g.name, g.file_id, g.line_no,
         count(*) as all_count,
-        count(*) filter (where e.utc_ns <= g.start_ns) as before_count,
-        count(*) filter (where e.utc_ns <= g.end_ns) as until_count
+        count(*) filter (where e.utc_ns < g.start_ns) as before_count,
+        count(*) filter (where e.utc_ns < g.end_ns) as until_count
     from grown as g
     join ais_event as e on e.cluster = g.cluster and e.node_id = g.node_id
         and e.utc_ns > g.previous_ns and e.utc_ns <= g.utc_ns and e.severity in ('W', 'E')
