@@ -71,7 +71,8 @@ with told as (
         (select min(n.node_id) from node_fault as n
             where n.cluster = f.cluster and n.fault_kind = 'goroutines'
                 and starts_with(cause_pattern, 'http_')
-                and n.started_ns <= coalesce(f.crash_ns, f.stall_ns) and n.ended_ns >= f.stall_ns)
+                and n.started_ns <= coalesce(f.crash_latest_ns, f.stall_ns)
+                and n.ended_ns >= f.stall_ns)
             as swamped_node_id,
         exists (from last_step as p where p.job_id = f.job_id and p.attempt = f.attempt)
             as has_stepped,
