@@ -11,6 +11,14 @@ from aiscorr.report.plain_records import all_of
 if TYPE_CHECKING:
     import duckdb
 
+_ACTIONS = {
+    "restart": "Restart the job",
+    "restart_without_hosts": "Restart the job without {hosts}",
+    "stop_and_repair_storage": "Repair the storage, then restart",
+    "stop_and_fix_program": "Fix the program, then restart",
+    "look": "Look closer before a restart",
+}
+
 
 @dataclass(frozen=True)
 class Suspect:
@@ -48,6 +56,11 @@ class Decision:
     action: str
     hosts: tuple[str, ...]
     because: str
+
+    @property
+    def words(self) -> str:
+        """The action as a sentence without its end."""
+        return _ACTIONS.get(self.action, self.action).format(hosts=", ".join(self.hosts))
 
 
 @dataclass(frozen=True)

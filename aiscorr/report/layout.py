@@ -185,14 +185,13 @@ def _sections(failure: doc.FailureReport, places: Places, extent: Extent) -> Ite
 
 
 def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
-    """The verdict, the first advice for each team, and the strongest lines."""
-    advice: dict[str, str] = {}
+    """The verdict, what to do with the job and the first advice for each team, and the strongest lines."""
+    advice = {"job": f"{failure.decision.words}: {failure.decision.because}"}
     for item in failure.recommendations:
         advice.setdefault(item.to, item.text)
     supports = failure.root_causes[0].supports[:_STRONGEST] if failure.root_causes else ()
     blocks: list[Block] = list(verdict.blocks(failure, places)[:2])
-    if advice:
-        blocks.append(Facts(tuple((to, shorten(text, _WORDS)) for to, text in advice.items())))
+    blocks.append(Facts(tuple((to, shorten(text, _WORDS)) for to, text in advice.items())))
     if supports:
         lines = ((said(line.text or line.why, _WORDS), places.line(line.path, line.line_no)) for line in supports)
         blocks.append(Bullets(tuple(lines)))

@@ -9,13 +9,6 @@ from aiscorr.report import document as doc
 from aiscorr.report.blocks import Block, Paragraph, date_and_clock
 
 _WHO = {"storage": "Storage", "client": "Client", "training": "Training"}
-_ACTIONS = {
-    "restart": "Restart the job",
-    "restart_without_hosts": "Restart the job without {hosts}",
-    "stop_and_repair_storage": "Repair the storage, then restart",
-    "stop_and_fix_program": "Fix the program, then restart",
-    "look": "Look closer before a restart",
-}
 _MARKS = {
     "guilty": '<path d="M12 2 23 21H1Z"/><path class="paper" d="M11 9h2v6h-2zM11 17h2v2h-2z"/>',
     "innocent": '<circle cx="12" cy="12" r="11"/><path class="paper" d="m6 12 2-2 3 3 6-6 2 2-8 8z"/>',
@@ -61,7 +54,6 @@ def _meter(failure: doc.FailureReport) -> str:
 
 def _decision(failure: doc.FailureReport) -> str:
     decision = failure.decision
-    action = _ACTIONS.get(decision.action, decision.action).format(hosts=", ".join(decision.hosts))
     advice: dict[str, str] = {}
     for item in failure.recommendations:
         advice.setdefault(item.to, item.text)
@@ -71,7 +63,7 @@ def _decision(failure: doc.FailureReport) -> str:
     )
     because = decision.because[:1].upper() + decision.because[1:]
     return (
-        f'<section class="card wide"><h2>What to do</h2>\n<p class="big">{escape(action)}</p>\n'
+        f'<section class="card wide"><h2>What to do</h2>\n<p class="big">{escape(decision.words)}</p>\n'
         f'<p class="dim">{escape(because)}.</p>\n<dl class="acts">\n{rows}</dl>\n{_would_tell(failure)}</section>\n'
     )
 
