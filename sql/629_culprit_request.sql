@@ -28,6 +28,7 @@ one as (
             arg_max(outcome, (from_ns, line_no)))
             as outcome,
         count(*) filter (where outcome = 'retry') as retry_count,
+        mode(endpoint order by endpoint) filter (where outcome = 'retry') as retry_endpoint,
         min(from_ns) as first_ns, max(to_ns) as last_ns,
         arg_max(file_id, (outcome <> 'pending', from_ns, line_no)) as file_id,
         arg_max(line_no, (outcome <> 'pending', from_ns, line_no)) as line_no
@@ -58,6 +59,7 @@ select
     o.node_id,
     o.outcome,
     o.retry_count,
+    o.retry_endpoint,
     make_timestamp_ns(o.first_ns) as first_at,
     make_timestamp_ns(o.last_ns) as last_at,
     p.path,

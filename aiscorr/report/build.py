@@ -143,7 +143,7 @@ from failure where failure_id <> $id order by ended_at desc nulls last, failure_
 """
 _ASKED_FOR = """
 select rank, bucket, object, url, endpoint, node_id, outcome, retry_count, first_at, path, line_no,
-    is_inner_address
+    is_inner_address, retry_endpoint
 from culprit_request where failure_id = $id order by place limit 20
 """
 _RANK_FLAGS = """

@@ -141,7 +141,8 @@ class RuledOut:
 class AskedFor:
     """What a culprit had asked storage for: an object, or an address where no object is known.
 
-    `is_inner_address`: it is not the rank that asks there, but AIStore's proxy for it.
+    `is_inner_address`: it is not the rank that asks there, but AIStore's proxy for it. `retry_endpoint`: where most of
+    the repeats went.
     """
 
     rank: int
@@ -156,6 +157,7 @@ class AskedFor:
     path: str | None
     line_no: int | None
     is_inner_address: bool = False
+    retry_endpoint: str | None = None
 
 
 @dataclass(frozen=True)

@@ -115,11 +115,12 @@ def _asked_for(failure: FailureReport) -> str:
     one = failure.asked_for[0]
     name = f"{one.bucket or ''}/{one.object}".lstrip("/") if one.object else one.url or ""
     whom = f" of {one.endpoint}" if one.endpoint and one.endpoint not in name else ""
-    tried = (
-        f", tried again {one.retry_count} time{'s' * (one.retry_count != 1)} since {clock(one.first_at)}"
-        if one.retry_count
-        else ""
-    )
+    tried = ""
+    if one.retry_count:
+        times = f"{one.retry_count} time{'s' * (one.retry_count != 1)}"
+        elsewhere = one.retry_endpoint if whom and one.retry_endpoint not in (None, one.endpoint) else ""
+        how = f", before that {times} of {elsewhere}" if elsewhere else f", tried again {times}"
+        tried = f"{how} since {clock(one.first_at)}"
     rest = failure.asked_for[1:]
     inner = [item.url or "" for item in rest if item.is_inner_address and item.rank == one.rank]
     others = len(rest) - len(inner)
