@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -45,6 +46,10 @@ class Context:
         if not self.found:
             self.found.append(load_settings(db=self.db, config=self.config, environment=os.environ, folder=os.getcwd()))
         return self.found[0]
+
+    def command(self, words: str) -> str:
+        """A command as this user has to type it: with the database, where only a flag named it."""
+        return f"aiscorr --db {shlex.quote(self.db)} {words}" if self.db else f"aiscorr {words}"
 
     def db_path(self, wanted: Wanted | None = None) -> str:
         """The path of the database; of a lake that of a slice which holds what is wanted."""

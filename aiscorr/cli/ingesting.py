@@ -55,7 +55,7 @@ def ingest(
         job_count=jobs or known.job_count, engine=check_name(engine, "--engine") if engine else known.engine,
     )  # fmt: skip
     summary = run_ingest(context, paths, settings, options)
-    click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context), nl=False)
+    click.echo(_summary_json(summary) if form == "json" else summary_text(summary, context, paths), nl=False)
     if summary.outcome == "stopped":
         return 130
     return 3 if summary.outcome == "partial" else 0
@@ -142,7 +142,7 @@ def _summary_json(summary: IngestSummary) -> str:
 _NEWS = ("unreadable", "problem", "failure")
 
 
-def summary_text(summary: IngestSummary, context: Context) -> str:
+def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str]) -> str:
     """What an ingest read, left out and found, for people; with -q only what could not be read, and failures."""
     from aiscorr.query.formats import printable
 
@@ -166,15 +166,15 @@ def summary_text(summary: IngestSummary, context: Context) -> str:
     for failure_id, failure_class, verdict, statement in summary.failures[:6]:
         lines.append(f"failure {failure_id}: {failure_class}, storage {verdict}: {statement}")
     if len(summary.failures) > 6:
-        lines.append(f"failures: {len(summary.failures) - 6} more (aiscorr query @failures)")
+        lines.append(f"failures: {len(summary.failures) - 6} more ({context.command('query @failures')})")
     if context.verbosity < 0:
         lines = [line for line in lines if line.startswith(_NEWS)]
     elif summary.failures:
-        lines.append(f"read more: aiscorr report{_which(summary)}")
+        lines.append(f"read more: {context.command('report')}{_which(summary)}")
     elif not summary.file_count:
-        lines.append("no file was found there")
+        lines.append(f"no file was found in {', '.join(paths)}")
     elif summary.run_id:
-        lines.append("no new failure (aiscorr query @failures)")
+        lines.append(f"no new failure ({context.command('query @failures')})")
     return "".join(f"{printable(line)}\n" for line in lines)
 
 

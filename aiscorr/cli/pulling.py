@@ -88,7 +88,7 @@ def _ingest(
 
     options = replace(ingest_options(settings), cluster=cluster or summary.cluster_id or None)
     done = run_ingest(context, [summary.folder], settings, options)
-    click.echo(summary_text(done, context), nl=False)
+    click.echo(summary_text(done, context, [summary.folder]), nl=False)
     if done.outcome == "stopped":
         return 130
     count, size = make_room(os.path.dirname(summary.folder), settings, chosen, datetime.now(UTC))

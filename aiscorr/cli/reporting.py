@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -69,6 +70,8 @@ def report(
         emit_bytes(pdf_of(text), str(output))
     elif output is None and form in ("text", "markdown"):
         context.show([text])
+        if context.db and not brief and sys.stdout.isatty():
+            context.say(f"for the commands above: export AISCORR_DB={shlex.quote(context.db)}")
     else:
         emit(text, output)
     return 0
@@ -269,7 +272,7 @@ def demo(context: Context, keep: str | None, form: str) -> int:
             options = ingest_options(settings)
             context.found[0] = settings = replace(settings, lake=lake_at(db_path, "--keep", settings))
         summary = run_ingest(context, paths, replace(settings, db_path=db_path), options)
-        context.say(summary_text(summary, context).split("\nfailure ")[0])
+        context.say(summary_text(summary, context, paths).split("\nfailure ")[0])
         shown = _Shown(form, None, has_colors(None))
         text = _report(context, None if is_lake(db_path) else db_path, "latest", shown, is_verified=True)
         emit(text, None)
