@@ -4,7 +4,7 @@
 -- case: kept
 -- note: lost_s runs from when the ranks began to wait, else from the first error, to the end of the
 -- note: job. Only a line that reports a checkpoint as saved, with its step, counts, as one that was
--- note: begun may be lost.
+-- note: begun may be lost. A checkpoint behind the last step that was reported is 0 steps old.
 create or replace view impact as
 with saved as (
     select
@@ -24,7 +24,8 @@ select
         when f.ended_at >= coalesce(f.hang_started_at, f.first_error_at) then
             (epoch_ns(f.ended_at) - epoch_ns(coalesce(f.hang_started_at, f.first_error_at))) / 1e9
     end as lost_s,
-    case when l.step >= s.step then l.step - s.step end as steps_since_checkpoint
+    case when s.step is not null and l.step is not null then greatest(l.step - s.step, 0) end
+        as steps_since_checkpoint
 from failure as f
 join job as j on j.job_id = f.job_id and j.attempt = f.attempt
 left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
