@@ -20,7 +20,7 @@ select
     'undetermined' as storage_verdict,
     s.rank,
     coalesce(s.statement,
-        case when p.failure_id is null then 'the job prints no progress lines that tell its pace'
+        case when p.failure_id is null then 'the job prints too few progress lines to tell its pace'
             else 'the job kept its pace' end)
         as statement,
     [

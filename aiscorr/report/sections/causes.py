@@ -59,7 +59,9 @@ def _where_missing(failure: FailureReport) -> str:
     """Where it says what is missing; who acquits storage for what a rank says of its own end needs none of it."""
     is_told = any("AIStore" in spot.what or "AIStore" in spot.why for spot in failure.blind)
     is_needed = is_told or failure.storage_verdict != "innocent"
-    return ". See the blind spots." if is_needed else "; the verdict needs none of them."
+    if not is_needed:
+        return "; the verdict needs none of them."
+    return ". See the blind spots." if failure.blind else "."
 
 
 def _is_told(line: CitedLine, in_chain: set[tuple[str | None, int | None]]) -> bool:

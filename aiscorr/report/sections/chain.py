@@ -60,7 +60,12 @@ def blocks(failure: FailureReport, places: Places) -> list[Block]:
             result.append(Paragraph(f'{words}, {hidden} of {len(chain.steps)} steps: aiscorr query "{query}"', "dim"))
     elif failure.root_causes and (steps := _from_cause_to_effect(failure, places)):
         result.append(Steps(steps))
-    others = [chain for chain in failure.chains if not chain.is_verdict]
+    said = {(line.path, line.line_no) for cause in failure.root_causes[:1] for line in cause.supports}
+    others = [
+        chain
+        for chain in failure.chains
+        if not chain.is_verdict and not any((step.path, step.line_no) in said for step in chain.steps[:1])
+    ]
     if others:
         names = ", ".join(chain.chain_id for chain in others[:6])
         result.append(Paragraph(f"Other chains that reached a culprit: {names}.", "dim"))
