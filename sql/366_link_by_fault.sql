@@ -77,11 +77,10 @@ faulty as (
                 and u.activity in ('unknown', 'step', 'epoch_end', 'initialisation')
                 and q.node_id is null then if(b.is_told, 'unsaid', 'no_batch_seen') end,
             case when q.is_unreached and k.takes_connections then 'connects'
-                when n.fault_kind = 'pressure' and u.crash_pattern = 'sdk_soft_errors_exceeded'
-                    then 'other_kind'
-                when n.fault_kind in ('backend', 'backend_slow')
-                and regexp_matches(coalesce(u.crash_text, u.request_text), '\bprovider=ais\b')
-                    then 'no_backend' end,
+                when (n.fault_kind = 'pressure' and u.crash_pattern = 'sdk_soft_errors_exceeded')
+                or (n.fault_kind in ('backend', 'backend_slow')
+                    and regexp_matches(coalesce(u.crash_text, u.request_text), '\bprovider=ais\b'))
+                    then 'other_kind' end,
             case when q.node_id is null and o.rank is not null then 'asks_another'
                 when q.node_id is null and t.node_id <> n.node_id then 'answered_by_another' end
         ] as terms

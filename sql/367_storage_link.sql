@@ -92,9 +92,8 @@ timed as (
     select e.* replace (
         case when s.job_id is not null and e.link_kind
             in ('chain_time', 'chain_count', 'fault_time', 'stale_membership', 'backoff')
-            then list_append(e.terms, 'guessed_clock')
-            when v.soon_count > 0 and k.weight < 0.9 and e.link_kind in ('chain_time', 'fault_time')
-                then list_append(e.terms, 'lost_soon') else e.terms end as terms),
+            or (v.soon_count > 0 and k.weight < 0.9 and e.link_kind in ('chain_time', 'fault_time'))
+                then list_append(e.terms, 'doubted_clock') else e.terms end as terms),
         coalesce(n.ended_ns < f.hang_start_ns, false) as is_over,
         coalesce(n.ended_ns >= f.hang_start_ns, false) as is_lasting
     from every as e

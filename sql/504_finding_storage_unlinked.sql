@@ -72,7 +72,8 @@ select
             then ' while reading from storage; its request was taken and not answered in time, of '
                 'which the AIStore logs say nothing'
         when 'server_said' then ' while reading from storage; AIStore''s own answer '
-            || coalesce('puts the fault between its nodes ' || f.crash_node_id || ' and ' || p.peer_id,
+            || coalesce('puts the fault between its nodes ' || f.crash_node_id || ' and '
+                || p.peer_id,
                 'puts the fault on its node '
                 || case when f.crash_pattern <> 'sdk_entry_timeout' then f.crash_node_id end,
                 'shows that the fault is its')
