@@ -279,9 +279,9 @@ def test_brief(run: Command, library: Library) -> None:
     said = run("--db", db, "report", "--brief", "--no-verify", "--width", "110").out
     assert "Storage failed this job" in said and "was killed at" in said and "\n  storage " in said
     assert len(re.findall(r"^  - ", said, re.MULTILINE)) == 3 and len(re.findall(r":\d+$", said, re.MULTILINE)) == 3
-    assert len(said.splitlines()) <= 11 and "Timeline" not in said
+    assert len(said.splitlines()) <= 12 and "Timeline" not in said
     narrow = run("--db", db, "report", "--brief", "--no-verify", "--width", "80").out.splitlines()
-    assert len(narrow) <= 14 and max(map(len, narrow[2:])) <= 80
+    assert len(narrow) <= 15 and max(map(len, narrow[2:])) <= 80
     assert "<h2>Verdict</h2>" in run("--db", db, "report", "--brief", "--format", "html").out
     assert run("--db", db, "report", "--brief", "--full").code == 2
 
