@@ -59,6 +59,21 @@ cause as (
     qualify row_number()
         over (partition by c.file_id, c.block_line_no, c.rank order by c.line_no desc) = 1
 ),
+reported as (
+    select p.* replace (c.rank as rank, 'crash' as signal, true as is_uncaught),
+        c.file_id as own_file_id, c.block_line_no as own_block_line_no
+    from failure_signal as c
+    join failure_signal as g on g.file_id = c.file_id and g.rank = c.rank and g.signal = 'crash'
+        and g.block_line_no = c.block_line_no
+        and g.failure_class in ('storage_io', 'data_loading_stall', 'network')
+    join failure_signal as p on p.file_id = c.file_id and p.line_no < c.block_line_no
+        and p.signal = 'crash' and p.block_line_no < c.block_line_no
+        and p.exception = c.exception and p.message = c.message
+        and coalesce(p.rank, c.rank) = c.rank
+    where c.signal = 'chained' and c.failure_class in ('software', 'gpu')
+    qualify row_number()
+        over (partition by c.file_id, c.block_line_no, c.rank order by p.line_no) = 1
+),
 unplaced as (
     select s.*,
         coalesce(a.rank,
@@ -90,7 +105,10 @@ told as (
         and not (pattern in (select pattern from wrapper) and exists (
             from cause as c
             where c.file_id = s.file_id and c.rank = s.rank and c.block_line_no = s.block_line_no))
-        union all select * from cause union all
+        and not exists (from reported as r where r.own_file_id = s.file_id and r.rank = s.rank
+            and r.own_block_line_no = s.block_line_no)
+        union all select * from cause
+        union all select * exclude (own_file_id, own_block_line_no) from reported union all
     select s.* replace (e.rank as rank) from failure_signal as s
         join failure_signal as e on e.job_id = s.job_id and e.attempt = s.attempt
             and e.file_id = s.file_id and e.pattern = 'dataloader_worker_exited'
