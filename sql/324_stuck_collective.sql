@@ -2,11 +2,13 @@
 -- process group.
 -- grain: one row a failed attempt with a collective time-out, or whose Flight Recorder dumps show
 -- grain: it waiting
--- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step
+-- reads: failure_signal, group_wait, failed_attempt, fr_failure, last_step, file_progress
 -- case: yes
 -- note: What the watchdog printed goes first; Flight Recorder dumps fill in what gloo and logs
 -- note: without counters leave out, their place_no stands for the line. Hang start is the line's
--- note: time minus `ran for`; where that is not printed, minus the time-out.
+-- note: time minus `ran for`; where that is not printed, minus the time-out. Who waits made all the
+-- note: steps its file shows before: where nothing is stamped behind the last of them, the time-out
+-- note: ran from there.
 create or replace view stuck_collective as
 with wait as (
     select
@@ -26,18 +28,22 @@ with wait as (
             when s.timeout_ms is not null
                 and s.stamp_source = 'own' then s.utc_ns - s.timeout_ms * 1000000
             when s.timeout_ms is not null
-                then coalesce(f.first_stamped_ns, s.latest_ns) - s.timeout_ms * 1000000
+                then coalesce(f.first_stamped_ns - s.timeout_ms * 1000000,
+                    greatest(s.latest_ns - s.timeout_ms * 1000000, p.step_ns))
             when s.pattern like 'nccl2%'
                 and l.interval_ns is not null then least(l.step_ns + l.interval_ns, s.latest_ns)
         end as start_ns,
         s.ran_for_ms is null and s.timeout_ms is null as is_guess,
         case when s.stamp_source = 'own' then s.utc_ns
-            else coalesce(f.first_stamped_ns, s.latest_ns) end
+            else coalesce(f.first_stamped_ns,
+                greatest(s.latest_ns, p.step_ns + s.timeout_ms * 1000000)) end
             as spoke_ns,
         s.file_id, s.line_no, s.text
     from failure_signal as s
     join failed_attempt as f on f.job_id = s.job_id and f.attempt = s.attempt
     left join last_step as l on l.job_id = s.job_id and l.attempt = s.attempt
+    left join file_progress as p on p.job_id = s.job_id and p.attempt = s.attempt
+        and p.file_id = s.file_id and p.line_no < s.line_no
     where s.signal = 'timeout'
 ),
 told as (

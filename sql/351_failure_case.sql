@@ -66,7 +66,7 @@ moment as (
         end as stall_ns,
         case
             when f.stood_ns is null
-                then coalesce(greatest(s.last_ns, f.ended_ns), s.last_ns, f.ended_ns) end
+                then greatest(s.last_ns, f.ended_ns, k.spoke_ns) end
             as ended_ns,
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size,
         f.is_world_stated, f.cancel_ns, f.progress_ns,

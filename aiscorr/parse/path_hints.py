@@ -14,13 +14,13 @@ _GENERIC_FOLDER = re.compile(
     re.IGNORECASE,
 )
 _SLURM_FILE = re.compile(
-    r"(?:^|[_-])(?:error|err|log|out|output|slurm|sbatch\w*|stderr|stdout)[_-](?:[A-Za-z][\w.]*?[_-])?(\d{4,9})(?:_\d+)?(?:[_-](\d{1,5}))?\.(?:out|err|log|txt)$",
+    r"(?:^|[_-])(?:error|err|log|out|output|slurm|sbatch\w*|stderr|stdout)[_-](?:[A-Za-z][\w.]*?[_-])?(\d{4,9})(?:_\d+)?(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err|log|txt)$",
     re.IGNORECASE,
 )
 _JOB_LOG = re.compile(r"^(?:log|error)-[\w.]+_(\d{4,9})_(\d{1,5})\.(?:out|err|log)$")
 #: `srun --output=train-%j-%t.out` and `sbatch --output=train-%j.out`: any name, a job (and no date), its task.
 _NAMED_OUTPUT = re.compile(
-    r"^[A-Za-z][\w.-]*?[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})(?:[_-](\d{1,5}))?\.(?:out|err)$"
+    r"^[A-Za-z][\w.-]*?[_-](?!(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d))(\d{5,9})(?:[_-](\d{1,5}))?(?:[._-]rank[_-]?(\d{1,6}))?\.(?:out|err)$"
 )
 _RUN_FOLDER = re.compile(r"^(.+)_([a-z0-9_]{8})$")
 _ATTEMPT = re.compile(r"^attempt_(\d+)$")
@@ -92,8 +92,8 @@ def job_folder_of(path: str) -> str:
 def worker_hints(path: str) -> WorkerHints:
     """Hints for a worker log.
 
-    `…/error-5120341-1.out` → job 5120341, node 1; `…/run7_ab12cd34/attempt_0/3/stderr.log` → run
-    run7, attempt 0, local rank 3; `rank3.log` → rank 3; `torchrun.node1.err` → node 1, as does a folder of the job.
+    `…/error-5120341-1.out` → job 5120341, node 1; `…/error-5120341-rank6.out` → its rank 6;
+    `…/run7_ab12cd34/attempt_0/3/stderr.log` → run run7, attempt 0, local rank 3; `rank3.log` → rank 3; `torchrun.node1.err` → node 1, as does a folder of the job.
     """
     parts = _parts(path)
     name = parts[-1]
@@ -113,7 +113,7 @@ def worker_hints(path: str) -> WorkerHints:
         if run is not None and run.group(1) != "none":
             run_name = run.group(1)
     ranked = _RANK_FILE.search(name)
-    if ranked is not None and job_id is None:
+    if ranked is not None and (match is None or match.lastindex == 3):
         rank = int(ranked.group(1))
     is_stream = local is None and rank is None
     folder = job_folder_of(path)

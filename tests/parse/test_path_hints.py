@@ -38,3 +38,18 @@ def test_the_job_of_a_file(name: str, told_by: tuple[str | None, int | None]) ->
     """SLURM's %j and %t behind any name give job and task; a date, a short number or a program's own log do not."""
     hints = worker_hints(f"/logs/{name}")
     assert (hints.job_id, hints.node_no) == told_by
+
+
+@pytest.mark.parametrize(
+    ("name", "told_by"),
+    [
+        ("error-5120341-rank6.out", ("5120341", 6)),
+        ("train_4264164_1.rank3.err", ("4264164", 3)),
+        ("rank3.log", (None, 3)),
+        ("error-5120341-1.out", ("5120341", None)),
+    ],
+)
+def test_the_rank_of_a_file_of_a_job(name: str, told_by: tuple[str | None, int | None]) -> None:
+    """A rank behind the job's number is a rank of that job."""
+    hints = worker_hints(f"/logs/{name}")
+    assert (hints.job_id, hints.rank) == told_by
