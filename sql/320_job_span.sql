@@ -54,7 +54,8 @@ event as (
     select
         job_id, attempt,
         min(utc_ns)
-            filter (where stamp_source = 'own' and file_id in (select file_id from file))
+            filter (
+                where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file))
                 as first_ns,
         max(utc_ns)
             filter (

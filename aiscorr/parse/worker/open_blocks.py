@@ -125,7 +125,7 @@ class OpenBlocks:
         return block is not None and not is_abort and self._feed_traceback(block, line, key)
 
     def close(self) -> None:
-        """The end of the file."""
+        """The end of the file, or of the processes that wrote it so far."""
         for block in self._tracebacks.values():
             for row in block.cut_off():
                 self._rows.write(row)

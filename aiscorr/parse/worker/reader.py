@@ -158,6 +158,7 @@ class WorkerFile:
         rank = rank if isinstance(rank, int) else None
         if pattern.marks == "attempt_start" and self.state.starts_attempt(rank, segment.line_offset):
             row["attempt_no"] = self.state.attempt_no
+            self._blocks.close()  # the processes of the attempt before write no more
         if ends_attempt(pattern):
             self._end_attempt(segment, pattern)
 
