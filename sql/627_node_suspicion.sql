@@ -1,11 +1,11 @@
 -- A fault of an AIStore node that is not held responsible for a failure: ruled out, or not judged.
 -- grain: one row a failure and fault of a node
 -- reads: failure_case, failure_lead, root_cause, failure_node, job_cluster, node_fault, fault_kind,
--- reads: storage_relation, failed_rank
+-- reads: storage_relation, failed_rank, asked_node
 -- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
--- note: verdict leaves storage open: what is missing to tie it is named. The SDK's own errors are
--- note: never of another kind than a fault of AIStore.
+-- note: verdict leaves storage open, or the rank asked that node too: what is missing to tie it is
+-- note: named. The SDK's own errors are never of another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (
     select
@@ -35,13 +35,16 @@ met as (
         n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns as is_on,
         n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns and not f.is_other_error
             and not f.is_other_work and n.weight >= 0.3
-            and f.storage_verdict = 'undetermined' as is_open
+            and (f.storage_verdict = 'undetermined' or a.node_id is not null) as is_open
     from case_span as f
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     join node_fault as n on n.cluster = c.cluster and n.weight >= 0.2
         and n.fault_kind not in ('batches_aborted', 'jobs_refused') and n.started_ns <= f.ended_ns
         and n.ended_ns >= f.started_ns
     join fault_kind as k on k.fault_kind = n.fault_kind
+    left join (select distinct failure_id, rank, node_id from asked_node) as a
+        on a.failure_id = f.failure_id and a.rank = f.culprit_rank and a.node_id = n.node_id
+        and f.storage_verdict = 'guilty'
     where not exists (select 1 from failure_node as g
         where g.failure_id = f.failure_id and g.node_id = n.node_id)
         and not (f.storage_verdict = 'guilty'
@@ -64,6 +67,9 @@ select
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
         when is_other_error then 'the rank failed with an error of another kind: ' || error_words
         when is_other_work then 'the rank was doing something else: ' || replace(activity, '_', ' ')
+        when is_open and storage_verdict = 'guilty'
+            then coalesce('the failure is linked to ' || tied_node_id || ', and ', '')
+                || 'rank ' || culprit_rank::varchar || ' asked this node as well'
         when is_open
             and culprit_rank is null
                 then 'it was on when the ranks stopped, and these logs do not tell which '
