@@ -23,7 +23,8 @@ with named as (
     from (
         select job_id, attempt, rank, peer_rank, file_id, line_no, text
         from failure_signal
-        where signal = 'names_peer' and peer_rank is not null
+        where (signal = 'names_peer' or pattern = 'gloo_address_missing')
+            and peer_rank is not null
             and (
                 pattern is distinct from 'c10d_detail_mismatch'
                 or (job_id, attempt) in (
