@@ -93,7 +93,8 @@ def worker_hints(path: str) -> WorkerHints:
     """Hints for a worker log.
 
     `…/error-5120341-1.out` → job 5120341, node 1; `…/error-5120341-rank6.out` → its rank 6;
-    `…/run7_ab12cd34/attempt_0/3/stderr.log` → run run7, attempt 0, local rank 3; `rank3.log` → rank 3; `torchrun.node1.err` → node 1, as does a folder of the job.
+    `…/run7_ab12cd34/attempt_0/3/stderr.log` → run run7, attempt 0, local rank 3; `rank3.log` → rank 3;
+    `torchrun.node1.err` → node 1, as does a folder of the job.
     """
     parts = _parts(path)
     name = parts[-1]

@@ -331,17 +331,6 @@ def test_attempts_in_one_file() -> None:
     assert {row["attempt_no"] for row in found.worker_tail} == {0, 1}
 
 
-def test_a_traceback_ends_with_its_attempt() -> None:
-    """A rank's traceback in a job started again into the same file does not follow from that of the run before."""
-    first = "".join(tagged(TRACEBACK + "KeyError: 'step'", "[rank1]: "))
-    second = "".join(tagged(TRACEBACK + "ValueError: two", "[rank1]: "))
-    text = START.format(1, 2) + first + TABLE + START.format(1, 2) + second
-    found = read_worker("torchrun\n" + text, "/logs/j/n.log")
-    assert [
-        (row["attempt_no"], row["exception"], row["is_chained"]) for row in events(found) if row["block_line_no"]
-    ] == [(0, "KeyError", False), (1, "ValueError", False)]
-
-
 # --- damage --------------------------------------------------------------------------------------------------------
 
 
