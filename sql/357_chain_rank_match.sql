@@ -2,7 +2,7 @@
 -- time.
 -- grain: one row a failure, rank, chain or fault, and kind of match (the strongest line of each)
 -- reads: rank_request, rank_crash, failure_case, job, get_batch_chain, get_batch_chain_step,
--- reads: xaction_bucket, link_term
+-- reads: xaction_bucket, link_term, batch_item
 -- public: yes
 -- case: kept
 -- note: What a rank got over (recovered) reaches it no more. lag_s is the client's moment minus the
@@ -67,6 +67,19 @@ by_node as (
     left join xaction_bucket as b on b.cluster = c.cluster and b.xid = c.xid
     where c.fault_id is not null or coalesce(contains(j.data_source, b.bucket), true)
 ),
+by_batch as (
+    select distinct r.failure_id, s.chain_id, r.rank, 'endpoint' as match_kind,
+        'designated_address' as term, (r.from_ns - i.began_ns) / 1e9 as lag_s, r.file_id, r.line_no,
+        i.file_id as ais_file_id, i.line_no as ais_line_no, r.from_ns, r.outcome
+    from request as r
+    join batch_item as i on i.cluster = r.cluster and i.node_id = r.node_id
+        and i.began_ns between r.from_ns - 5000000000 and r.to_ns + 5000000000
+    join get_batch_chain_step as s on s.cluster = i.cluster and s.wid = i.wid
+    left join failure_case as f on f.failure_id = r.failure_id
+    left join job as j on j.job_id = f.job_id and j.attempt = f.attempt
+    where r.outcome <> 'chained' and not contains(coalesce(r.url, r.text, ''), '/v1/objects/')
+        and coalesce(contains(j.data_source, i.bucket), true)
+),
 by_xid as (
     select r.failure_id, c.chain_id, r.rank, 'xid' as match_kind, 'xid' as term,
         (r.from_ns - c.started_ns) / 1e9 as lag_s, r.file_id, r.line_no, c.file_id as ais_file_id,
@@ -104,7 +117,8 @@ by_time as (
 every as (
     select * from by_wid union all by name select * from by_count union all by name select *
         from by_node
-    union all by name select * from by_xid union all by name select * from by_object
+    union all by name select * from by_batch union all by name select * from by_xid
+        union all by name select * from by_object
         union all by name select * from by_time
 )
 select e.failure_id, e.chain_id, e.rank, e.match_kind, round(e.lag_s::double, 3) as lag_s,

@@ -21,8 +21,8 @@ with reach as (
     from threshold
 ),
 starved as (
-    select distinct u.failure_id, u.witness_rank as rank, c.chain_id, b.began_ns, b.file_id,
-        b.line_no
+    select distinct u.failure_id, u.witness_rank as rank, c.chain_id, b.node_id, b.began_ns,
+        b.file_id, b.line_no
     from culprit_cause as u
     cross join reach as p
     join batch_item as b on b.is_starved and (b.wid = u.wid
@@ -31,7 +31,8 @@ starved as (
 ),
 weighed as (
     select
-        m.*, c.suspect_node_id, c.designated_node_id, c.fault_id, r.chain_weight,
+        m.*, c.suspect_node_id, c.fault_id, r.chain_weight,
+        coalesce(c.suspect_node_id, b.node_id, c.designated_node_id) as tied_node_id,
         coalesce(c.fault_kind,
             case when c.suspect_node_id is null and b.chain_id is not null then 'batch_stuck' end)
             as fault_kind,
@@ -91,6 +92,9 @@ weighed as (
         and (c.ended_ns >= f.stall_ns - p.reach_ns or m.match_kind = 'wid')
         and (not coalesce(r.is_absence, false)
             or (c.ended_ns >= f.stall_ns - p.slack_ns and (k.takes_away or c.fault_id is null)))
+    qualify row_number() over (partition by m.failure_id, m.rank, m.chain_id, m.match_kind
+        order by b.node_id = u.request_node_id desc nulls last, b.began_ns, b.file_id, b.line_no)
+        = 1
 ),
 held as (
     select
@@ -131,7 +135,7 @@ held_by as (
 )
 select
     failure_id, rank,
-    coalesce(suspect_node_id, designated_node_id) as node_id,
+    tied_node_id as node_id,
     'chain_' || case when is_counted then 'count' else match_kind end as link_kind,
     chain_id,
     fault_id,
