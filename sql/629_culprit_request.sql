@@ -1,21 +1,31 @@
 -- What a culprit had asked storage for when it failed or fell silent: the object, whom it asked,
 -- and how often.
 -- grain: one row a failure, rank and object (or address, where a line names no object)
--- reads: failure, rank_request, ingested_file
+-- reads: failure, rank_state, rank_request, ingested_file
 -- public: yes
 -- case: kept
 -- note: Requests that failed, were tried again, came back short or were still open; the last of
 -- note: them stands first (place 1), one that failed before one that was open, and the address that
 -- note: the rank itself asked before that at which AIStore asked its own node for it
--- note: (is_inner_address: no xaction is known to it yet, as in no redirected one).
+-- note: (is_inner_address: no xaction is known to it yet, as in no redirected one). Where nobody is
+-- note: the culprit, as all failed alike, each that crashed counts.
 create or replace view culprit_request as
-with met as (
+with failed as (
+    select failure_id, unnest(culprit_ranks) as rank
+    from failure
+    union all
+    select f.failure_id, s.rank
+    from failure as f
+    join rank_state as s on s.failure_id = f.failure_id and s.role = 'crashed'
+    where len(f.culprit_ranks) = 0
+),
+met as (
     select
         f.failure_id, r.rank, r.bucket, r.object,
         nullif(regexp_replace(r.url, '[?#].*$', ''), '') as url, r.endpoint, r.node_id, r.outcome,
         r.from_ns, r.to_ns, r.file_id, r.line_no
-    from failure as f
-    join rank_request as r on r.failure_id = f.failure_id and list_contains(f.culprit_ranks, r.rank)
+    from failed as f
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.rank
     where r.outcome not in ('note', 'recovered') and coalesce(r.object, r.url) is not null
 ),
 one as (

@@ -115,6 +115,8 @@ def _asked_for(failure: FailureReport) -> str:
     one = failure.asked_for[0]
     name = f"{one.bucket or ''}/{one.object}".lstrip("/") if one.object else one.url or ""
     whom = f" of {one.endpoint}" if one.endpoint and one.endpoint not in name else ""
+    named = whom and one.node_id and one.node_id not in [node.node_id for node in failure.ais_nodes]
+    owner = f" ({one.node_id})" if named else ""
     tried = ""
     if one.retry_count:
         times = f"{one.retry_count} time{'s' * (one.retry_count != 1)}"
@@ -125,7 +127,7 @@ def _asked_for(failure: FailureReport) -> str:
     inner = [item.url or "" for item in rest if item.is_inner_address and item.rank == one.rank]
     others = len(rest) - len(inner)
     within = f" (inside AIStore {listed(inner, 1)})" if inner else ""
-    return f"{name}{whom}{tried}{within}" + (f", and {others} more" if others else "")
+    return f"{name}{whom}{owner}{tried}{within}" + (f", and {others} more" if others else "")
 
 
 def _day(failure: FailureReport) -> str:
