@@ -5,11 +5,15 @@
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
 -- note: stacks wait in a collective, and its logs, if there are any, fell silent before that
--- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more.
+-- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more. Peers that
+-- note: are lost once the job was cancelled are lost to that.
 create or replace view failed_attempt as
 with strong as (
     select
         job_id, attempt,
+        count(*) filter (where signal = 'victim' and is_uncaught and severity = 'error'
+            and tier in ('collective', 'network') and not coalesce(utc_ns >= cancel_ns, false))
+            as early_echo_count,
         count(*) filter (where signal = 'timeout') as timeout_count,
         count(*) filter (where signal = 'crash') as crash_count,
         count(*) filter (where signal in ('killed', 'exit')) as exit_count,
@@ -60,6 +64,7 @@ with strong as (
                 where signal in ('timeout', 'killed', 'exit', 'aborted') and stamp_source = 'own')
                 as first_stamped_ns
     from failure_signal
+    left join (select job_id, attempt, cancel_ns from job_span) using (job_id, attempt)
     group by job_id, attempt
 ),
 waiting_stack as (
@@ -90,7 +95,7 @@ select
     j.world_size,
     j.is_world_stated,
     d.job_id is null and coalesce(s.sign_count - s.limit_count, 0) = 0
-        and coalesce(s.echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0
+        and coalesce(s.early_echo_count, 0) = 0 and coalesce(s.end_count, 0) = 0
         and coalesce(j.cancel_ns is not null or s.cancel_count > 0, false)
         and coalesce(j.cancel_ns
             - greatest(coalesce(j.progress_ns, j.started_ns),

@@ -7,7 +7,7 @@
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
 -- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
 -- note: were overdue. Blind while the log of a rank is missing: it may have failed first, and the
--- note: rest was cancelled for it.
+-- note: rest was cancelled for it. An interrupt shows where each rank stood, as a stack does.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
@@ -51,6 +51,23 @@ stood as (
     where f.cancel_ns - l.step_ns > greatest(t.value * 1e9, 5 * l.interval_ns)
         and l.interval_ns > 0
 ),
+caught as (
+    select job_id, attempt,
+        case count(distinct rank) filter (where frame_kind = 'storage')
+            when 1 then 'rank '
+                || any_value(rank) filter (where frame_kind = 'storage')::varchar
+            else count(distinct rank) filter (where frame_kind = 'storage')::varchar || ' ranks' end
+            || ' stood in a read from storage and '
+            || count(distinct rank) filter (where frame_kind = 'collective')::varchar
+            || ' waited in a collective' as words,
+        arg_min(file_id, (rank, line_no)) filter (where frame_kind = 'storage') as file_id,
+        arg_min(line_no, (rank, line_no)) filter (where frame_kind = 'storage') as line_no
+    from worker_event
+    where pattern = 'python_keyboard_interrupt' and rank is not null and frame_kind is not null
+    group by job_id, attempt
+    having bool_or(frame_kind = 'storage') and bool_or(frame_kind = 'collective')
+        and bool_and(frame_kind in ('storage', 'collective'))
+),
 borne as (
     select f.failure_id, n.file_id, n.line_no,
         n.role || ' ' || n.node_id || ' ' || k.broke_words as words
@@ -74,19 +91,20 @@ select
     'infrastructure' as failure_class,
     'cancelled' as failure_kind,
     case when s.failure_id is null and d.job_id is null and b.failure_id is null
-        and o.failure_id is null and p.job_id is not null and a.cancel_ns is not null
+        and o.failure_id is null and c.job_id is null and p.job_id is not null
+        and a.cancel_ns is not null
             then 'innocent'
         else 'undetermined' end
         as storage_verdict,
     'the job was cancelled'
-        || case when p.job_id is null or o.failure_id is not null then ''
+        || case when coalesce(o.failure_id, c.job_id) is not null or p.job_id is null then ''
             else ' while it went on' end
         || ', by somebody or by the scheduler; nothing had failed before'
         || case when p.job_id is null then ', but no line shows that it made steps' else '' end
         || case when coalesce(s.failure_id, d.job_id) is not null then ', but it had become slow'
             else '' end
         || coalesce(', but it had made no step for ' || o.stood_s::varchar || ' s', '')
-            as statement,
+        || coalesce('; as it was interrupted, ' || c.words, '') as statement,
     list_filter([
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
         'why': case w.pattern
@@ -101,6 +119,7 @@ select
         'line_no': e.line_no,
         'why': 'the launchers had to end ' || e.living_count::varchar
             || ' processes, those of all ranks, of which none had failed then'},
+        {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'where a rank was interrupted'},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
         {'file_id': o.file_id, 'line_no': o.line_no, 'why': 'the last step that was made'},
         {'file_id': case when s.failure_id is null then d.file_id end, 'line_no': d.line_no,
@@ -116,6 +135,7 @@ from failure_lead as f
 join failed_attempt as a on a.job_id = f.job_id and a.attempt = f.attempt
 join word as w on w.job_id = f.job_id and w.attempt = f.attempt
 left join apart as t on t.job_id = f.job_id
+left join caught as c on c.job_id = f.job_id and c.attempt = f.attempt
 left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
