@@ -5,8 +5,8 @@
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
 -- note: stacks wait in a collective, and its logs, if there are any, fell silent before that
--- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more. Peers that
--- note: are lost once the job was cancelled are lost to that.
+-- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more. Peers
+-- note: that are lost once the job was cancelled are lost to that.
 create or replace view failed_attempt as
 with strong as (
     select

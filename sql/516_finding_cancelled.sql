@@ -55,9 +55,10 @@ caught as (
     select job_id, attempt,
         case count(distinct rank) filter (where frame_kind = 'storage')
             when 1 then 'rank '
-                || any_value(rank) filter (where frame_kind = 'storage')::varchar
-            else count(distinct rank) filter (where frame_kind = 'storage')::varchar || ' ranks' end
-            || ' stood in a read from storage and '
+                || any_value(rank) filter (where frame_kind = 'storage')::varchar || ' was'
+            else count(distinct rank) filter (where frame_kind = 'storage')::varchar
+                || ' ranks were' end
+            || ' reading from storage and '
             || count(distinct rank) filter (where frame_kind = 'collective')::varchar
             || ' waited in a collective' as words,
         arg_min(file_id, (rank, line_no)) filter (where frame_kind = 'storage') as file_id,
