@@ -1,15 +1,34 @@
 -- These logs cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead, fault_kind, fr_failure, fr_lateness
+-- reads: failure_lead, fault_kind, fr_failure, fr_lateness, failed_rank, failure_signal
 -- case: yes
 -- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been
--- note: late all along is said.
+-- note: late all along is said. Ranks that tell nothing of an end, while all others say that they
+-- note: lost a peer, may have gone with their host, or their log ends too early.
 create or replace view finding_undetermined as
 with late as (
     select f.job_id, f.attempt, l.rank, l.late_s, l.collective_count, l.file_id, l.place_no
     from fr_failure as f
     join fr_lateness as l on l.job_id = f.job_id and l.path_attempt = f.path_attempt and l.is_late
     qualify row_number() over (partition by f.job_id, f.attempt order by l.late_s desc, l.rank) = 1
+),
+lost as (
+    select job_id, attempt
+    from failure_signal
+    where signal = 'victim' and is_peer_lost
+    group by job_id, attempt
+    having count(*) = count(rank)
+),
+wordless as (
+    select r.job_id, r.attempt, list(r.rank order by r.rank) as ranks
+    from failed_rank as r
+    join lost as l on l.job_id = r.job_id and l.attempt = r.attempt
+    anti join (
+        select job_id, attempt, rank from failure_signal
+        where signal is not null and signal not in ('retry', 'error')
+    ) as s
+        on s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank
+    group by r.job_id, r.attempt
 )
 select
     f.failure_id,
@@ -21,6 +40,7 @@ select
         when f.culprit_rank is not null then 'silent_rank'
         when d.outcome = 'dump_missing' then 'rank_dump_missing'
         when f.absent_count > 0 then 'rank_log_missing'
+        when w.job_id is not null and f.stood_ns is null then 'wordless_ranks'
         else 'no_cause_in_logs'
     end as failure_kind,
     'undetermined' as storage_verdict,
@@ -54,6 +74,10 @@ select
         when f.stood_ns is not null
             then 'the job had not ended when its stacks were taken: most ranks wait in a '
                 'collective, and no stack shows why'
+        when w.job_id is not null then 'ranks ' || array_to_string(w.ranks[1:8], ', ')
+            || case when len(w.ranks) > 8 then ' and more' else '' end
+            || ' tell nothing of an end, and the others lost a peer: their host may be gone, or '
+                'their log ends too early'
         else 'the job failed and no line names a first cause'
     end as statement,
     list_filter([
@@ -74,4 +98,5 @@ select
 from failure_lead as f
 left join fault_kind as k on k.fault_kind = f.fault_kind
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
+left join wordless as w on w.job_id = f.job_id and w.attempt = f.attempt
 left join late as l on l.job_id = f.job_id and l.attempt = f.attempt
