@@ -1,8 +1,10 @@
--- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, and a
--- zone given that other logs contradict.
+-- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, a zone
+-- given that other logs contradict, and hosts whose clocks cannot both be right.
 -- grain: one row a failure and doubt
--- reads: failure, worker_file, clock, ingested_file
+-- reads: failure, worker_file, clock, ingested_file, rank_crash, failure_signal, threshold
 -- case: yes
+-- note: Nobody loses a peer before that one failed: where a log has it so, its host's clock and the
+-- note: peer's are apart, or another rank had failed first.
 create or replace view clock_blind_spot as
 with file as (
     select f.failure_id, k.path, k.method, k.timezone, k.against_s, k.evidence,
@@ -75,3 +77,25 @@ select
 from file
 where against_s is not null
 group by failure_id, timezone, against_s
+union all
+select
+    f.failure_id,
+    7 as position,
+    'the clocks of the hosts of ranks ' || min(v.rank)::varchar || ' and ' || c.rank::varchar
+        as what,
+    'rank ' || min(v.rank)::varchar || ' lost a peer '
+        || ((c.utc_ns - max(v.latest_ns)) // 1000000000)::varchar || ' s before rank '
+        || c.rank::varchar || ' can have failed by its own log, so that these clocks are as much '
+            'apart, or another rank failed first'
+        as why,
+    'chronyc tracking   # on both hosts' as command,
+    false as is_assumed
+from failure as f
+join rank_crash as c on c.job_id = f.job_id and c.attempt = f.attempt
+    and len(f.culprit_ranks) = 1 and c.rank = f.culprit_ranks[1]
+join failure_signal as v on v.job_id = f.job_id and v.attempt = f.attempt and v.is_peer_lost
+    and v.signal = 'victim' and v.rank <> c.rank and v.file_id <> c.file_id
+join threshold as t on t.name = 'fault_slack_s'
+where c.signal = 'crash'
+group by f.failure_id, c.rank, c.utc_ns, t.value
+having max(v.latest_ns) < c.utc_ns - t.value * 1000000000
