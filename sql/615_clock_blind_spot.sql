@@ -1,5 +1,5 @@
--- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, a zone
--- given that other logs contradict, and hosts whose clocks cannot both be right.
+-- What is not known of the clocks of a failure's worker logs: files that nothing ties to UTC, a
+-- zone given that other logs contradict, and hosts whose clocks cannot both be right.
 -- grain: one row a failure and doubt
 -- reads: failure, worker_file, clock, ingested_file, rank_crash, failure_signal, threshold
 -- case: yes
