@@ -4,8 +4,8 @@
 -- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation,
 -- reads: storage_remark, sudden_fault, public_service, last_step, bucket_change, host_without_path
 -- case: yes
--- note: A system error of NCCL, a loader's worker that is gone and a store to which ranks did not
--- note: come do not say what failed.
+-- note: A system error of NCCL, a loader's worker that is gone, a node of Ray that is not heard
+-- note: from and a store to which ranks did not come do not say what failed.
 create or replace view finding_exception as
 with told as (
     select
@@ -114,7 +114,8 @@ select
             then 'undetermined'
         when not is_storage_cleared
             and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
-            || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout)$')
+            || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout'
+            || '|ray_node_silent)$')
                 then 'undetermined'
         when cause_pattern
             in ('http_no_local_port', 'http_no_buffer_space', 'http_proxy_failed')
