@@ -86,6 +86,15 @@ def test_a_text_that_ends_inside_of_the_first_call(end: str, count: int) -> None
     assert told(found, "pattern", "severity") == [("python_traceback", "error")] * count
 
 
+@pytest.mark.parametrize(
+    ("end", "pattern"),
+    [("RuntimeErr", "python_traceback"), ("RuntimeErr\nstep 4", "python_exception"), ("KeyError", "python_exception")],
+)
+def test_a_text_that_ends_inside_of_an_exceptions_name(end: str, pattern: str) -> None:
+    """Where a text ends with a word that may be half a name, nobody knows what was raised."""
+    assert told(read_worker(f"{TRACEBACK}{end}\n", "/logs/j/n.log"), "pattern") == [(pattern,)]
+
+
 def test_a_traceback_without_exception_ends_in_nothing() -> None:
     """A line behind the calls that is no exception ends the traceback and is none."""
     assert told(read_worker(TRACEBACK + "--- rank 3 exits ---\n", "/logs/j/n.log"), "exception") == []

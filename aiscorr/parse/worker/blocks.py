@@ -46,6 +46,8 @@ _SURE = re.compile(rb"(?:\w+\.)+[A-Za-z_]\w*(?::|$)|\w*(?:Error|Exception|Interr
 _NAMED = re.compile(rb"[A-Za-z_][\w.]*(?:\([\w., ]*\))?(?::|$)")
 #: One word alone that is the name of no exception: the rest of a call whose line was broken or cut.
 _REST = re.compile(rb"(?!(?:\w+\.)*(?:_*[A-Z]\w*|h?error|timeout|gaierror)$)[\w.]+$")
+#: One word alone, which may be the beginning of a name where a text ends with it.
+_WORD = re.compile(rb"\w+$")
 _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
 
@@ -58,6 +60,7 @@ class TracebackBlock:
     collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
     `is_begun`: a call stands there, though the text may end inside of it.
     `is_headless`: calls with no header and no rank, as printed stacks have too; only an exception makes them one.
+    `half_line`: the line, by its number in the block, whose one word may be half the name of an exception.
     """
 
     first_line_no: int
@@ -71,6 +74,7 @@ class TracebackBlock:
     is_stamped: bool = False
     is_headless: bool = False
     is_begun: bool = False
+    half_line: int | None = None
     user_location: str | None = None
     collective: str | None = None
     of_rank: int | None = None
@@ -131,8 +135,11 @@ class TracebackBlock:
         return self.rows
 
     def cut_off(self) -> list[Row]:
-        """The rows at the end of the text; where it ends before any exception is named, the first line tells that one
-        was raised."""
+        """The rows at the end of the text; where it ends before any exception is named, or in the middle of its name,
+        the first line tells that one was raised."""
+        if self.half_line == self.line_count:
+            self.rows.pop()
+            self.state = "frames"
         is_raised = self.is_begun and not (self.is_ignored or self.is_headless)
         if not self.rows and self.head is not None and is_raised:
             self.head.update(
@@ -205,6 +212,9 @@ class TracebackBlock:
         self._add(row)
         self.state = "named"
         self.is_announcing = message.rstrip().endswith(b":")
+        text = message.strip()
+        is_half = _WORD.match(text) is not None and _SURE.match(text) is None
+        self.half_line = self.line_count if is_half else None
 
     def goes_on(self, message: bytes) -> bool:
         """Whether a line behind the exception is of its message: it has its tag, or was announced by a colon."""
