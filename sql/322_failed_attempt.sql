@@ -52,7 +52,8 @@ with strong as (
                 or signal = 'aborted'
                 or (pattern = 'multiprocessing_other_end_gone' and is_uncaught)
                 or (pattern = 'process_aborted'
-                    and regexp_matches(text, 'Fatal Python error|core dumped|SIGABRT'))
+                    and regexp_matches(text,
+                        'Fatal Python error|core dumped|SIGABRT|failure signal'))
                 or (pattern = 'srun_task_ended' and contains(text, ': Aborted'))
         ) as abort_count,
         max(latest_ns)
