@@ -94,7 +94,7 @@ select
         when pattern
             in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error',
                 'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed',
-                'deepspeed_worker_crashed', 'deepspeed_worker_bus_error')
+                'deepspeed_worker_crashed', 'deepspeed_worker_bus_error', 'paddle_trainer_killed')
             then 'killed'
         when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143)
             and utc_ns = first_failed_ns and not has_cancel then 'killed'
