@@ -31,7 +31,7 @@ with strong as (
         count(distinct rank)
             filter (
                 where signal = 'victim' and is_uncaught and severity = 'error'
-                    and tier in ('collective', 'network'))
+                    and tier in ('collective', 'network', 'data_io'))
                 as echo_count,
         count(*) filter (
             where (signal = 'victim' and is_peer_lost)
