@@ -4,8 +4,9 @@
 -- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation,
 -- reads: storage_remark, sudden_fault, public_service, last_step, bucket_change, host_without_path
 -- case: yes
--- note: A system error of NCCL, a loader's worker that is gone, a node of Ray that is not heard
--- note: from and a store to which ranks did not come do not say what failed.
+-- note: A system error of NCCL, a worker of a loader or a pool that is gone, a node of Ray that is
+-- note: not heard from, a store to which ranks did not come and a checkpoint that failed on some
+-- note: ranks do not say what failed.
 create or replace view finding_exception as
 with told as (
     select
@@ -32,7 +33,7 @@ with told as (
                 as has_no_network,
         cause_pattern in ('python_exception', 'python_assertion') and regexp_matches(
             regexp_replace(
-                coalesce(exception, alike_exception) || ': '
+                coalesce(exception, alike_exception, '') || ': '
                     || coalesce(crash_message, alike_message),
                 '(?i)\balready\b|\bready\b|\b(p?thread|spread)\w*'
                     '|https?://\S*(\bdocs?\b|pytorch\.org|/issues/)\S*',
@@ -40,7 +41,8 @@ with told as (
             '(?i)\b(\w*(OS|IO|EOF)Error\b|\w*(timeout|connection|incomplete|truncat|download'
                 '|stream|transfer|socket|pipe|read|fetch|shard)\w*(error|exception)?\b|bytes?\b'
                 '|wait(s|ed|ing)?\b|timed out|alive\b|heartbeats?\b|http\w*|ais://|s3://|gs://'
-                '|/v1/)'
+                '|/v1/|rsync|rclone|(fail(ed|ure)?|error|unable|cannot|can.t|could ?n[o.]t) (to )?'
+                '(open|writ|sav|copy|mmap|creat|renam)\w*\b[^\r\n]*/)'
         ) as is_about_transfer,
         coalesce(cause_pattern = 'python_exception', false)
             and (
@@ -115,7 +117,7 @@ select
         when not is_storage_cleared
             and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
             || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout'
-            || '|ray_node_silent)$')
+            || '|ray_node_silent|checkpoint_ranks_failed|python_process_pool_broken)$')
                 then 'undetermined'
         when cause_pattern
             in ('http_no_local_port', 'http_no_buffer_space', 'http_proxy_failed')
