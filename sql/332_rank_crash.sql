@@ -36,7 +36,8 @@ owned
         where signal in ('crash', 'killed') and rank is not null),
 wrapper
     as (select *
-        from (values ('python_exception', 0), ('dataloader_worker_exited', 0),
+        from (values ('python_exception', 0), ('python_exception_handed_over', -1),
+            ('dataloader_worker_exited', 0),
             ('file_missing', 0), ('fs_permission_denied', 0),
             ('loader_failed', 1), ('storage_transfer_failed', 1),
             ('reader_content_truncated', 1),
@@ -51,7 +52,11 @@ cause as (
         and (c.failure_class in ('storage_io', 'data_loading_stall', 'network', 'gpu')
             or (c.failure_class = 'data' and regexp_matches(c.pattern, '^(sdk|s3|http|lhotse)_'))
             or (c.failure_class in ('software', 'infrastructure')
-                and regexp_matches(c.pattern, '^(sdk|s3|http|dataloader_worker)_')))
+                and regexp_matches(c.pattern, '^(sdk|s3|http|dataloader_worker)_'))
+            or exists (select 1 from failure_signal as h
+                where h.pattern = 'python_exception_handed_over' and h.signal = 'crash'
+                    and h.rank = c.rank and h.file_id = c.file_id
+                    and h.block_line_no = c.block_line_no))
         and exists (select 1 from failure_signal as g
             join wrapper as w on w.pattern = g.pattern and w.telling < coalesce(l.telling, 3)
             where g.signal = 'crash' and g.rank = c.rank and g.file_id = c.file_id

@@ -66,8 +66,10 @@ alike as (
     )
     group by job_id, attempt, pattern
     qualify row_number()
-        over (partition by job_id, attempt order by count(*) filter (where signal = 'crash') desc,
-            count(*) desc, min(utc_ns), pattern)
+        over (partition by job_id, attempt order by
+            count(*) filter (where signal = 'crash' and pattern <> 'python_exception_handed_over')
+                desc,
+            pattern = 'python_exception_handed_over', count(*) desc, min(utc_ns), pattern)
             = 1
 ),
 killed as (

@@ -2,11 +2,12 @@
 -- that is not about data.
 -- grain: one row a failure
 -- reads: failure_lead, unanswered_node, node_endpoint, node_fault, fault_kind, storage_relation,
--- reads: storage_remark, sudden_fault, public_service, last_step, bucket_change, host_without_path
+-- reads: storage_remark, sudden_fault, public_service, last_step, bucket_change,
+-- reads: host_without_path, failure_signal
 -- case: yes
 -- note: A system error of NCCL, a worker of a loader or a pool that is gone, a node of Ray that is
--- note: not heard from, a store to which ranks did not come and a checkpoint that failed on some
--- note: ranks do not say what failed.
+-- note: not heard from, a store to which ranks did not come, a checkpoint that failed on some ranks
+-- note: and an exception that hands over another's error do not say what failed.
 create or replace view finding_exception as
 with told as (
     select
@@ -44,6 +45,13 @@ with told as (
                 '|/v1/|rsync|rclone|(fail(ed|ure)?|error|unable|cannot|can.t|could ?n[o.]t) (to )?'
                 '(open|writ|sav|copy|mmap|creat|renam)\w*\b[^\r\n]*/)'
         ) as is_about_transfer,
+        f.crash_class is null and exists (from failure_signal as s
+            join failure_signal as a
+                on a.file_id = s.file_id and a.block_line_no = s.block_line_no
+            where a.file_id = f.alike_file_id and a.line_no = f.alike_line_no
+                and s.signal = 'chained'
+                and s.failure_class in ('storage_io', 'data_loading_stall', 'network'))
+            as is_of_transfer,
         coalesce(cause_pattern = 'python_exception', false)
             and (
                 regexp_matches(coalesce(crash_message, alike_message),
@@ -117,7 +125,8 @@ select
         when not is_storage_cleared
             and regexp_matches(cause_pattern, '^(nccl_system_error|dataloader_worker_exited'
             || '|tcpstore_(connect_timeout|clients_missing)|c10d_store_barrier_timeout'
-            || '|ray_node_silent|checkpoint_ranks_failed|python_process_pool_broken)$')
+            || '|ray_node_silent|checkpoint_ranks_failed|python_process_pool_broken'
+            || '|python_exception_handed_over)$')
                 then 'undetermined'
         when cause_pattern
             in ('http_no_local_port', 'http_no_buffer_space', 'http_proxy_failed')
@@ -141,7 +150,7 @@ select
             and not regexp_matches(coalesce(crash_message, alike_message),
                 '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/|quota')
             then 'undetermined'
-        when class = 'software' and is_about_transfer
+        when class = 'software' and (is_about_transfer or is_of_transfer)
             and not (is_storage_cleared and fault_count = 0) then 'undetermined'
         when class = 'software' and frame_kind = 'storage'
             and not regexp_matches(cause_pattern,
