@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,22 +32,28 @@ _TEXT = 4_000
 @click.option("-C", "around", type=click.IntRange(0, 100_000), default=10, help="Lines before and after FILE:LINE.")
 @click.option("--before", default="10s", metavar="TIME", help="How much before the failure's window: 30s, 5m, 2h.")
 @click.option("--after", default="10s", metavar="TIME", help="How much after it.")
+@click.option("--of", "owners", multiple=True, metavar="WHO", help="Only lines of this node or rank; several times.")
 @click.option("--limit", type=click.IntRange(0), default=_SHOWN, help="Lines of a failure; 0 for all.")
 @click.option("--color/--no-color", default=None, help="Colours (else on a terminal).")
 @click.pass_obj
-def lines(context: Context, what: str, around: int, before: str, after: str, limit: int, color: bool | None) -> int:
+def lines(
+    context: Context, what: str, around: int, before: str, after: str, owners: Sequence[str], limit: int,
+    color: bool | None,
+) -> int:  # fmt: skip
     """A line in its surroundings, or all lines of a failure, from all its files merged by corrected time.
 
     \b
     aiscorr lines workers/error-0.out:29 -C 20    a line as a report cites it, also archive.tar.gz!member:29
     aiscorr lines 5120341                         a failure, a job, or latest; n and N go to the next error
+    aiscorr lines latest --of sInTPQsW --of 11    what a node and a rank wrote in its time
     """
     place = _PLACE.fullmatch(what)
     if place is not None:
         return _around(context, place[1], int(place[2]), around, is_colored=has_colors(color))
     if _RECORD.fullmatch(what):
         raise UsageError("a record of a dump is no line", where=what, try_this="aiscorr query @collectives")
-    return _merged(context, what, _seconds(before, "--before"), _seconds(after, "--after"), limit, has_colors(color))
+    spans = _seconds(before, "--before"), _seconds(after, "--after")
+    return _merged(context, what, spans, owners, limit, has_colors(color))
 
 
 def _around(context: Context, name: str, line_no: int, around: int, *, is_colored: bool) -> int:
@@ -84,7 +91,9 @@ def _near(path: str, line_no: int, found: list[NearLine], is_colored: bool) -> I
         yield _colored(head, "bold" if is_it else "", is_colored) + _cut(line.text) + "\n"
 
 
-def _merged(context: Context, which: str, before_s: float, after_s: float, limit: int, is_colored: bool) -> int:
+def _merged(
+    context: Context, which: str, spans: tuple[float, float], owners: Sequence[str], limit: int, is_colored: bool
+) -> int:
     from aiscorr.report.blocks import Places
     from aiscorr.report.lines.merged import merged_lines, span_of
 
@@ -93,8 +102,11 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
         ids = _failures(connection, which)
         if not ids:
             raise UsageError("no failure is known so far", where="aiscorr lines", try_this="aiscorr ingest PATH…")
-        span = span_of(connection, ids[0], before_s, after_s)
+        span = span_of(connection, ids[0], *spans)
         paths, found = merged_lines(connection, span, missing.append)
+    if owners:
+        theirs = _of(found, owners)
+        found = chain((next(theirs),), theirs)
     places = Places(paths)
     head = [
         f"Failure {span.failure_id}: {_moment(span.first_ns):%Y-%m-%d %H:%M:%S} to {_moment(span.last_ns):%H:%M:%S}"
@@ -105,6 +117,27 @@ def _merged(context: Context, which: str, before_s: float, after_s: float, limit
     for error in missing:
         click.echo(f"error: {error}", err=True)
     return 3 if missing else 0
+
+
+def _of(found: Iterable[MergedLine], owners: Sequence[str]) -> Iterator[MergedLine]:
+    """The lines of these nodes and ranks. Raises UsageError, with whose lines there are, where none is theirs."""
+    others: set[str] = set()
+    is_any = False
+    for line in found:
+        if any(_is_owner(owner, line.who) for owner in owners):
+            is_any = True
+            yield line
+        else:
+            others.add(line.who)
+    if not is_any:
+        said = f"no line of {', '.join(owners)} in this time"
+        raise UsageError(said, where="--of", try_this=f"--before 5m, or one of {', '.join(sorted(others)[:12])}")
+
+
+def _is_owner(owner: str, who: str) -> bool:
+    """Whether a node (`t[ID]`, an id or its beginning) or a rank (`rank 5`, `5`) is the one that wrote a line."""
+    rank = re.fullmatch(r"(?:rank[ =]?)?(\d+)", owner)
+    return who == f"rank {rank[1]}" if rank else who.startswith(re.sub(r"^[tp]\[|\]$", "", owner))
 
 
 def _failures(connection: Any, which: str) -> list[str]:

@@ -126,6 +126,14 @@ def test_lines_of_a_failure(run: Command, db: str) -> None:
     assert sum(line.startswith("!") for line in found) > 5
 
 
+def test_lines_of_a_node_and_a_rank(run: Command, db: str) -> None:
+    """With --of only lines of these are shown, and who else wrote is told where nothing is theirs."""
+    _, _, _, *found, _ = merged(run, db, "latest", "--of", "t[AZq6", "--of", "5")
+    assert {match[3] for match in map(MARKED.match, found) if match} == {"AZq6Oo53", "rank 5"}
+    none = run("--db", db, "lines", "latest", "--of", "nobody")
+    assert (none.code, none.out) == (2, "") and "no line of nobody" in none.err and "rank 6" in none.err
+
+
 def test_an_undated_error_is_at_its_moment(run: Command, db: str) -> None:
     """A traceback without stamps is where the timeline puts its error, behind what caused it."""
     found = merged(run, db)
