@@ -37,7 +37,7 @@ _FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "arrow")
 @click.option("--until", metavar="WHEN", help="Of a lake: rows up to then.")
 @click.option("--wide", "shape", flag_value="wide", help="A table with all columns next to each other.")
 @click.option("--vertical", "shape", flag_value="vertical", help="A table with one value a line.")
-@click.option("--list", "is_list", is_flag=True, help="The views, with a sentence each, and the named queries.")
+@click.option("--list", "is_list", is_flag=True, help="The named queries and the views, with a sentence each.")
 @click.option("--describe", metavar="VIEW", help="What a view is, and its columns.",
               shell_complete=completing.views)  # fmt: skip
 @click.pass_obj
@@ -197,7 +197,7 @@ def _binary_output(output: str | None) -> Iterator[Any]:
 
 
 def _list_views(context: Context, word: str = "") -> str:
-    """The views and named queries, of which the name or sentence holds a word."""
+    """The named queries and views, of which the name or sentence holds a word."""
     from aiscorr.analysis.spec import view_specs
     from aiscorr.query.named import named_queries
 
@@ -207,12 +207,12 @@ def _list_views(context: Context, word: str = "") -> str:
     if not specs and not queries:
         raise UsageError(f"no view or query has {word!r}", where=".tables", try_this="aiscorr query --list")
     size = max(len(name) for name in (*queries, *(spec.name for spec in specs))) + 2
-    lines = ["views that others may rely on:"]
+    lines = ["named queries (aiscorr query @NAME):"]
+    lines += [f"  @{name:<{size - 1}}{item.sentence}" for name, item in queries.items()]
+    lines += ["", "views that others may rely on:"]
     lines += [f"  {spec.name:<{size}}{spec.sentence}" for spec in specs if spec.is_public]
     lines += ["", "further views:"]
     lines += [f"  {spec.name:<{size}}{spec.sentence}" for spec in specs if not spec.is_public]
-    lines += ["", "named queries (aiscorr query @NAME):"]
-    lines += [f"  @{name:<{size - 1}}{item.sentence}" for name, item in queries.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -185,10 +185,10 @@ def test_parameters_without_a_name(item: str, run: Command, db: str) -> None:
 
 
 def test_list(run: Command) -> None:
-    """--list names every view with its sentence, the public ones first, and every query; it needs no database."""
+    """--list names every query, and every view with its sentence, the public ones first; it needs no database."""
     outcome = run("query", "--list")
     assert outcome.code == 0
-    public, further, queries = (part.splitlines() for part in outcome.out.split("\n\n"))
+    queries, public, further = (part.splitlines() for part in outcome.out.split("\n\n"))
     assert [line.split()[0] for line in public[1:]] == PUBLIC
     assert {line.split()[0] for line in (*public[1:], *further[1:])} == {
         spec.name for spec in view_specs() if spec.is_in_database
