@@ -1,11 +1,12 @@
 -- The span of time that belongs to a failure: from what first led to it to the end of the job.
 -- grain: one row a failure
 -- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain,
--- reads: node_fault, storage_link, threshold
+-- reads: node_fault, storage_link, last_step, threshold
 -- case: yes
 -- note: At the latest it begins with the hang, at the earliest the collective's time-out and two
--- note: minutes before the watchdog spoke. first_error_ns is the first error of the verdict's
--- note: evidence, fault or tries of the very object (try_gap_s apart at most), or the watchdog's;
+-- note: minutes before the watchdog spoke; of a job that was cancelled after it stood still it
+-- note: begins with the last step. first_error_ns is the first error of the verdict's evidence,
+-- note: fault or tries of the very object (try_gap_s apart at most), or the watchdog's;
 -- note: first_error_is says if a line prints it.
 create or replace view failure_window as
 with cause as (
@@ -93,7 +94,10 @@ select
     f.failure_id,
     greatest(
         f.low_ns,
-        least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, t.tried_ns, f.spoke_ns)
+        least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, t.tried_ns, f.spoke_ns,
+            case when f.hang_start_ns is null and f.crash_ns is null and l.interval_ns > 0
+                and f.cancel_ns - l.step_ns > greatest(b.value * 1e9, 5 * l.interval_ns)
+                then l.step_ns end)
     ) as started_ns,
     greatest(f.ended_ns, f.spoke_ns) as ended_ns,
     e.error_ns as first_error_ns,
@@ -101,4 +105,6 @@ select
 from failure_case as f
 left join cause as c on c.failure_id = f.failure_id
 left join tried as t on t.failure_id = f.failure_id
+join threshold as b on b.name = 'fault_bite_s'
+left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
 left join first as e on e.failure_id = f.failure_id
