@@ -2,12 +2,13 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, stepped_attempt, last_step, node_fault, fault_kind, threshold
+-- reads: step_slowdown, stepped_attempt, last_step, ais_event, node_fault, fault_kind, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
 -- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
 -- note: were overdue. Blind while the log of a rank is missing: it may have failed first, and the
--- note: rest was cancelled for it. An interrupt shows where each rank stood, as a stack does.
+-- note: rest was cancelled for it. An interrupt shows where each rank stood, as a stack does. What
+-- note: somebody had changed in AIStore as the steps ended is said, and proves nothing.
 create or replace view finding_cancelled as
 with word as (
     select job_id, attempt, arg_min(file_id, (pattern, utc_ns, file_id, line_no)) as file_id,
@@ -44,12 +45,26 @@ slowed as (
     having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
 ),
 stood as (
-    select f.failure_id, (f.cancel_ns - l.step_ns) // 1000000000 as stood_s, l.file_id, l.line_no
+    select f.failure_id, f.cluster, l.step_ns, l.step_ns + t.value::bigint * 1000000000 as until_ns,
+        (f.cancel_ns - l.step_ns) // 1000000000 as stood_s, l.file_id, l.line_no
     from failure_lead as f
     join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
     join threshold as t on t.name = 'fault_bite_s'
     where f.cancel_ns - l.step_ns > greatest(t.value * 1e9, 5 * l.interval_ns)
         and l.interval_ns > 0
+),
+changed as (
+    select o.failure_id, min(e.utc_ns) as utc_ns,
+        arg_min(e.file_id, (e.utc_ns, e.file_id, e.line_no)) as file_id,
+        arg_min(e.line_no, (e.utc_ns, e.file_id, e.line_no)) as line_no,
+        arg_min(if(e.pattern = 'ais_config_changed', 'its configuration', 'a bucket'),
+            (e.utc_ns, e.file_id, e.line_no))
+            as what
+    from stood as o
+    join ais_event as e on e.cluster = o.cluster
+        and e.pattern in ('ais_bucket_changed', 'ais_config_changed')
+        and e.utc_ns between o.step_ns and o.until_ns
+    group by o.failure_id
 ),
 caught as (
     select job_id, attempt,
@@ -105,6 +120,9 @@ select
         || case when coalesce(s.failure_id, d.job_id) is not null then ', but it had become slow'
             else '' end
         || coalesce(', but it had made no step for ' || o.stood_s::varchar || ' s', '')
+        || coalesce('; in AIStore ' || g.what || ' had been changed at '
+            || strftime(make_timestamp_ns(g.utc_ns)::timestamp, '%H:%M:%S')
+            || ' UTC, as the steps ended', '')
         || coalesce('; as it was interrupted, ' || c.words, '') as statement,
     list_filter([
         {'term': 'word', 'file_id': w.file_id, 'line_no': w.line_no,
@@ -123,6 +141,7 @@ select
         {'file_id': c.file_id, 'line_no': c.line_no, 'why': 'where a rank was interrupted'},
         {'file_id': s.file_id, 'line_no': s.line_no, 'why': 'the first slow step'},
         {'file_id': o.file_id, 'line_no': o.line_no, 'why': 'the last step that was made'},
+        {'file_id': g.file_id, 'line_no': g.line_no, 'why': 'what was changed in AIStore then'},
         {'file_id': case when s.failure_id is null then d.file_id end, 'line_no': d.line_no,
         'why': 'the last step, three times as long as most'}
     ], lambda p: p.file_id is not null) as supports,
@@ -143,3 +162,4 @@ left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
 left join stood as o on o.failure_id = f.failure_id
 left join borne as b on b.failure_id = f.failure_id
+left join changed as g on g.failure_id = f.failure_id
