@@ -145,6 +145,7 @@ _NEWS = ("unreadable", "problem", "failure")
 def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str]) -> str:
     """What an ingest read, left out and found, for people; with -q only what could not be read, and failures."""
     from aiscorr.query.formats import printable
+    from aiscorr.sources import names
 
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary.kinds.items()))
     noun = "file" if summary.file_count == 1 else "files"
@@ -172,7 +173,7 @@ def summary_text(summary: IngestSummary, context: Context, paths: Sequence[str])
     elif summary.failures:
         lines.append(f"read more: {context.command('report')}{_which(summary)}")
     elif not summary.file_count:
-        lines.append(f"no file was found in {', '.join(paths)}")
+        lines.append(f"no file was found in {', '.join(map(names.printable, paths))}")
     elif summary.run_id:
         lines.append(f"no new failure ({context.command('query @failures')})")
     return "".join(f"{printable(line)}\n" for line in lines)

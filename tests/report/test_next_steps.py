@@ -45,10 +45,9 @@ def test_repeats_to_another_address(failure: doc.FailureReport) -> None:
     last = doc.AskedFor(5, "ais://b", "o.tar", None, "10.0.0.2:51081", "t2", "missing", 6, NOW, "/w", 4)
     moved = replace(last, retry_endpoint="10.0.0.3:51081")
     same = replace(last, retry_endpoint=last.endpoint)
-    assert "ais://b/o.tar of 10.0.0.2:51081, before that 6 times of 10.0.0.3:51081 since" in text_of(
-        replace(failure, asked_for=(moved,))
-    )
-    assert "ais://b/o.tar of 10.0.0.2:51081, tried again 6 times since" in text_of(replace(failure, asked_for=(same,)))
+    whom = "ais://b/o.tar of 10.0.0.2:51081 (t2)"
+    assert f"{whom}, before that 6 times of 10.0.0.3:51081 since" in text_of(replace(failure, asked_for=(moved,)))
+    assert f"{whom}, tried again 6 times since" in text_of(replace(failure, asked_for=(same,)))
 
 
 def test_a_chain_that_is_told_is_no_other_one(failure: doc.FailureReport) -> None:
