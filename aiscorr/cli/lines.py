@@ -45,7 +45,7 @@ def lines(
     \b
     aiscorr lines workers/error-0.out:29 -C 20    a line as a report cites it, also archive.tar.gz!member:29
     aiscorr lines 5120341                         a failure, a job, or latest; n and N go to the next error
-    aiscorr lines latest --of sInTPQsW --of 11    what a node and a rank wrote in its time
+    aiscorr lines latest --of AZq6Oo53 --of 5     what a node and a rank wrote in its time
     """
     place = _PLACE.fullmatch(what)
     if place is not None:
