@@ -5,7 +5,7 @@
 -- reads: threshold
 -- case: yes
 -- note: node_total counts nodes that only the cluster map tells of too, uncovered_ids holds those
--- note: with a name. unlogged_target_count: targets of that map, or of a name, without any log: who
+-- note: with a name. blind_target_count: targets of that map, or of a name, that no log covers: who
 -- note: has left the map may still have been asked. short_ids: nodes whose logs end before the
 -- note: stall. A node is covered if its logs reach the stall; idle nodes write little, so five
 -- note: minutes less will do. What peers alone tell of a node began before they noticed, up to
@@ -87,9 +87,6 @@ select
         0.0)
         as covered_ratio,
     count(s.node_id) filter (where s.is_covered and s.role = 'target') as covered_target_count,
-    greatest(max(s.target_count), count(s.node_id) filter (where s.role = 'target'))
-        - count(s.node_id) filter (where s.role = 'target' and s.has_log)
-        as unlogged_target_count,
     greatest(max(s.target_count), count(s.node_id) filter (where s.role = 'target'))
         - covered_target_count as blind_target_count,
     list(s.node_id order by s.node_id) filter (where not s.is_covered) as uncovered_ids,

@@ -122,7 +122,7 @@ select
     v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
     v.covered_ratio >= 0.5 and v.covered_target_count > 0
         and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
-    coalesce(v.unlogged_target_count, 0) as unlogged_target_count,
+    coalesce(v.blind_target_count, 0) as blind_target_count,
     is_storage_seen and v.is_followed and v.is_watched
         and coalesce(v.blind_target_count, 0) = 0 as is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,

@@ -47,7 +47,7 @@ judged as (
     select
         f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code,
         f.request_node_id, f.is_storage_seen, f.is_storage_cleared, f.is_followed, f.fault_count,
-        f.stray_count, f.covered_count, f.unlogged_target_count,
+        f.stray_count, f.covered_count, f.blind_target_count,
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id,
         m.line_no as remark_line_no,
         k.broke_words,
@@ -158,7 +158,7 @@ select
         when is_storage_seen and is_traceable
             and regexp_matches(crash_pattern, 'read_timeout$|^storage_timeout$') then 'no_answer'
         when is_storage_seen and is_traceable and is_storage_cleared then 'storage_logs_quiet'
-        when is_storage_seen and is_traceable and unlogged_target_count > 0
+        when is_storage_seen and is_traceable and blind_target_count > 0
             then 'storage_logs_partial'
         when is_storage_seen and is_traceable then 'storage_logs_unwatched'
         when is_storage_seen then 'storage_logs_show_nothing'
