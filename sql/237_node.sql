@@ -21,12 +21,10 @@ with file as (
     group by cluster, node_id
 ),
 whole as (
-    select distinct f.cluster, f.node_id
-    from ais_file as f
-    left join (
-        select file_id from ais_event where severity = 'I' union all select file_id from stats_line
-    ) as l on l.file_id = f.file_id
-    where l.file_id is not null or contains(f.path, '.INFO.')
+    select distinct cluster, node_id
+    from ais_file
+    where contains(path, '.INFO.') or file_id in (select file_id from stats_line)
+        or file_id in (select file_id from ais_event where severity = 'I')
 ),
 mentioned as (
     select cluster, peer_node_id as node_id,
