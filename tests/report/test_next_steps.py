@@ -14,6 +14,7 @@ from scenes import NOW, Library
 from aiscorr.report import document as doc
 from aiscorr.report.blocks import Places
 from aiscorr.report.decision_side import Decision
+from aiscorr.report.layout import Extent
 from aiscorr.report.render import render_text
 from aiscorr.report.sections import causes as causes_section
 from aiscorr.report.sections import chain as chain_section
@@ -25,9 +26,9 @@ def failure_of_storage(library: Library) -> doc.FailureReport:
     return scenario_report(library, "target_killed_short_batch").failures[0]
 
 
-def text_of(failure: doc.FailureReport, **how: str) -> str:
+def text_of(failure: doc.FailureReport, extent: Extent = "usual") -> str:
     """The report of one failure as text."""
-    return render_text(doc.Report(doc.SCHEMA, NOW, "1", (failure,)), width=300, color=False, **how)  # type: ignore[arg-type]
+    return render_text(doc.Report(doc.SCHEMA, NOW, "1", (failure,)), width=300, color=False, extent=extent)
 
 
 def test_what_to_do_with_the_job_comes_first(failure: doc.FailureReport) -> None:
