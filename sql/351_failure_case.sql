@@ -7,7 +7,8 @@
 -- note: stall_ns is the moment the culprit stopped keeping up: hang start, else its crash, else the
 -- note: first sign; a crash without a stamp is not put later than the moment the next report of
 -- note: progress was due, nor earlier than exit_heard_s before an agent of the launcher says that a
--- note: process of its ended (a rank may have saved for long before it crashed).
+-- note: process of its ended (a rank may have saved for long before it crashed). idle_from_ns: the
+-- note: last step, where the attempt was cancelled after it had made none for long.
 create or replace view failure_case as
 with died as (
     select c.job_id, c.attempt, min(r.utc_ns) as crash_ns, min(r.latest_ns) as crash_latest_ns,
@@ -71,6 +72,9 @@ moment as (
         f.started_ns, f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size,
         f.is_world_stated, f.cancel_ns, f.progress_ns,
         f.stood_ns,
+        case when l.interval_ns > 0
+            and f.cancel_ns - l.step_ns > greatest(b.value * 1e9, 5 * l.interval_ns)
+            then l.step_ns end as idle_from_ns,
         k.guid, k.process_group, k.seq_num,
         coalesce(k.op_type, upper(replace(k.collective, '_', ''))) as op_type, k.numel_in,
         k.numel_out, k.timeout_ms, k.ran_for_ms,
@@ -79,6 +83,7 @@ moment as (
         coalesce(k.file_id, d.file_id, s.file_id, f.stood_file_id, f.torn_file_id) as file_id,
         coalesce(k.line_no, d.line_no, s.line_no, f.stood_line_no, f.torn_line_no) as line_no
     from failed_attempt as f
+    join threshold as b on b.name = 'fault_bite_s'
     left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
     left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt
     left join died as d on d.job_id = f.job_id and d.attempt = f.attempt
@@ -99,7 +104,7 @@ select
     m.spoke_ns - coalesce(m.timeout_ms * 1000000, greatest(m.spoke_ns - m.hang_start_ns, 0), 0)
         - (w.value * 1000000000)::bigint as low_ns,
     m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated,
-    m.cancel_ns, m.progress_ns, m.stood_ns,
+    m.cancel_ns, m.progress_ns, m.stood_ns, m.idle_from_ns,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms,
     m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no
 from moment as m

@@ -88,7 +88,7 @@ select
     f.failure_id, f.job_id, f.attempt, f.hang_start_ns, f.spoke_ns, f.crash_ns, f.crash_latest_ns,
     f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
     f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated,
-    f.cancel_ns, f.progress_ns, f.stood_ns,
+    f.cancel_ns, f.progress_ns, f.stood_ns, f.idle_from_ns,
     f.progress_ns is not null or coalesce(f.seq_num > s.value, false) as has_trained,
     f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms,
     f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,

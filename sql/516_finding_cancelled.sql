@@ -45,13 +45,11 @@ slowed as (
     having arg_max(step_s, (epoch, step)) >= 3 * quantile_cont(step_s, 0.25)
 ),
 stood as (
-    select f.failure_id, f.cluster, l.step_ns, l.step_ns + t.value::bigint * 1000000000 as until_ns,
-        (f.cancel_ns - l.step_ns) // 1000000000 as stood_s, l.file_id, l.line_no
+    select f.failure_id, f.cluster, f.idle_from_ns,
+        (f.cancel_ns - f.idle_from_ns) // 1000000000 as stood_s, l.file_id, l.line_no
     from failure_lead as f
     join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
-    join threshold as t on t.name = 'fault_bite_s'
-    where f.cancel_ns - l.step_ns > greatest(t.value * 1e9, 5 * l.interval_ns)
-        and l.interval_ns > 0
+    where f.idle_from_ns is not null
 ),
 changed as (
     select o.failure_id, min(e.utc_ns) as utc_ns,
@@ -63,7 +61,9 @@ changed as (
     from stood as o
     join ais_event as e on e.cluster = o.cluster
         and e.pattern in ('ais_bucket_changed', 'ais_config_changed')
-        and e.utc_ns between o.step_ns and o.until_ns
+        and e.utc_ns >= o.idle_from_ns
+    join threshold as t on t.name = 'fault_bite_s'
+        and e.utc_ns <= o.idle_from_ns + t.value * 1000000000
     group by o.failure_id
 ),
 caught as (

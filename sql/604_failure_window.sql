@@ -1,7 +1,7 @@
 -- The span of time that belongs to a failure: from what first led to it to the end of the job.
 -- grain: one row a failure
 -- reads: failure_case, root_cause, first_error, culprit_cause, rank_request, get_batch_chain,
--- reads: node_fault, storage_link, last_step, threshold
+-- reads: node_fault, storage_link, threshold
 -- case: yes
 -- note: At the latest it begins with the hang, at the earliest the collective's time-out and two
 -- note: minutes before the watchdog spoke; of a job that was cancelled after it stood still it
@@ -95,9 +95,7 @@ select
     greatest(
         f.low_ns,
         least(f.stall_ns, f.hang_start_ns, c.chain_ns, c.fault_ns, t.tried_ns, f.spoke_ns,
-            case when f.hang_start_ns is null and f.crash_ns is null and l.interval_ns > 0
-                and f.cancel_ns - l.step_ns > greatest(b.value * 1e9, 5 * l.interval_ns)
-                then l.step_ns end)
+            case when f.hang_start_ns is null and f.crash_ns is null then f.idle_from_ns end)
     ) as started_ns,
     greatest(f.ended_ns, f.spoke_ns) as ended_ns,
     e.error_ns as first_error_ns,
@@ -105,6 +103,4 @@ select
 from failure_case as f
 left join cause as c on c.failure_id = f.failure_id
 left join tried as t on t.failure_id = f.failure_id
-join threshold as b on b.name = 'fault_bite_s'
-left join last_step as l on l.job_id = f.job_id and l.attempt = f.attempt
 left join first as e on e.failure_id = f.failure_id
