@@ -60,6 +60,7 @@ class TracebackBlock:
     collector put a time in front of each of its lines. `head`: the row of its first line, of use where no more comes.
     `is_begun`: a call stands there, though the text may end inside of it.
     `is_headless`: calls with no header and no rank, as printed stacks have too; only an exception makes them one.
+    `is_amid_other`: its last traceback came up while the exception before it was handled, and not because of it.
     `half_line`: the line, by its number in the block, whose one word may be half the name of an exception.
     """
 
@@ -74,6 +75,7 @@ class TracebackBlock:
     is_stamped: bool = False
     is_headless: bool = False
     is_begun: bool = False
+    is_amid_other: bool = False
     half_line: int | None = None
     user_location: str | None = None
     collective: str | None = None
@@ -106,6 +108,7 @@ class TracebackBlock:
             return "frame"
         if text.startswith(_CHAIN):
             self._chain()
+            self.is_amid_other = not text.startswith(_CHAIN[1])
             return "frame"
         if self.state == "frames":
             if message.startswith(_INDENTED) or text.startswith(b"[Previous line") or not text.strip(_MARKS):
@@ -136,12 +139,14 @@ class TracebackBlock:
 
     def cut_off(self) -> list[Row]:
         """The rows at the end of the text; where it ends before any exception is named, or in the middle of its name,
-        the first line tells that one was raised."""
+        the first line tells that one was raised. So it does where an exception that no pattern knows was being handled:
+        what came of it is not there."""
         if self.half_line == self.line_count:
             self.rows.pop()
             self.state = "frames"
         is_raised = self.is_begun and not (self.is_ignored or self.is_headless)
-        if not self.rows and self.head is not None and is_raised:
+        is_open = self.state == "frames" and self.is_amid_other
+        if all(is_open and row["pattern"] == "python_exception" for row in self.rows[-1:]) and self.head is not None and is_raised:
             self.head.update(
                 severity="error",
                 block_line_no=self.first_line_no,
