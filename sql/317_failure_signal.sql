@@ -5,7 +5,8 @@
 -- note: is_stepped_over: thrown in a thread beside the program, which made steps afterwards. A line
 -- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
 -- note: where a process of the attempt exits and no traceback tells why. A device error that a
--- note: program only warns of, and that its rank outlived, is none.
+-- note: program only warns of, and that its rank outlived, is none. A wait that ran out right below
+-- note: an exception that nothing explains is its message.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank,
@@ -16,9 +17,8 @@ with member as (
     group by job_id, attempt, pattern, group_rank
 ),
 part as (select job_id, attempt, pattern from member group by all having bool_or(is_other)),
-thread
-    as (select distinct file_id, line_no from worker_event
-        where pattern = 'python_thread_exception'),
+thread as (
+    select distinct file_id, line_no from worker_event where pattern = 'python_thread_exception'),
 torn as (
     select file_id, min(line_no) as line_no from worker_event
     where pattern = 'python_traceback' group by file_id
@@ -34,16 +34,15 @@ weighed as (
 told as (
     select n.line_no is not null as is_followed,
         coalesce(n.step_ns > w.latest_ns + o.value::bigint * 1000000000, false) as is_outlived,
-            t.line_no is not null and n.line_no is not null as is_stepped_over,
+        t.line_no is not null and n.line_no is not null as is_stepped_over,
         coalesce(coalesce(x.line_no - 1, g.line_count) - w.line_no <= e.value, false)
             and s.job_id is null as is_at_end,
         w.* replace (
             coalesce(w.is_uncaught, n.line_no is null and w.severity = 'error' and regexp_matches(
                 w.text, '\[rank[0-9]+\]: (?:[\w.]*(?:Error|Exception|Timeout)|\w+(?:\.\w+)+): '
             )) as is_uncaught,
-                case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank
-                    when m.rank_count = 1 then m.rank end
-                    as peer_rank)
+            case when w.rank_effect <> 'names_peer' or p.pattern is null then w.peer_rank
+                when m.rank_count = 1 then m.rank end as peer_rank)
     from weighed as w
     join threshold as o on o.name = 'outlived_s'
     left join threshold as e on e.name = 'last_word_lines'
@@ -78,7 +77,8 @@ select
             and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
-        when pattern in ('tcpstore_wait_timeout', 'gloo_address_missing', 'nccl_unique_id_missing')
+        when pattern in ('tcpstore_wait_timeout', 'gloo_address_missing', 'nccl_unique_id_missing',
+            if(rank is null, '', 'tcpstore_clients_missing'))
             and not coalesce(is_chained, false)
             and (is_uncaught or (block_line_no is not null and not is_followed)) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')
@@ -91,11 +91,8 @@ select
             when exit_code < 0 or exit_code in (137, 139, 135, 132, 136) then 'killed'
             else 'exit'
         end
-        when pattern
-            in ('torchrun_worker_killed', 'torchrun_worker_crashed', 'torchrun_worker_bus_error',
-                'srun_task_killed', 'srun_task_crashed', 'srun_task_bus_error', 'process_killed',
-                'deepspeed_worker_crashed', 'deepspeed_worker_bus_error', 'paddle_trainer_killed')
-            then 'killed'
+        when rank_effect = 'killed' then 'killed'
+        when is_told_below then 'victim'
         when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143)
             and utc_ns = first_failed_ns and not has_cancel then 'killed'
         when role = 'consequence' and marks = 'attempt_end'
@@ -146,9 +143,8 @@ select
                 '^ *(?:\w+\.)*(\w*(?:Error|Exception|Timeout)|(?:[A-Z][a-z]+){2,}): ', 1), '') end)
         as exception, frame_kind, collective, user_location,
     process_group, seq_num, op_type, numel_in, numel_out, timeout_ms, ran_for_ms, last_enqueued,
-    last_completed, group_rank, peer_rank, exit_code,
-    endpoint, url, request_ns, wid, xid, node_id, bucket, object, status_code, retry_no,
-    retry_limit, wait_s, received_count, expected_count,
+    last_completed, group_rank, peer_rank, exit_code, endpoint, url, request_ns, wid, xid, node_id,
+    bucket, object, status_code, retry_no, retry_limit, wait_s, received_count, expected_count,
     event_at, latest_at, utc_ns, latest_ns, stamp_source, block_line_no, is_uncaught,
     is_stepped_over, file_id, line_no, ltrim(message) as message, text, capture
 from (
@@ -195,6 +191,10 @@ from (
                 or pattern = 'torchrun_failure_entry'
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
             ) over attempt_lines, false) as has_end,
+            pattern = 'python_exception' and coalesce(lead(case when rank_effect = 'timed_out'
+                and exception is null and stamp_source is distinct from 'own' then line_no end)
+                over (partition by file_id order by line_no) - line_no <= 6, false)
+                as is_told_below,
             bool_or(contains(text, 'failed to listen on any')) over attempt_lines as has_port_taken,
             min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_'))
                 over attempt_lines as first_failed_ns,

@@ -62,6 +62,7 @@ event as (
                 where stamp_source in ('own', 'wrapper') and file_id in (select file_id from file))
                 as last_ns,
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
+        bool_or(marks = 'job_success') as is_done,
         coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'),
             min(utc_ns) filter (where pattern in ('torchrun_agent_signalled',
                 'torchrun_signal_exception', 'program_signalled', 'job_cancelled')))
@@ -101,6 +102,7 @@ select
     coalesce(w.is_stated and w.world_size > coalesce(any_value(d.top_rank), 0), false)
         as is_world_stated,
     e.success_ns,
+    coalesce(e.is_done, false) as is_done,
     e.cancel_ns,
     t.progress_ns
 from attempt as a
@@ -110,4 +112,4 @@ left join tail as t on t.job_id = a.job_id and t.attempt = a.attempt
 left join file as f on f.job_id = a.job_id and f.path_attempt <= a.attempt
 left join dump as d on d.job_id = a.job_id and d.attempt = a.attempt
 group by a.job_id, a.attempt, e.first_ns, e.last_ns, w.world_size, w.is_stated, e.success_ns,
-    e.cancel_ns, t.progress_ns
+    e.is_done, e.cancel_ns, t.progress_ns

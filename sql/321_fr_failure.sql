@@ -9,7 +9,7 @@
 create or replace view fr_failure as
 with placed as (
     select
-        h.*, j.attempt, j.success_ns, j.progress_ns,
+        h.*, j.attempt, j.is_done, j.progress_ns,
         row_number()
             over (partition by h.job_id, h.path_attempt order by j.attempt desc) as attempt_no
     from fr_hang as h
@@ -19,7 +19,7 @@ with placed as (
 chosen as (
     select *
     from placed
-    where attempt_no = 1 and not is_snapshot and success_ns is null
+    where attempt_no = 1 and not is_snapshot and not is_done
         and coalesce(progress_ns <= hang_start_ns
             + (select value * 1000000000 from threshold where name = 'hang_gap_s'),
             true)

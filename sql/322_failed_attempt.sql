@@ -6,7 +6,8 @@
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
 -- note: stacks wait in a collective, and its logs, if there are any, fell silent before that
 -- note: (stood_ns). A text that ends inside a traceback tells of a failure and of no more. Peers
--- note: that are lost once the job was cancelled are lost to that.
+-- note: that are lost once the job was cancelled are lost to that. Where a process ended with an
+-- note: error, what succeeded later was started again.
 create or replace view failed_attempt as
 with strong as (
     select
@@ -118,12 +119,13 @@ left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
 left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
 join threshold as g on g.name = 'hang_gap_s'
 left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt
-    and j.success_ns is null and coalesce(j.log_ended_ns + g.value * 1000000000 <= h.stood_ns, true)
+    and not j.is_done and coalesce(j.log_ended_ns + g.value * 1000000000 <= h.stood_ns, true)
 where d.job_id is not null
-    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
+    or (coalesce(s.sign_count, 0) = 0 and not j.is_done
         and s.echo_count + s.abort_count + s.lost_count > 0)
     or (coalesce(s.sign_count, 0) > 0
-        and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000))
-    or (coalesce(s.sign_count, 0) = 0 and j.success_ns is null
+        and (j.success_ns is null or j.success_ns < s.last_sign_ns - 1000000000
+            or s.end_count > 0))
+    or (coalesce(s.sign_count, 0) = 0 and not j.is_done
         and (j.cancel_ns is not null or s.cancel_count > 0 or s.torn_line_no is not null))
     or h.job_id is not null

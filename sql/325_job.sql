@@ -149,7 +149,7 @@ select
     case when f.job_id is not null and s.cancel_ns is not null
         and f.timeout_count + f.crash_count + f.exit_count = 0 then 'cancelled'
         when f.job_id is not null and f.stood_ns is null then 'failed'
-            when s.success_ns is not null then 'completed'
+            when s.is_done then 'completed'
             when s.cancel_ns is not null then 'cancelled' else 'end_of_logs' end as end_reason
 from job_span as s
 left join seen as e on e.job_id = s.job_id and e.attempt = s.attempt

@@ -25,6 +25,8 @@ with named as (
         from failure_signal
         where (signal = 'names_peer' or pattern = 'gloo_address_missing')
             and peer_rank is not null
+            and (peer_rank > 0 or (job_id, attempt) not in (select job_id, attempt
+                from failure_signal where pattern = 'tcpstore_clients_missing'))
             and (
                 pattern is distinct from 'c10d_detail_mismatch'
                 or (job_id, attempt) in (
@@ -35,15 +37,10 @@ with named as (
             )
         union all
         select job_id, attempt, rank,
-            unnest(
-                string_split(
-                    replace(
-                        coalesce(json_extract_string(capture, '$.missing_ranks'),
-                            json_extract_string(capture, '$.lagging_ranks'),
-                            json_extract_string(capture, '$.ranks')),
-                        ' ', ''),
-                    ','))::integer
-                as peer_rank,
+            unnest(string_split(replace(coalesce(
+                json_extract_string(capture, '$.missing_ranks'),
+                json_extract_string(capture, '$.lagging_ranks'),
+                json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank,
             file_id, line_no, text
         from failure_signal
         where signal = 'names_peer'

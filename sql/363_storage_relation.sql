@@ -56,8 +56,8 @@ judged as (
                     '|disk quota exceeded|no space left on device')
             or (u.crash_pattern is null and u.activity = 'storage_wait'
                 and regexp_matches(coalesce(u.activity_text, ''),
-                    '(?i)STATUS:507|out of space|"method":"PUT"|\bPUT /|\b(writ(e|ing|ten)|sav(e'
-                        '|ing|ed)|upload(ing)?)\b'))
+                    '(?i)STATUS:507|out of space|"method":"PUT"|\bPUT (/|\w+://)|\b(writ(e|ing|ten)'
+                        '|sav(e|ing|ed)|upload(ing)?)\b'))
                 as is_write,
         regexp_matches(u.crash_text || coalesce(u.crash_message, ''),
             '(?i)empty reply from server|exit 52\b|without (sending a )?response'

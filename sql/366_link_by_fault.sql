@@ -8,7 +8,8 @@
 -- note: it at once, so that one is borne for a minute or two at most; a job that began minutes
 -- note: later has borne it since its start, not one that began hours later, since a node that is
 -- note: gone is taken off the map. It counts less of a rank that says nothing at all where no line
--- note: of AIStore shows that it held a batch of the job, and least where one would.
+-- note: of AIStore shows that it held a batch of the job, and least where one would; what hangs at
+-- note: the proxy that a rank names comes to no target.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -75,7 +76,8 @@ faulty as (
                 and q.node_id is null then 'unsaid'
                 when b.failure_id is not null and r.is_silent and u.request_outcome is null
                 and u.activity in ('unknown', 'step', 'epoch_end', 'initialisation')
-                and q.node_id is null then if(b.is_told, 'unsaid', 'no_batch_seen') end,
+                and q.node_id is null and not coalesce(list_contains(g.node_ids, n.node_id), false)
+                    then if(b.is_told, 'unsaid', 'no_batch_seen') end,
             case when q.is_unreached and k.takes_connections then 'connects'
                 when (n.fault_kind = 'pressure' and u.crash_pattern = 'sdk_soft_errors_exceeded')
                 or (n.fault_kind in ('backend', 'backend_slow')

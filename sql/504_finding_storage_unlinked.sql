@@ -3,8 +3,9 @@
 -- reads: failure_lead, unlinked_error, finding_storage_error, error_address, bucket_change
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
--- note: job's own where nothing shows that the job reads from AIStore. It stands wherever
--- note: finding_storage_error does not, so that logs of some nodes never hide the rank's own error.
+-- note: job's own where nothing shows that the job reads from AIStore, and so is a file system. It
+-- note: stands wherever finding_storage_error does not, so that logs of some nodes never hide the
+-- note: rank's own error.
 -- note: An answer about what one node had from another says of neither that it was the one.
 create or replace view finding_storage_unlinked as
 select
@@ -19,7 +20,7 @@ select
             and f.status_code >= 500 then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
             when u.kind = 'objects_deleted' then 'data'
-            when u.kind = 'file_system' then 'infrastructure'
+            when u.kind = 'file_system' and f.is_cluster_sure then 'infrastructure'
             when u.kind = 'own_host' then 'software' else 'storage_io' end as failure_class,
     u.kind as failure_kind,
     case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty'
@@ -100,7 +101,7 @@ select
             'open whose fault that was'
     end, ' while reading from ',
     if(
-        regexp_matches(coalesce(f.crash_text, ''),
+        f.crash_pattern = 'checkpoint_save_failed' or regexp_matches(coalesce(f.crash_text, ''),
             'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload'
                 '|CompleteMultipartUpload) operation|"method":"PUT"'),
         ' while writing to ', ' while reading from '))

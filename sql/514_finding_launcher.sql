@@ -6,8 +6,9 @@
 -- note: A job that printed steps had come up, one that then waited in vain for a node that fell
 -- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not
 -- note: meet, or the time was over before a step, anything may have held the job, and what made its
--- note: steps slow may have used up its time. A system error of NCCL only says that a call failed:
--- note: what NCCL printed of its set-up says which.
+-- note: steps slow may have used up its time. Who waits there for another's address waits for the
+-- note: same. A system error of NCCL only says that a call failed: what NCCL printed of its set-up
+-- note: says which.
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -41,7 +42,7 @@ select
     case when l.pattern like 'nccl%'
         and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error'
             then 'the ranks could not be connected: '
-        when f.has_trained is not true
+        when p.job_id is null
         or coalesce(l.failure_class, 'infrastructure') <> 'infrastructure'
             then 'the job was not brought up or was ended from outside: '
         when f.culprit_rank is not null and f.culprit_count = 1
@@ -53,12 +54,17 @@ select
         'why': 'what the launcher or scheduler said'},
         {'file_id': w.file_id, 'line_no': w.line_no, 'why': 'the first slow step'},
         {'term': case when l.pattern = 'rendezvous_timeout' and f.basis = 'lost_host' then null
-            when (f.timeout_count = 0 and f.crash_count = 0)
+            when f.crash_count = 0 and (f.timeout_count = 0
+                or (p.job_id is null and o.job_id is null))
                 or (l.pattern like 'nccl%'
                     and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error')
                 then 'nothing_else' end}] as supports
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
 left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join (
+    select distinct job_id, attempt from failure_signal
+    where signal = 'timeout' and tier is distinct from 'launcher'
+) as o on o.job_id = f.job_id and o.attempt = f.attempt
 left join step_slowdown as w on w.failure_id = f.failure_id and w.place = 1
     and ends_with(l.pattern, '_time_limit')

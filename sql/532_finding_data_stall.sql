@@ -1,9 +1,9 @@
 -- A rank stood in fetching or preparing data, and no fault of AIStore explains it.
 -- grain: one row a failure
--- reads: failure_lead, unanswered_node, storage_remark, told_reads
+-- reads: failure_lead, unanswered_node, storage_remark, told_reads, storage_relation
 -- case: yes
 -- note: Ranks that fail alike because what another one fetches for them did not come are of this
--- note: kind too.
+-- note: kind too. Who waits for what it writes is failed by the storage, if by anything.
 create or replace view finding_data_stall as
 select
     f.failure_id,
@@ -17,7 +17,7 @@ select
             or crash_class = 'data_loading_stall' then 'fired'
         else 'quiet'
     end as state,
-    'data_loading_stall' as failure_class,
+    if(r.is_write, 'storage_io', 'data_loading_stall') as failure_class,
     coalesce(activity, crash_pattern) as failure_kind,
     case
         when activity in ('decoding', 'batch_preparation') then 'innocent'
@@ -92,3 +92,5 @@ from failure_lead as f
 left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
 left join storage_remark as m on m.failure_id = f.failure_id
 left join told_reads as w on w.failure_id = f.failure_id
+left join storage_relation as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
+    and f.activity = 'storage_wait' and f.crash_pattern is null
