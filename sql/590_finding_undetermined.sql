@@ -67,13 +67,16 @@ select
             || ', so the rank that kept them waiting is among those without a dump: '
             || array_to_string(d.missing_ranks[1:8], ', ')
             || case when len(d.missing_ranks) > 8 then ' and more' else '' end
-        when f.absent_count > 0 then 'ranks ' || array_to_string(f.absent_ranks[1:8], ', ')
+        when f.absent_count > 0 then if(f.absent_count = 1, 'rank ', 'ranks ')
+            || array_to_string(f.absent_ranks[1:8], ', ')
             || case when f.absent_count > 8 then ' and more' else '' end
             || ' left no line, so the one that was missing looks the same as the one whose log '
                 'is missing'
         when f.stood_ns is not null
             then 'the job had not ended when its stacks were taken: most ranks wait in a '
                 'collective, and no stack shows why'
+        when len(w.ranks) = 1 then 'rank ' || w.ranks[1]::varchar || ' tells nothing of an end, '
+            || 'and the others lost a peer: its host may be gone, or its log ends too early'
         when w.job_id is not null then 'ranks ' || array_to_string(w.ranks[1:8], ', ')
             || case when len(w.ranks) > 8 then ' and more' else '' end
             || ' tell nothing of an end, and the others lost a peer: their host may be gone, or '
