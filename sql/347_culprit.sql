@@ -1,7 +1,7 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: worker_event, rank_suspect, lost_host, silent_rank, rank_crash, rank_position,
--- reads: stuck_collective, failed_rank, threshold
+-- reads: worker_event, rank_suspect, lost_host, departed_rank, silent_rank, rank_crash,
+-- reads: rank_position, stuck_collective, failed_rank, threshold
 -- case: yes
 -- note: Who is named by peers or differs from the majority goes first, then who had not entered the
 -- note: collective, together with who died before the hang began, or failed at the same moment as
@@ -134,6 +134,9 @@ candidate as (
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 7 from rank_suspect
         where basis = 'exited'
+    union all
+    select job_id, attempt, rank, 'departed', 0.5, file_id, null, null, 7 from departed_rank
+    where is_gone
     union all
     select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from silent_rank
     where (is_troubled and troubled_count * 2 <= rank_count)

@@ -13,7 +13,8 @@ select
     'storage_stall' as finding,
     case
         when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
-        when f.basis = 'lost_host' or f.basis in (select basis from suspect_basis where has_parted)
+        when f.basis in ('lost_host', 'departed')
+            or f.basis in (select basis from suspect_basis where has_parted)
             or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time'))
                 then 'quiet'
         when not f.is_storage_seen and not f.is_tie_proven then 'blind'

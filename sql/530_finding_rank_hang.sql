@@ -63,7 +63,8 @@ select
     failure_id,
     'rank_hang' as finding,
     case
-        when culprit_rank is null or crash_pattern is not null or basis in ('killed', 'exited')
+        when culprit_rank is null or crash_pattern is not null
+            or basis in ('killed', 'exited', 'departed')
             or basis in (select basis from suspect_basis where has_parted) then 'quiet'
         when activity
             in ('storage_wait', 'data_loading', 'worker_wait', 'decoding', 'batch_preparation',

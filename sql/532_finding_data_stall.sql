@@ -9,7 +9,7 @@ select
     f.failure_id,
     'data_stall' as finding,
     case
-        when (culprit_rank is null and crash_pattern is null)
+        when (culprit_rank is null and crash_pattern is null) or basis = 'departed'
             or (crash_pattern is not null and crash_class <> 'data_loading_stall') then 'quiet'
         when activity
             in ('storage_wait', 'data_loading', 'worker_wait', 'batch_preparation', 'decoding',

@@ -1,6 +1,6 @@
 -- These logs cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead, fault_kind, fr_failure, fr_lateness, failed_rank, failure_signal
+-- reads: failure_lead, fault_kind, fr_failure, fr_lateness, departed_rank
 -- case: yes
 -- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been
 -- note: late all along is said. Ranks that tell nothing of an end, while all others say that they
@@ -12,23 +12,9 @@ with late as (
     join fr_lateness as l on l.job_id = f.job_id and l.path_attempt = f.path_attempt and l.is_late
     qualify row_number() over (partition by f.job_id, f.attempt order by l.late_s desc, l.rank) = 1
 ),
-lost as (
-    select job_id, attempt
-    from failure_signal
-    where signal = 'victim' and is_peer_lost
-    group by job_id, attempt
-    having count(*) = count(rank)
-),
 wordless as (
-    select r.job_id, r.attempt, list(r.rank order by r.rank) as ranks
-    from failed_rank as r
-    join lost as l on l.job_id = r.job_id and l.attempt = r.attempt
-    anti join (
-        select job_id, attempt, rank from failure_signal
-        where signal is not null and signal not in ('retry', 'error')
-    ) as s
-        on s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank
-    group by r.job_id, r.attempt
+    select job_id, attempt, list(rank order by rank) as ranks from departed_rank
+    group by job_id, attempt
 )
 select
     f.failure_id,
@@ -37,7 +23,7 @@ select
     'undetermined' as failure_class,
     case
         when f.basis = 'exited' then 'error_not_at_hand'
-        when f.culprit_rank is not null then 'silent_rank'
+        when f.culprit_rank is not null and f.basis is distinct from 'departed' then 'silent_rank'
         when d.outcome = 'dump_missing' then 'rank_dump_missing'
         when f.absent_count > 0 then 'rank_log_missing'
         when w.job_id is not null and f.stood_ns is null then 'wordless_ranks'
@@ -49,6 +35,8 @@ select
         when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
             || ' ended first, and its own error is not in these logs: torchrun names only '
                 'its exit code'
+        when f.basis = 'departed' then f.culprits_words || ' ended without a word, and the '
+            || 'others lost their connections: a process or the host may be gone'
         when f.culprit_rank is not null then f.culprits_words
             || ' kept the others waiting, but these logs do not say why'
             || case
