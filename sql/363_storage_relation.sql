@@ -20,7 +20,7 @@ judged as (
         u.request_outcome = 'retry'
             and u.request_from_ns < f.stall_ns - p.value * 1000000000 as is_outlived,
         u.crash_class in ('storage_io', 'data_loading_stall')
-            and (not starts_with(u.crash_pattern, 'fs_')
+            and (not regexp_matches(u.crash_pattern, '^(fs_|checkpoint_save_failed)')
                 or u.request_pattern is not distinct from 'fetch_broken')
                 as is_storage_error,
         u.crash_class = 'data_loading_stall'

@@ -53,7 +53,7 @@ judged as (
         k.broke_words,
         q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign, coalesce(a.is_own_host, false) as is_own_host,
-        f.crash_pattern like 'fs\_%' escape '\' and y.rank is null
+        regexp_matches(f.crash_pattern, '^(fs_|checkpoint_save_failed)') and y.rank is null
             and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,

@@ -45,7 +45,8 @@ select
         when 'own_host'
             then ' while asking its own host for AIStore, none of whose daemons is there'
         when 'file_system'
-            then case when f.frame_kind = 'checkpoint' then ' in its checkpoint,' else '' end
+            then case when f.frame_kind = 'checkpoint'
+                or f.crash_pattern = 'checkpoint_save_failed' then ' in its checkpoint,' else '' end
             || ' on a mounted file system and not in AIStore'
         when 'node_gone' then ' because AIStore node ' || u.refusing_node_id
             || ' refused the connection; its log goes no further, while those of its peers do'
@@ -101,7 +102,7 @@ select
             'open whose fault that was'
     end, ' while reading from ',
     if(
-        f.crash_pattern = 'checkpoint_save_failed' or regexp_matches(coalesce(f.crash_text, ''),
+        regexp_matches(coalesce(f.crash_text, ''),
             'S3UploadFailedError|\b(UploadPart|PutObject|CreateMultipartUpload'
                 '|CompleteMultipartUpload) operation|"method":"PUT"'),
         ' while writing to ', ' while reading from '))
