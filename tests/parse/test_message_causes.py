@@ -162,3 +162,19 @@ def test_an_exception_whose_message_is_a_traceback(name: str) -> None:
         assert found == ["process_exception_wrapper", "torch_child_failed", pattern]
     below = read_worker(f"{TRACEBACK}{name}: \ncat: /mnt/nfs/a: Input/output error\n")
     assert told(below, "pattern", "is_chained") == [("process_exception_wrapper", True), ("fs_io_error", False)]
+
+
+def test_a_chain_that_is_cut_off_tells_of_no_cause() -> None:
+    """What came up while an unknown exception was handled is not in the text; one that is known, or a cause, stays."""
+    torn = TRACEBACK.rpartition("\n")[0].rpartition("\n")[0] + "\n"
+    handling = "\n\nDuring handling of the above exception, another exception occurred:\n\n" + torn
+    found = read_worker(labelled(TRACEBACK + "ValueError: one" + handling, "[rank5]: "))
+    assert told(found, "pattern", "exception", "is_chained", "rank") == [
+        ("python_traceback", None, False, 5),
+        ("python_exception", "ValueError", True, 5),
+    ]
+    found = read_worker(labelled(TRACEBACK + "OSError: [Errno 5] Input/output error" + handling, "[rank5]: "))
+    assert told(found, "exception", "is_chained") == [("OSError", False)]
+    direct = "\n\nThe above exception was the direct cause of the following exception:\n\n" + torn
+    found = read_worker(labelled(TRACEBACK + "ValueError: one" + direct, "[rank5]: "))
+    assert told(found, "exception", "is_chained") == [("ValueError", False)]

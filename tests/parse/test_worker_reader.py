@@ -100,22 +100,6 @@ def test_a_chained_traceback() -> None:
     ]
 
 
-def test_a_chain_that_is_cut_off_tells_of_no_cause() -> None:
-    """What came up while an unknown exception was handled is not in the text; one that is known, or a cause, stays."""
-    torn = TRACEBACK.rpartition("\n")[0].rpartition("\n")[0] + "\n"
-    handling = "\n\nDuring handling of the above exception, another exception occurred:\n\n" + torn
-    found = read_worker("".join(tagged(TRACEBACK + "ValueError: one" + handling, "[rank5]: ")))
-    assert told(found, "pattern", "exception", "is_chained", "rank") == [
-        ("python_traceback", None, False, 5),
-        ("python_exception", "ValueError", True, 5),
-    ]
-    found = read_worker("".join(tagged(TRACEBACK + "OSError: [Errno 5] Input/output error" + handling, "[rank5]: ")))
-    assert told(found, "exception", "is_chained") == [("OSError", False)]
-    direct = "\n\nThe above exception was the direct cause of the following exception:\n\n" + torn
-    found = read_worker("".join(tagged(TRACEBACK + "ValueError: one" + direct, "[rank5]: ")))
-    assert told(found, "exception", "is_chained") == [("ValueError", False)]
-
-
 def test_a_message_that_goes_on_gives_its_address() -> None:
     """Further lines of an exception's message belong to it; the address in them is the exception's."""
     text = TRACEBACK + "RuntimeError: request failed\n  url http://10.0.0.1:8080/v1/objects/bt/x\n"

@@ -146,7 +146,11 @@ class TracebackBlock:
             self.state = "frames"
         is_raised = self.is_begun and not (self.is_ignored or self.is_headless)
         is_open = self.state == "frames" and self.is_amid_other
-        if all(is_open and row["pattern"] == "python_exception" for row in self.rows[-1:]) and self.head is not None and is_raised:
+        if (
+            all(is_open and row["pattern"] == "python_exception" for row in self.rows[-1:])
+            and self.head is not None
+            and is_raised
+        ):
             self.head.update(
                 severity="error",
                 block_line_no=self.first_line_no,
