@@ -144,13 +144,9 @@ class TracebackBlock:
         if self.half_line == self.line_count:
             self.rows.pop()
             self.state = "frames"
-        is_raised = self.is_begun and not (self.is_ignored or self.is_headless)
-        is_open = self.state == "frames" and self.is_amid_other
-        if (
-            all(is_open and row["pattern"] == "python_exception" for row in self.rows[-1:])
-            and self.head is not None
-            and is_raised
-        ):
+        last = self.rows[-1]["pattern"] if self.rows else None
+        is_open = last is None or (self.is_amid_other and self.state == "frames" and last == "python_exception")
+        if is_open and self.head is not None and self.is_begun and not (self.is_ignored or self.is_headless):
             self.head.update(
                 severity="error",
                 block_line_no=self.first_line_no,
