@@ -193,7 +193,7 @@ from (
             ) over attempt_lines, false) as has_end,
             pattern = 'python_exception' and coalesce(lead(case when rank_effect = 'timed_out'
                 and exception is null and stamp_source is distinct from 'own' then line_no end)
-                over (partition by file_id order by line_no) - line_no <= 6, false)
+                over (partition by file_id order by line_no) - line_no <= m.value, false)
                 as is_told_below,
             bool_or(contains(text, 'failed to listen on any')) over attempt_lines as has_port_taken,
             min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_'))
@@ -211,7 +211,7 @@ from (
             count(distinct rank)
                 filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed'))
                 over attempt_lines as reset_count
-        from event
+        from event join threshold as m on m.name = 'message_lines'
         window attempt_lines as (partition by job_id, attempt)
     )
 )
