@@ -211,7 +211,7 @@ from (
             count(distinct rank)
                 filter (where pattern = 'nccl_socket_peer_closed' and contains(text, 'failed'))
                 over attempt_lines as reset_count
-        from event join threshold as m on m.name = 'message_lines'
+        from event left join threshold as m on m.name = 'message_lines'
         window attempt_lines as (partition by job_id, attempt)
     )
 )
