@@ -37,7 +37,8 @@ select
     f.culprits_words || ' failed with '
         || coalesce(f.exception,
             case
-                when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed') then '"'
+                when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed',
+                    'checkpoint_save_failed') then '"'
                     || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end,
             f.crash_pattern)
         || replace(case u.kind
