@@ -77,8 +77,8 @@ select
             and json_extract_string(capture, '$.stuck_seq_num') is not null then null
         when pattern = 'nccl_watchdog_thread_timeout' and is_said then 'victim'
         when rank_effect in ('timed_out', 'reached_barrier') then 'timeout'
-        when pattern in ('tcpstore_wait_timeout', 'gloo_address_missing', 'nccl_unique_id_missing',
-            if(rank is null, '', 'tcpstore_clients_missing'))
+        when (pattern in ('tcpstore_wait_timeout', 'gloo_address_missing', 'nccl_unique_id_missing')
+                or (pattern = 'tcpstore_clients_missing' and rank is not null))
             and not coalesce(is_chained, false)
             and (is_uncaught or (block_line_no is not null and not is_followed)) then 'timeout'
         when pattern = 'nccl_data_inconsistency_abort' and contains(text, 'failed or timed out')

@@ -146,7 +146,7 @@ select
             and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined'
             when cause_pattern = 'sdk_request_rejected' and link_score < 0.5
             and (is_storage_seen or not is_beyond_end) then 'innocent'
-        when regexp_matches(cause_pattern, '^(disk_full|fs_|checkpoint_save_failed)')
+        when regexp_matches(cause_pattern, '^(disk_full|fs_)')
             and not regexp_matches(coalesce(crash_message, alike_message),
                 '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/|quota')
             then 'undetermined'
