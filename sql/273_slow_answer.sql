@@ -1,7 +1,7 @@
 -- A span in which a target took far longer to answer than it had before, and than its peers did
 -- then.
 -- grain: one row a target and span
--- reads: counter_reading, read_growth, cold_counter, threshold
+-- reads: counter_reading, read_growth, threshold
 -- stored: yes
 -- note: Compared are the latencies of one kind that statistics lines print (means of ten seconds),
 -- note: with the median of its peers within a minute and of the target's own in the hour before
@@ -21,17 +21,12 @@ late as (
     join threshold as l on l.name = 'slow_answer_s' and a.value >= l.value * 1e9
     group by all
 ),
-cold as (
-    select d.file_id, d.line_no, 'get.ns' as counter
-    from read_growth as d
-    join cold_counter as k on k.counter = d.counter
-),
 reading as (
     select a.*, a.utc_ns // 60000000000 as minute
     from answer as a
     semi join late as l on l.cluster = a.cluster and l.counter = a.counter
-    anti join cold as c
-        on c.file_id = a.file_id and c.line_no = a.line_no and c.counter = a.counter
+    anti join read_growth as c on c.file_id = a.file_id and c.line_no = a.line_no
+        and c.backend is not null and a.counter = 'get.ns'
 ),
 least as (
     select cluster, counter, minute,

@@ -1,35 +1,21 @@
 -- A span in which clients of an AIStore node waited longer for what it had to read from its remote
 -- backend than they wait by default.
 -- grain: one row a node and span
--- reads: read_growth, cold_counter, threshold
+-- reads: read_growth, threshold
 -- stored: yes
 -- note: The first read of an object that is not in the cluster (a cold read) ends when all of it is
 -- note: here, and is counted when it ends: the reads of an interval began by their mean duration
 -- note: before it. Only what the node's own reads waited for too counts, so that a prefetch is
 -- note: none. known_ns: the latest moment that fits the begin.
 create or replace view slow_source as
-with growth as (
-    select d.cluster, d.node_id, d.counter, k.measure, d.delta, d.previous_ns, d.utc_ns, d.file_id,
-        d.line_no
-    from read_growth as d
-    left join cold_counter as k on k.counter = d.counter
-    where d.node_role = 'target'
-        and (d.counter = 'get.ns.total' or k.counter is not null)
-),
-grown as (
-    select
-        n.cluster, n.node_id, n.utc_ns, n.previous_ns, n.file_id, n.line_no,
-        split_part(n.counter, '.', 1) as backend, n.delta as read_count,
-        t.delta / n.delta as mean_ns,
-        t.delta / n.delta >= p.value * 1000000000
-            and coalesce(g.delta >= 0.9 * t.delta, false) as is_slow
-    from growth as n
-    join growth as t on t.file_id = n.file_id and t.line_no = n.line_no
-        and t.counter = n.counter[:-2] || 'ns.total'
-    left join growth as g on g.file_id = n.file_id and g.line_no = n.line_no
-        and g.counter = 'get.ns.total'
+with grown as (
+    select b.*, b.took_ns / b.read_count as mean_ns,
+        mean_ns >= p.value * 1000000000 and coalesce(a.took_ns >= 0.9 * b.took_ns, false) as is_slow
+    from read_growth as b
+    left join read_growth as a on a.file_id = b.file_id and a.line_no = b.line_no
+        and a.backend is null
     join threshold as p on p.name = 'cold_read_s'
-    where n.measure = 'n'
+    where b.node_role = 'target' and b.backend is not null and b.read_count > 0 and b.took_ns > 0
 ),
 slow as (
     select *, previous_ns - mean_ns::bigint as started_ns, utc_ns - mean_ns::bigint as known_ns

@@ -1,36 +1,44 @@
 -- A span in which a target served reads far slower than before, and than any other target did at
 -- that time.
 -- grain: one row a target and span
--- reads: long_read, read_growth, cold_counter, threshold
+-- reads: read_growth, threshold
 -- stored: yes
 -- note: Compared are nanoseconds a byte and a read, by the statistics lines; of a target that had
 -- note: read next to nothing before ten times as much is asked. One reader that pauses draws one
 -- note: read out, which is counted in one line when it ends: so several lines in a row, and more
 -- note: than one read's worth, are needed for is_lasting.
 create or replace view slow_target as
-with rate as (
+with slow as (
+    select g.file_id, g.line_no, g.cluster
+    from read_growth as g
+    join threshold as c on c.name = 'crawl_s'
+    where g.node_role = 'target' and g.backend is null and g.read_count >= 3
+        and g.took_ns >= c.value * 1e9 * g.read_count
+),
+cold as (
+    select file_id, line_no, min(previous_ns) as previous_ns, sum(took_ns) as took_ns,
+        sum(read_count) as read_count
+    from read_growth
+    where backend is not null
+    group by file_id, line_no
+),
+rate as (
     select
-        d.cluster, d.node_id, min(d.previous_ns) as previous_ns, d.utc_ns, d.file_id, d.line_no,
-        sum(d.delta) filter (where d.counter = 'get.n') as read_count,
-        sum(d.delta) filter (where d.counter = 'get.ns.total') as took_ns,
-        sum(d.delta) filter (where d.counter = 'get.size') as byte_count,
-        coalesce(sum(d.delta) filter (where k.measure = 'ns'), 0) as cold_ns,
-        sum(d.delta) filter (where k.measure = 'n') as cold_count,
-        took_ns / read_count as mean_ns, took_ns / byte_count as pace
-    from read_growth as d
-    join (select distinct cluster from long_read) as c on c.cluster = d.cluster
-    left join cold_counter as k on k.counter = d.counter
-    where d.node_role = 'target'
-        and (d.counter in ('get.n', 'get.ns.total', 'get.size') or k.counter is not null)
-    group by d.cluster, d.node_id, d.utc_ns, d.file_id, d.line_no
-    having read_count > 0 and took_ns > 0 and byte_count > 0
+        g.* replace (least(g.previous_ns, c.previous_ns) as previous_ns),
+        coalesce(c.took_ns, 0) as cold_ns, c.read_count as cold_count,
+        g.took_ns / g.read_count as mean_ns, g.took_ns / g.byte_count as pace
+    from read_growth as g
+    semi join slow as s on s.cluster = g.cluster
+    left join cold as c on c.file_id = g.file_id and c.line_no = g.line_no
+    where g.node_role = 'target' and g.backend is null and g.read_count > 0 and g.took_ns > 0
+        and g.byte_count > 0
 ),
 beside as (
     select r.cluster, r.node_id, r.utc_ns, sum(p.took_ns) / sum(p.byte_count) as peer_pace,
         sum(p.took_ns) / sum(p.read_count) as peer_ns,
         max(p.pace) filter (where p.mean_ns >= c.value * 2e8) as worst_pace
     from rate as r
-    join long_read as l on l.file_id = r.file_id and l.line_no = r.line_no
+    join slow as l on l.file_id = r.file_id and l.line_no = r.line_no
     join threshold as c on c.name = 'crawl_s'
     join rate as p on p.cluster = r.cluster and p.node_id <> r.node_id
         and p.utc_ns > r.previous_ns - r.mean_ns and p.previous_ns < r.utc_ns

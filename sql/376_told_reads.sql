@@ -43,10 +43,9 @@ cold as (
     from target as t
     join threshold as b on b.name = 'stall_reach_s'
     join read_growth as r on r.cluster = t.cluster and r.node_id = t.node_id
-        and r.counter = 'get.ns.total' and r.previous_ns <= t.ended_ns
+        and r.backend is null and r.previous_ns <= t.ended_ns
     join read_growth as c on c.file_id = r.file_id and c.line_no = r.line_no
-        and ends_with(c.counter, '.get.ns.total') and not starts_with(c.counter, 'ratelim.')
-        and c.delta * 2 >= r.delta
+        and c.backend is not null and c.took_ns * 2 >= r.took_ns
     group by t.failure_id, t.node_id
     having max(r.utc_ns - t.stall_ns) >= 0
         and min(r.utc_ns - t.stall_ns) > any_value(b.value) * -1e9
