@@ -97,8 +97,9 @@ select
             and utc_ns = first_failed_ns and not has_cancel then 'killed'
         when role = 'consequence' and marks = 'attempt_end'
             and (pattern like 'slurm%'
-                or (pattern in ('torchrun_agent_signalled', 'torchrun_signal_exception',
-                    'program_signalled', 'job_cancelled') and is_all_echo))
+                or (is_all_echo and exit_code is null and pattern in ('torchrun_agent_signalled',
+                    'torchrun_signal_exception', 'program_signalled', 'job_cancelled',
+                    'dataloader_worker_stopped', 'torch_child_stopped')))
                 then 'cancel'
         when pattern = 'process_aborted' and is_all_echo
             and regexp_matches(text, 'Terminated|SIGTERM received') then 'cancel'
@@ -113,8 +114,8 @@ select
         when role = 'cause' and tier = 'launcher' and rank is null then 'launcher'
         when role = 'cause' and coalesce(is_chained, false) then 'chained'
         when role = 'cause'
-            and (block_line_no is not null or coalesce(is_uncaught, false)
-                or tier in ('process', 'launcher') or (tier = 'gpu' and not is_got_over))
+            and (block_line_no is not null or coalesce(is_uncaught, false) or (not is_mild
+                and tier in ('process', 'launcher')) or (tier = 'gpu' and not is_got_over))
                 then 'crash'
         when is_torn then 'torn'
         when is_cut or (is_cause and tier = 'collective' and not is_outlived) then 'crash'
@@ -198,13 +199,9 @@ from (
             bool_or(contains(text, 'failed to listen on any')) over attempt_lines as has_port_taken,
             min(utc_ns) filter (where starts_with(pattern, 'torchrun_worker_'))
                 over attempt_lines as first_failed_ns,
-            coalesce(
-                bool_or((pattern like 'slurm%' and marks = 'attempt_end')
-                    or pattern
-                        in ('torchrun_agent_signalled', 'program_signalled', 'job_cancelled',
-                            'srun_task_killed', 'srun_task_ended'))
-                over attempt_lines,
-                false)
+            coalesce(bool_or((pattern like 'slurm%' and marks = 'attempt_end')
+                or pattern in ('torchrun_agent_signalled', 'program_signalled', 'job_cancelled',
+                    'srun_task_killed', 'srun_task_ended')) over attempt_lines, false)
                 as has_cancel,
             bool_or(rank_effect = 'timed_out' and pattern <> 'nccl_watchdog_failure_detected')
                 over attempt_lines as has_real_timeout,

@@ -15,9 +15,7 @@ with word as (
         arg_min(line_no, (pattern, utc_ns, file_id, line_no)) as line_no, min(pattern) as pattern,
         bool_or(starts_with(pattern, 'slurm')) as is_of_job
     from failure_signal
-    where (signal = 'cancel'
-        and pattern in ('slurm_cancelled', 'torchrun_agent_signalled', 'torchrun_signal_exception',
-            'program_signalled', 'job_cancelled'))
+    where signal = 'cancel' and (pattern = 'slurm_cancelled' or not starts_with(pattern, 'slurm'))
     group by job_id, attempt
 ),
 ended as (
@@ -132,6 +130,9 @@ select
             when 'program_signalled'
                 then 'the program was asked to stop (the end of its container, scancel, a '
                     'preemption)'
+            when 'dataloader_worker_stopped' then 'a process that loads data was asked to stop'
+            when 'torch_child_stopped' then 'one of its processes was asked to stop'
+            when 'process_aborted' then 'its process was asked to stop'
             else 'the launcher was asked to stop (Ctrl-C, the end of its container, scancel)' end},
         {'file_id': case when f.absent_count > 0
             and e.living_count = f.rank_count then e.file_id end,
