@@ -44,7 +44,7 @@ run as (
     group by f.cluster, f.node_id, f.run_ns
 )
 select
-    f.file_id, f.cluster, f.node_id, f.run_ns,
+    f.file_id, f.run_ns,
     coalesce(o.offset_ns, r.offset_ns) as offset_ns,
     coalesce(o.method, case when r.offset_ns is not null then 'anchor' end) as method,
     coalesce(o.confidence, r.confidence) as confidence,

@@ -92,7 +92,7 @@ fit as (
         ))
 )
 select
-    cluster, zone_s, min(job_id) as job_id, bool_or(is_known) as is_known,
+    cluster, zone_s,
     least(0.55 + 0.1 * max(sign_count), 0.9) - case when bool_or(is_known) then 0 else 0.1 end
         as confidence,
     'told by job ' || min(job_id)
