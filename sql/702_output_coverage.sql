@@ -1,11 +1,12 @@
 -- What is available of the output of a rank of a failed job.
 -- grain: one row a failure and rank
--- reads: failure_case, rank_state, worker_event, worker_tail, worker_file, clock, failure_signal
+-- reads: failure_case, rank_state, worker_event, worker_tail, worker_file, clock,
+-- reads: failure_signal
 -- case: yes
--- note: Only what a rank prints is its output, not what a launcher prints about it; of several files
--- note: the one that goes on longest, and a second copy of a stream last. A rank without output is unknown, not missing, where the output of several ranks goes into
--- note: one file, as its lines there may name no rank. The world has at least as many ranks as its
--- note: size says.
+-- note: Only what a rank prints is its output, not what a launcher prints about it; of several
+-- note: files the one that goes on longest, and a second copy of a stream last. A rank without
+-- note: output is unknown, not missing, where the output of several ranks goes into one file, as
+-- note: its lines there may name no rank. The world has at least as many ranks as its size says.
 create or replace view output_coverage as
 with file as (
     select
