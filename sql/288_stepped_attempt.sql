@@ -1,34 +1,9 @@
--- A job attempt that reported a step, and how long its steps took by what its progress lines print,
--- where these lines have no time of their own.
+-- A job attempt that reported a step, whether or not its progress lines have a time.
 -- grain: one row such a job attempt
 -- reads: progress_line, worker_file
 -- stored: yes
--- note: Each step counts once a file, whoever printed it, and so do those since the line before it,
--- note: each as long as the shorter of both lines says; of several files the longest counts. What
--- note: passed before the first line and between epochs is not in it.
 create or replace view stepped_attempt as
-with step as (
-    select
-        f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt, s.file_id, s.epoch, s.step,
-        max(s.step_s) filter (where s.local_ns is null and s.step_s > 0) as step_s
-    from progress_line as s
-    join worker_file as f on f.file_id = s.file_id
-    where s.step is not null
-    group by all
-),
-gap as (
-    select *, step - lag(step) over turn as step_count,
-        least(step_s, lag(step_s) over turn) as least_s
-    from step
-    window turn as (
-        partition by job_id, attempt, file_id, epoch, step_s is null order by step
-    )
-),
-summed as (
-    select job_id, attempt, file_id, sum(least_s * step_count) as printed_s
-    from gap
-    group by job_id, attempt, file_id
-)
-select job_id, attempt, max(printed_s) as printed_s
-from summed
-group by job_id, attempt
+select distinct f.job_id, f.path_attempt + coalesce(s.attempt_no, 0) as attempt
+from progress_line as s
+join worker_file as f on f.file_id = s.file_id
+where s.step is not null

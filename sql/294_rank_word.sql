@@ -9,6 +9,9 @@ select
     w.job_id,
     w.path_attempt + t.attempt_no as attempt,
     coalesce(t.rank, i.rank) as rank,
+    t.local_ns,
+    t.zone_offset_s,
+    t.activity,
     t.file_id,
     t.line_no,
     regexp_replace(

@@ -1,6 +1,6 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, stepped_attempt, stack_rank, threshold
+-- reads: failure_signal, job_span, fr_failure, printed_progress, stack_rank, threshold
 -- stored: yes
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print. A job of which no line says that it failed hangs where most of its newest
@@ -116,7 +116,7 @@ select
 from job_span as j
 left join strong as s on s.job_id = j.job_id and s.attempt = j.attempt
 left join fr_failure as d on d.job_id = j.job_id and d.attempt = j.attempt
-left join stepped_attempt as p on p.job_id = j.job_id and p.attempt = j.attempt
+left join printed_progress as p on p.job_id = j.job_id and p.attempt = j.attempt
 join threshold as g on g.name = 'hang_gap_s'
 left join waiting_stack as h on h.job_id = j.job_id and h.attempt = j.attempt
     and not j.is_done and coalesce(j.log_ended_ns + g.value * 1000000000 <= h.stood_ns, true)
