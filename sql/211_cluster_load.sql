@@ -1,11 +1,12 @@
--- When an AIStore cluster served: between which moments its logs lie, and when its targets served
--- last.
+-- When an AIStore cluster served: between which moments its logs lie, when batches began, and when
+-- its targets served last.
 -- grain: one row a cluster
 -- reads: ais_line, stats_line, counter_sample, clock_ais, ais_file, row_removal
 -- stored: yes
 -- note: On the clock that the cluster's own logs prove. getbatch.n where the cluster served
 -- note: batches, else get.n; busy_from_ns and busy_to_ns are the ends of the last interval in which
--- note: it grew, null unless later statistics lines show that it did not any more.
+-- note: it grew, null unless later statistics lines show that it did not any more. batches: the
+-- note: first line of each x-get-batch xaction.
 create or replace view cluster_load as
 with reading as (
     select
@@ -54,7 +55,23 @@ span as (
     join ais_file as f on f.file_id = a.file_id
     join clock_ais as k on k.file_id = a.file_id
     group by f.cluster
+),
+batch as (
+    select
+        f.cluster, min(a.local_ns - k.shift_ns) as utc_ns,
+        arg_min(a.text, (a.local_ns - k.shift_ns, a.file_id, a.line_no)) as text
+    from ais_line as a
+    join ais_file as f on f.file_id = a.file_id
+    join clock_ais as k on k.file_id = a.file_id
+    where a.pattern = 'ais_get_batch_started'
+    group by f.cluster, a.xid
+),
+begun as (
+    select cluster, list({'utc_ns': utc_ns, 'text': text} order by utc_ns, text) as batches
+    from batch
+    group by cluster
 )
-select s.cluster, s.first_ns, s.last_ns, p.busy_from_ns, p.busy_to_ns
+select s.cluster, s.first_ns, s.last_ns, p.busy_from_ns, p.busy_to_ns, b.batches
 from span as s
 left join stop as p on p.cluster = s.cluster
+left join begun as b on b.cluster = s.cluster

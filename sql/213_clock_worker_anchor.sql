@@ -88,7 +88,6 @@ select
     file_id,
     offset_ns,
     bool_and(is_ambiguous) as is_ambiguous,
-    count(*) as vote_count,
     min(line_no) as line_no,
     arg_min(text, line_no) as text
 from candidate

@@ -30,9 +30,7 @@ client as (
         w.local_ns
             - case when w.zone_offset_s is null and f.zone is null then coalesce(t.offset_ns, 0)
                 else 0 end
-            as moment_ns,
-        w.line_no,
-        w.text
+            as moment_ns
     from worker_line as w
     join worker_file as f on f.file_id = w.file_id and f.kind = 'worker_log'
     left join told as t on t.file_id = w.file_id
@@ -60,7 +58,7 @@ once as (
 ),
 pair as (
     select
-        o.job_id, o.is_known, o.cluster, o.name, c.line_no, c.text,
+        o.job_id, o.is_known, o.cluster, o.name,
         s.moment_ns - c.moment_ns as apart_ns,
         (round((s.moment_ns - c.moment_ns) / p.step_ns) * p.step_ns)::bigint as offset_ns
     from once as o
@@ -77,9 +75,7 @@ pair as (
 )
 select
     f.job_id, f.cluster, f.is_known, f.offset_ns,
-    count(distinct f.name) as name_count,
-    arg_min(f.line_no, (abs(f.apart_ns - f.offset_ns), f.line_no, f.text)) as line_no,
-    arg_min(f.text, (abs(f.apart_ns - f.offset_ns), f.line_no, f.text)) as text
+    count(distinct f.name) as name_count
 from pair as f
 join (select job_id, is_known, cluster, count(*) as once_count from once
     group by job_id, is_known, cluster)

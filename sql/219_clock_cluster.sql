@@ -2,7 +2,7 @@
 -- job's clock is known, else how far it is ahead of the job's clock.
 -- grain: one row a cluster for which exactly one zone fits
 -- reads: clock_ais, ais_file, ais_line, clock_worker, clock_job_name, worker_file, worker_line,
--- reads: worker_tail, job_storage, cluster_load, batch_start, threshold, zone_choice
+-- reads: worker_tail, job_storage, cluster_load, threshold, zone_choice
 -- stored: yes
 -- note: In the zone the logs cover the job from its first line to its last step; as they stand they
 -- note: lie wholly beside its time, but where both name several objects in the same second.
@@ -67,9 +67,8 @@ fit as (
         c.cluster, j.job_id, j.is_known, z.zone_s, z.is_in_use or not j.is_known as is_possible,
         coalesce(n.name_count, 0) as name_count,
         j.is_known and z.zone_s = j.zone_s as is_of_hosts,
-        exists (select 1 from batch_start as b
-            where b.cluster = c.cluster
-                and b.utc_ns - z.zone_ns - j.start_ns between -5000000000 and t.value * 1000000000)
+        coalesce(len(list_filter(c.batches, lambda b: b.utc_ns - z.zone_ns - j.start_ns
+            between -5000000000 and t.value * 1000000000)) > 0, false)
             as is_started,
         coalesce(c.busy_from_ns - z.zone_ns <= j.end_ns + 5000000000
             and c.busy_to_ns - z.zone_ns >= j.step_ns - 5000000000, false)
@@ -93,7 +92,7 @@ fit as (
         ))
 )
 select
-    cluster, zone_s, min(job_id) as job_id, bool_or(is_known) as is_known,
+    cluster, zone_s,
     least(0.55 + 0.1 * max(sign_count), 0.9) - case when bool_or(is_known) then 0 else 0.1 end
         as confidence,
     'told by job ' || min(job_id)

@@ -1,13 +1,26 @@
 -- A warning, an error or a recognised line of an AIStore daemon, each counted once whatever copies
 -- of it were read.
 -- grain: one row a record of a daemon
--- reads: ais_line, ais_file, ais_twin, clock, pattern
+-- reads: ais_line, ais_file, clock, pattern
 -- public: yes
 -- stored: yes
 -- note: INFO, ERROR and stderr files, archives and sidecar streams repeat records; copies are told
--- note: by node, time to the microsecond and text. severity is I, W, E, null for headers.
+-- note: by node, time to the microsecond and text. severity is I, W, E, null for headers. A line
+-- note: of an undated copy (stderr) that a dated file of the node holds too tells the moment, so
+-- note: that what the copy alone holds (Go panics, the last errors before a kill) can be placed.
 create or replace view ais_event as
-with placed as (
+with twin as (
+    select a.file_id, a.line_no, a.local_ns, min(b.local_ns - k.shift_ns) as utc_ns
+    from ais_line as a
+    join ais_file as f on f.file_id = a.file_id and f.date_method = 'mtime'
+    join ais_file as g on g.cluster = f.cluster and g.node_id = f.node_id
+        and g.date_method <> 'mtime'
+    join ais_line as b on b.file_id = g.file_id and b.text = a.text
+    join clock as k on k.file_id = b.file_id
+    where a.severity is not null
+    group by a.file_id, a.line_no, a.local_ns
+),
+placed as (
     select
         a.file_id, a.line_no,
         a.byte_offset,
@@ -31,7 +44,7 @@ with placed as (
     from ais_line as a
     join ais_file as f on f.file_id = a.file_id
     join clock as k on k.file_id = a.file_id
-    asof left join ais_twin as t on t.file_id = a.file_id and a.line_no >= t.line_no
+    asof left join twin as t on t.file_id = a.file_id and a.line_no >= t.line_no
     where t.line_no is distinct from a.line_no
 ),
 single as (

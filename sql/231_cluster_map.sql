@@ -6,12 +6,9 @@
 create or replace view cluster_map as
 select
     f.cluster,
-    f.node_id,
     m.local_ns - k.shift_ns as utc_ns,
     regexp_extract(m.text, '\], t=(\d+), p=(\d+)\]', 1)::integer as target_count,
-    regexp_extract(m.text, '\], t=(\d+), p=(\d+)\]', 2)::integer as proxy_count,
-    m.file_id,
-    m.line_no
+    regexp_extract(m.text, '\], t=(\d+), p=(\d+)\]', 2)::integer as proxy_count
 from clock_mark as m
 join ais_file as f on f.file_id = m.file_id
 join clock as k on k.file_id = m.file_id

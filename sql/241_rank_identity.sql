@@ -1,10 +1,12 @@
 -- What is known of which rank a process, a local rank or a per-rank file is.
 -- grain: one row a fact: file, task, pid or local rank, and the rank it stands for
--- reads: numbered_file, worker_line, step_line, worker_file
+-- reads: worker_line, step_line, worker_file
 -- stored: yes
--- note: Lines of progress tell local ranks too. What numbers of files and of a spawner's processes
--- note: tell stands in numbered_file. pids repeat on other nodes, so a pid counts inside its file
--- note: first, and in the whole job only where it names one rank.
+-- note: Lines of progress tell local ranks too. pids repeat on other nodes, so a pid counts inside
+-- note: its file first, and in the whole job only where it names one rank. Files numbered like
+-- note: tasks (error-5120341-3.out) are those of ranks where two files or more that print a rank
+-- note: print the one of their number, and none prints another; a spawner's processes in one log
+-- note: are the ranks where no line has another rank than its local one.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank,
@@ -17,6 +19,19 @@ with line as (
     from step_line as s
     join worker_file as f on f.file_id = s.file_id
     where s.rank is not null and s.local_rank is not null
+),
+fact as (
+    select job_id, unnest([file_id, null]) as file_id, 'pid' as kind, pid as number, rank, host
+    from line
+    where pid is not null and rank_source in ('tag', 'field')
+    union all
+    select job_id, unnest([file_id, null]), 'local', local_rank, rank, host
+    from line
+    where local_rank is not null
+    union all
+    select job_id, file_id, 'file', 0, rank, host
+    from line
+    where path_local_rank is not null or path_rank is not null
 ),
 block as (
     select job_id, file_id, task, min(rank) as first_rank, count(distinct rank) as rank_count,
@@ -33,40 +48,32 @@ part as (
         bool_and(last_rank - first_rank + 1 = rank_count and first_rank % rank_count = 0)
             over (partition by job_id) as is_even
     from block
+),
+printed as (
+    select f.job_id, f.file_id, f.worker_node_no, w.rank, w.local_rank,
+        starts_with(w.pattern, 'torch_child_') and w.local_rank is not null as is_child
+    from worker_file as f
+    left join worker_line as w on w.file_id = f.file_id
+        and (w.rank_source in ('tag', 'field') or starts_with(w.pattern, 'torch_child_'))
+),
+counted as (
+    select job_id, file_id, any_value(worker_node_no) as number, count(distinct rank) as rank_count,
+        min(rank) as rank
+    from printed
+    group by job_id, file_id
+),
+fitting as (
+    select
+        *,
+        count(*) filter (where rank_count = 1 and rank = number)
+            over (partition by job_id) as fit_count,
+        count(*) filter (where rank_count > 1 or rank is distinct from number and rank is not null)
+            over (partition by job_id) as misfit_count
+    from counted
 )
-select job_id, file_id, null::integer as task, 'pid' as kind, pid as number, min(rank) as rank,
-    max(host) as host
-from line
-where pid is not null and rank_source in ('tag', 'field')
-group by job_id, file_id, pid
-having count(distinct rank) = 1
-union all
-select job_id, null as file_id, null as task, 'pid' as kind, pid as number, min(rank) as rank,
-    max(host) as host
-from line
-where pid is not null and rank_source in ('tag', 'field')
-group by job_id, pid
-having count(distinct rank) = 1
-union all
-select job_id, file_id, null as task, 'local' as kind, local_rank as number, min(rank) as rank,
-    max(host) as host
-from line
-where local_rank is not null
-group by job_id, file_id, local_rank
-having count(distinct rank) = 1
-union all
-select job_id, null as file_id, null as task, 'local' as kind, local_rank as number,
-    min(rank) as rank, max(host) as host
-from line
-where local_rank is not null
-group by job_id, local_rank
-having count(distinct rank) = 1
-union all
-select job_id, file_id, null as task, 'file' as kind, 0 as number, min(rank) as rank,
-    max(host) as host
-from line
-where path_local_rank is not null or path_rank is not null
-group by job_id, file_id
+select job_id, file_id, null::integer as task, kind, number, min(rank) as rank, max(host) as host
+from fact
+group by job_id, file_id, kind, number
 having count(distinct rank) = 1
 union all
 select p.job_id, p.file_id, p.task, 'place' as kind, i.number::integer as number,
@@ -76,5 +83,17 @@ join range(1024) as i(number) on i.number < p.rank_count
 where p.is_even and p.rank_count = p.least_count and p.rank_count > 1
     and p.covered_count = p.full_count and p.block_count > 1
 union all
-select job_id, file_id, null as task, kind, number, rank, null as host
-from numbered_file
+select job_id, file_id, null as task, 'file' as kind, 0 as number, number as rank, null as host
+from fitting
+where rank_count = 0 and number is not null and fit_count > 1 and misfit_count = 0
+union all
+select distinct job_id, file_id, null as task, 'local' as kind, local_rank as number,
+    local_rank as rank, null as host
+from printed
+where is_child and job_id in (
+    select job_id
+    from printed
+    group by job_id
+    having count(distinct file_id) filter (where is_child) = 1
+        and not coalesce(bool_or(rank <> local_rank), false)
+)

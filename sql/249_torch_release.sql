@@ -25,7 +25,6 @@ select
         try_cast(split_part(s.version, '.', 1) as integer) * 100
             + try_cast(split_part(s.version, '.', 2) as integer),
         p.release_no
-    )::integer as release_no,
-    s.version is not null as is_stated
+    )::integer as release_no
 from stated as s
 full join printed as p on p.job_id = s.job_id

@@ -25,7 +25,7 @@ beside as (
     union
     select 'cluster ' || cluster, 'job ' || job_id from job_storage where cluster is not null
 )
-select m.file_id, c.path
+select m.file_id
 from member as m
 join clock as c on c.file_id = m.file_id and c.method = 'anchor'
 where not exists (

@@ -68,7 +68,6 @@ select
     w.node_id,
     w.effect,
     w.witness_id,
-    make_timestamp_ns(w.utc_ns) as event_at,
     w.utc_ns,
     w.age_ns,
     w.file_id,

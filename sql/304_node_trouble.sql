@@ -1,14 +1,48 @@
 -- A span in which an AIStore node was there but could not serve as it should: out of space, disk,
 -- memory, load, refusing, rebalancing.
 -- grain: one row a kind of trouble of a node and span
--- reads: trouble_sign, node_coverage, threshold
+-- reads: node_witness, node_coverage, threshold
 -- stored: yes
 -- note: Alerts repeat every 10 to 60 s while they last; a longer silence ends the span. A line
 -- note: about a disk tells of the time before it (disk_line_s), so a disk that moves nothing began
 -- note: to hang that much earlier; fewer than stuck_disk_lines such lines, or lines of load that is
--- note: not critical, tell of a busy node and accuse none.
+-- note: not critical, tell of a busy node and accuse none. is_held: the trouble stays until a line
+-- note: says that it is over; is_moved: nothing lay on the disk any more as it went out of service.
 create or replace view node_trouble as
-with logs as (
+with sign as (
+    select
+        cluster, node_id, utc_ns, file_id, line_no, text,
+        utc_ns - coalesce(case when effect = 'batch_stuck' then age_ns end, 0) as since_ns,
+        pattern = 'other_error' as is_error,
+        effect in ('mountpath_enabled', 'memory_ok', 'cpu_ok', 'rebalance_done', 'space_ok')
+            as is_end,
+        effect = 'mountpath_disabled' as is_held,
+        effect = 'mountpath_moved' as is_moved,
+        case
+            when effect = 'space_ok'
+                or (effect = 'io_error' and contains(text, 'no space left on device'))
+                then 'out_of_space'
+            when effect = 'pressure' and pattern = 'ais_disk_busy'
+                and not regexp_matches(text, '[MGT]i?B/s') then 'disk_slow'
+            when starts_with(effect, 'mountpath_') then 'disk_fault'
+            when effect in ('oom', 'low_memory', 'memory_ok') then 'memory'
+            when effect = 'throttled' then 'pressure'
+            when effect = 'cpu_ok' then 'cpu_high'
+            when starts_with(effect, 'rebalance_') then 'rebalance'
+            when effect = 'io_error' then 'disk_errors'
+            when effect = 'backend_failed' then 'backend'
+            when effect = 'certificate_expired' then 'certificate'
+            when effect = 'primary_changed' then 'primary_change'
+            when effect = 'goroutines_high' then 'goroutines'
+            when effect = 'unknown_error' then 'unexplained'
+            when effect in ('disk_fault', 'out_of_space', 'pressure', 'disk_stuck', 'rejecting',
+                'cpu_high', 'low_space', 'resilver', 'batches_aborted', 'jobs_refused',
+                'batch_stuck', 'corrupt', 'evicting', 'files_exhausted', 'misplaced_removed',
+                'mover_closed', 'restore_failed', 'handler_panic') then effect
+        end as fault_kind
+    from node_witness
+),
+logs as (
     select c.cluster, max(c.ended_ns) + any_value(t.value)::bigint * 1000000000 as ended_ns
     from node_coverage as c
     join threshold as t on t.name = 'stopped_open_s'
@@ -18,8 +52,8 @@ marked as (
     select *,
         utc_ns - lag(utc_ns)
             over (partition by cluster, node_id, fault_kind order by utc_ns) as gap_ns
-    from trouble_sign
-    where not is_end and not is_moved
+    from sign
+    where fault_kind is not null and not is_end and not is_moved
 ),
 numbered as (
     select *, sum(case when gap_ns is null or gap_ns > g.value * 1000000000 then 1 else 0 end)
@@ -53,7 +87,7 @@ select
         as started_ns,
     coalesce(
         (
-            select min(c.utc_ns) from trouble_sign as c
+            select min(c.utc_ns) from sign as c
             where c.is_end and c.cluster = s.cluster and c.node_id = s.node_id
                 and c.fault_kind = s.fault_kind
                 and c.utc_ns >= s.last_sign_ns
@@ -61,7 +95,7 @@ select
         ),
         case
             when s.is_held and not exists (
-                from trouble_sign as m
+                from sign as m
                     where m.is_moved and m.cluster = s.cluster and m.node_id = s.node_id
                     and m.utc_ns between s.started_ns and s.last_sign_ns + g.value * 1000000000
             ) then greatest(l.ended_ns, s.last_sign_ns)

@@ -2,9 +2,13 @@
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, rank_state, ais_blind_spot, missing_worker_file, torch_release,
 -- reads: capture_setting, failure_counter_delta, failure_node, failure_comeback, clock_blind_spot,
--- reads: fr_dump, source_file, fr_blind_spot, stack_blind_spot, aged_blind_spot
+-- reads: fr_failure, fr_dump, source_file, stack_blind_spot, job_cluster, aged_out
 -- public: yes
 -- case: kept
+-- note: The rank whose dump is missing while all others wait alike is a suspect, not proven: the
+-- note: entries of the others stay good. Of what was removed because it was old, counters and
+-- note: events are missed in the window and in a span of its length before and after it; of the job
+-- note: all is.
 create or replace view blind_spot as
 with base as (
     select
@@ -27,6 +31,32 @@ capture as (
 culprit as (
     select r.failure_id, r.rank, r.host from rank_state as r where r.role = 'culprit'
         qualify row_number() over (partition by r.failure_id order by r.rank) = 1
+),
+around as (
+    select
+        f.failure_id, c.cluster,
+        2 * epoch_ns(f.window_started_at) - epoch_ns(f.window_ended_at) as low_ns,
+        2 * epoch_ns(f.window_ended_at) - epoch_ns(f.window_started_at) as high_ns
+    from failure as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+),
+aged as (
+    select
+        w.failure_id, a.path, a.removed_at,
+        if(a.table_name = 'counter_sample',
+            {'what': 'counters of AIStore',
+                'hides': 'how they grew around the failure is not known'},
+            {'what': 'events of AIStore', 'hides': 'a fault that they reported is not seen'})
+            as loss
+    from around as w
+    join aged_out as a on a.cluster = w.cluster
+        and a.table_name in ('counter_sample', 'ais_line', 'stats_line')
+        and a.started_ns < w.high_ns and a.ended_ns > w.low_ns
+    union all
+    select f.failure_id, a.path, a.removed_at,
+        {'what': 'worker logs of the job', 'hides': 'what their ranks did is not seen'}
+    from failure as f
+    join aged_out as a on a.job_id = f.job_id
 ),
 every as (
     select failure_id, position, what, why, command from ais_blind_spot
@@ -90,11 +120,45 @@ every as (
             where r.failure_id = b.failure_id and r.last_enqueued is null)
         and not exists (select 1 from fr_dump as d where d.job_id = b.job_id and d.state = 'used')
     union all
-    select failure_id, 6, what, why, command from fr_blind_spot
+    select
+        f.failure_id, 6, 'the Flight Recorder dump of rank ' || d.rank::varchar,
+        'the others wait alike in ' || coalesce(d.op_type, 'a collective')
+            || coalesce(' number ' || d.seq_num::varchar, '')
+            || '; this rank is a suspect, and only its dump, stack or log can prove it',
+        'aiscorr ingest <dump of rank ' || d.rank::varchar
+            || '>   # or py-spy dump --pid <its pid>, while it hangs'
+    from failure as f
+    join (
+        select job_id, attempt, op_type, seq_num, unnest(missing_ranks) as rank
+        from fr_failure
+        where outcome = 'dump_missing'
+    ) as d on d.job_id = f.job_id and d.attempt = f.attempt
+    union all
+    select
+        f.failure_id, 6, 'the dump ' || regexp_extract(d.path, '([^/!]+)$', 1),
+        case d.state
+            when 'earlier_run' then 'its times are those of an earlier run'
+            when 'no_rank' then 'neither its name nor its groups tell the rank'
+            else coalesce(d.problem, 'it cannot be read')
+        end,
+        'aiscorr ingest <the dump of this run>'
+    from failure as f
+    join fr_dump as d
+        on d.job_id = f.job_id and d.state in ('earlier_run', 'no_rank', 'unreadable')
     union all
     select failure_id, 5, what, why, command from stack_blind_spot
     union all
-    select failure_id, 7, what, why, command from aged_blind_spot
+    select
+        failure_id, 7, 'removed ' || loss.what,
+        'rows of ' || count(distinct path)::varchar
+            || case when count(distinct path) = 1 then ' file' else ' files' end
+            || ' had been removed because they were old ([serve.retention], last on '
+            || strftime(max(removed_at)::timestamp, '%Y-%m-%d') || '): ' || loss.hides,
+        'aiscorr --db past.duckdb ingest ' || min(path)
+            || case when count(distinct path) > 1 then '   # and '
+                || (count(distinct path) - 1)::varchar || ' more: from aged_out' else '' end
+    from aged
+    group by failure_id, loss
     union all
     select b.failure_id, 2,
         'the rest of ' || count(*)::varchar || case when count(*) = 1 then ' file' else ' files' end

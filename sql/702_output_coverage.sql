@@ -1,14 +1,59 @@
 -- What is available of the output of a rank of a failed job.
 -- grain: one row a failure and rank
--- reads: failure_case, rank_state, rank_output, worker_file, failure_signal
+-- reads: failure_case, rank_state, worker_event, worker_tail, worker_file, clock,
+-- reads: failure_signal
 -- case: yes
--- note: A rank without output is unknown, not missing, where the output of several ranks goes into
--- note: one file, as its lines there may name no rank. The world has at least as many ranks as its
--- note: size says.
+-- note: Only what a rank prints is its output, not what a launcher prints about it; of several
+-- note: files the one that goes on longest, and a second copy of a stream last. A rank without
+-- note: output is unknown, not missing, where the output of several ranks goes into one file, as
+-- note: its lines there may name no rank. The world has at least as many ranks as its size says.
 create or replace view output_coverage as
-with spread as (
+with file as (
+    select
+        w.file_id, w.job_id, w.path_attempt, w.path_rank, w.is_stream_copy, k.shift_ns,
+        case when w.is_utc then 0 else k.shift_ns end as file_shift_ns,
+        w.first_ns - file_shift_ns as first_ns, w.last_ns - file_shift_ns as last_ns
+    from worker_file as w
+    join clock as k on k.file_id = w.file_id
+    where w.kind = 'worker_log'
+),
+line as (
+    select job_id, attempt, rank, file_id, utc_ns as said_ns, line_no
+    from worker_event
+    where rank is not null and not regexp_matches(pattern, '^(torchrun|srun|slurm)_')
+    union all
+    select
+        f.job_id, f.path_attempt + t.attempt_no, t.rank, t.file_id,
+        t.local_ns - case when t.zone_offset_s is null then f.shift_ns else 0 end, t.line_no
+    from worker_tail as t
+    join file as f on f.file_id = t.file_id
+    where t.rank is not null
+    union all
+    select job_id, path_attempt, path_rank, file_id, first_ns, 1
+    from file
+    where path_rank is not null
+),
+spoken as (
+    select
+        l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.last_ns as file_end_ns,
+        min(l.said_ns) as started_ns, max(l.said_ns) as ended_ns,
+        arg_max(l.line_no, (l.said_ns is not null, l.said_ns, l.line_no)) as line_no
+    from line as l
+    join file as f on f.file_id = l.file_id
+    group by l.job_id, l.attempt, l.rank, l.file_id, f.is_stream_copy, f.last_ns
+),
+output as (
+    from spoken
+    qualify row_number() over (
+        partition by job_id, attempt, rank
+        order by
+            coalesce(is_stream_copy, false), file_end_ns desc nulls last,
+            ended_ns desc nulls last, file_id
+    ) = 1
+),
+spread as (
     select job_id, attempt, file_id, min(rank) as low_rank, max(rank) as high_rank
-    from rank_output
+    from spoken
     group by job_id, attempt, file_id
 ),
 log as (
@@ -54,8 +99,7 @@ known as (
     from failure_case as f
     join part as p on p.failure_id = f.failure_id
     left join rank_state as r on r.failure_id = f.failure_id and r.rank = p.rank
-    left join rank_output as o
-        on o.job_id = f.job_id and o.attempt = f.attempt and o.rank = p.rank and o.output_no = 1
+    left join output as o on o.job_id = f.job_id and o.attempt = f.attempt and o.rank = p.rank
     left join fate as e on e.job_id = f.job_id and e.attempt = f.attempt and e.rank = p.rank
     left join log as g on g.job_id = f.job_id
 )

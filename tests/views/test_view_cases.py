@@ -148,7 +148,7 @@ def stored(value: Any, column: str, kind: str) -> Any:
     if isinstance(value, list):
         return [stored(item, "", "") for item in value]
     if isinstance(value, dict):
-        return {key: stored(item, "", "") for key, item in value.items()}
+        return {key: stored(item, key, "") for key, item in value.items()}
     return value
 
 

@@ -1,9 +1,0 @@
--- The first NaN or Inf in a loss or gradient norm of a rank.
--- grain: one row a job attempt and rank
--- reads: worker_event
-create or replace view first_not_finite as
-select
-    job_id, attempt, rank, event_at, step, message, file_id, line_no
-from worker_event
-where pattern in ('training_not_finite', 'training_stopped_not_finite')
-qualify row_number() over (partition by job_id, attempt, rank order by utc_ns, file_id, line_no) = 1
