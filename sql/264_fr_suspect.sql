@@ -1,13 +1,42 @@
 -- A rank that the Flight Recorder dumps point at as the one that kept its group waiting.
 -- grain: one row a job, group, rank and basis
--- reads: fr_group_state, fr_position, fr_mismatch, fr_wait, fr_hold, fr_order
+-- reads: fr_position, fr_group_state, fr_pending, fr_mismatch, fr_wait, fr_order
 -- stored: yes
 -- note: Who had not entered an operation and waits for nobody itself is behind; where that are most
 -- note: members, the few that entered it diverged, unless theirs was the root's part of a
 -- note: broadcast, scatter or reduce. Where all entered, who alone did not finish or whose device
--- note: alone did not start is suspect.
+-- note: alone did not start is suspect. hold, what a rank stands in, the first that is true: absent
+-- note: (its last record lacks a member: it waits there), earlier (an earlier one does, and it went
+-- note: on after it), unknown (the only member that may be lacking left no dump), device (all
+-- note: entered, but a member's device stands in an earlier operation that lacks somebody), still
+-- note: (all entered, and nothing tells why nobody finishes).
 create or replace view fr_suspect as
-with absent as (
+with stood as (
+    select
+        p.*, len(w.absent_ranks) > 0 as is_lacking,
+        len(w.absent_ranks) = 0 and len(w.unknown_ranks) > 0 as is_unknown,
+        coalesce(p.place_no > min(p.place_no)
+            filter (where len(w.absent_ranks) + len(w.unknown_ranks) > 0)
+            over (partition by p.job_id, p.path_attempt, p.rank), false)
+            as is_after
+    from fr_pending as p
+    join fr_wait as w on w.job_id = p.job_id and w.path_attempt = p.path_attempt
+        and w.group_key = p.group_key and w.operation_key = p.operation_key
+),
+held as (
+    select
+        job_id, path_attempt, rank,
+        case
+            when bool_or(is_lacking and is_last) then 'absent'
+            when bool_or(is_lacking) then 'earlier' when bool_or(is_unknown) then 'unknown'
+            when bool_or(is_device) then 'device' else 'still'
+        end as hold
+    from (select *, bool_or(is_after)
+        over (partition by job_id, path_attempt, group_key, operation_key) as is_device
+        from stood)
+    group by job_id, path_attempt, rank
+),
+absent as (
     select w.job_id, w.path_attempt, w.group_key, w.seq_num, w.is_p2p, w.op_type, w.rank,
         w.waiting_ranks, w.member_count - len(w.unknown_ranks) as placed_count,
         coalesce(h.hold, 'free') as hold,
@@ -18,13 +47,13 @@ with absent as (
             over (partition by w.job_id, w.path_attempt, w.group_key, w.operation_key)
                 as absent_count
     from (select *, unnest(absent_ranks) as rank from fr_wait) as w
-    left join fr_hold as h on h.job_id = w.job_id and h.path_attempt = w.path_attempt
+    left join held as h on h.job_id = w.job_id and h.path_attempt = w.path_attempt
         and h.rank = w.rank
 ),
 open as (
     select job_id, path_attempt from absent where free_count > 0
     union
-    select job_id, path_attempt from fr_hold where hold in ('unknown', 'still')
+    select job_id, path_attempt from held where hold in ('unknown', 'still')
     union
     select job_id, path_attempt from fr_order
 ),
@@ -43,7 +72,7 @@ pointed as (
         and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)')
     union all
     select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, g.stuck_seq, 0.75,
-        h.hold in ('absent', 'earlier', 'unknown', 'device')
+        h.hold <> 'still'
     from (
         select *, case
                 when last_completed < max(last_completed) over scope
@@ -63,7 +92,7 @@ pointed as (
     join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt
         and g.group_key = p.group_key and g.is_stuck and g.min_enqueued = g.max_enqueued
         and len(g.missing_ranks) = 0
-    left join fr_hold as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt
+    left join held as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt
         and h.rank = p.rank
     where p.basis is not null
         and not regexp_matches(coalesce(g.op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')

@@ -2,7 +2,7 @@
 -- waited in.
 -- grain: one row a rank of a failed attempt with a stuck collective
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
--- reads: fr_hold, fr_pending
+-- reads: fr_pending
 -- case: yes
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
 -- note: waits in another group; place_no stands for the line then. Counters are compared inside one
@@ -86,15 +86,14 @@ dump as (
             p.file_id, p.place_no)
             = 1
     union all by name
-    select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location,
+    select f.job_id, f.attempt, w.rank, true as is_waiting, w.user_location,
         w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
     from fr_failure as f
-        join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt
-    join fr_pending as w on w.job_id = h.job_id and w.path_attempt = h.path_attempt
-        and w.rank = h.rank and w.group_key = h.group_key and w.operation_key = h.operation_key
+    join fr_pending as w on w.job_id = f.job_id and w.path_attempt = f.path_attempt
     where not exists (select 1 from fr_position as p
         where p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key
-            and p.rank = h.rank)
+            and p.rank = w.rank)
+    qualify row_number() over (partition by f.job_id, f.attempt, w.rank order by w.place_no) = 1
 )
 select
     coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt,
