@@ -1,6 +1,6 @@
 -- A rank that the Flight Recorder dumps point at as the one that kept its group waiting.
 -- grain: one row a job, group, rank and basis
--- reads: fr_position, fr_group_state, fr_pending, fr_mismatch, fr_wait, fr_order
+-- reads: fr_collective, fr_position, fr_pending, fr_mismatch, fr_wait, fr_order
 -- stored: yes
 -- note: Who had not entered an operation and waits for nobody itself is behind; where that are most
 -- note: members, the few that entered it diverged, unless theirs was the root's part of a
@@ -71,31 +71,38 @@ pointed as (
     where free_count * 2 > placed_count and free_count = absent_count and not is_p2p
         and not regexp_matches(coalesce(op_type, ''), '^_?(BROADCAST|SCATTER|REDUCE$)')
     union all
-    select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, g.stuck_seq, 0.75,
+    select p.job_id, p.path_attempt, p.group_key, p.rank, p.basis, p.least_completed + 1, 0.75,
         h.hold <> 'still'
     from (
         select *, case
                 when last_completed < max(last_completed) over scope
-                    and count(*) filter (where last_completed = g_min) over scope * 2 <= count(*)
-                        over scope
-                    and last_completed = g_min then 'unfinished'
+                    and count(*) filter (where last_completed = least_completed)
+                        over scope * 2 <= count(*) over scope
+                    and last_completed = least_completed then 'unfinished'
                 when last_started < max(last_started) over scope
                     and count(*) filter (where last_started < last_enqueued)
                         over scope * 2 <= count(*) over scope
                     and last_started < last_enqueued then 'not_started'
             end as basis
-        from (select *,
-            min(last_completed) over (partition by job_id, path_attempt, group_key) as g_min
-            from fr_position where has_dump and last_enqueued is not null)
+        from (select *, min(last_completed) over whole as least_completed
+            from fr_position
+            where not is_p2p_group
+            window whole as (partition by job_id, path_attempt, group_key)
+            qualify bool_and(has_dump) over whole
+                and min(last_enqueued) over whole = max(last_enqueued) over whole
+                and bool_or(last_enqueued > last_completed) over whole)
+        where last_enqueued is not null
         window scope as (partition by job_id, path_attempt, group_key)
     ) as p
-    join fr_group_state as g on g.job_id = p.job_id and g.path_attempt = p.path_attempt
-        and g.group_key = p.group_key and g.is_stuck and g.min_enqueued = g.max_enqueued
-        and len(g.missing_ranks) = 0
     left join held as h on h.job_id = p.job_id and h.path_attempt = p.path_attempt
         and h.rank = p.rank
     where p.basis is not null
-        and not regexp_matches(coalesce(g.op_type, ''), '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')
+        and not coalesce((select regexp_matches(mode(c.op_type order by c.op_type),
+                '^_?(BROADCAST|SCATTER|GATHER|REDUCE$)')
+            from fr_collective as c
+            where c.job_id = p.job_id and c.path_attempt = p.path_attempt
+                and c.group_key = p.group_key and c.seq_num = p.least_completed + 1
+                and c.is_used and not c.is_p2p), false)
 ),
 every as (
     select s.job_id, s.path_attempt, s.group_key, s.rank, s.basis, s.seq_num, s.certainty,
