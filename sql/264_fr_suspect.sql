@@ -9,7 +9,9 @@
 -- note: (its last record lacks a member: it waits there), earlier (an earlier one does, and it went
 -- note: on after it), unknown (the only member that may be lacking left no dump), device (all
 -- note: entered, but a member's device stands in an earlier operation that lacks somebody), still
--- note: (all entered, and nothing tells why nobody finishes).
+-- note: (all entered, and nothing tells why nobody finishes). counts: nobody holds it up; who is
+-- note: ahead, or did not start or finish alone, counts only where nobody is behind or called
+-- note: something else. is_cleared: it is held up by others, and the dumps name somebody else.
 create or replace view fr_suspect as
 with stood as (
     select
@@ -118,10 +120,19 @@ every as (
     select job_id, path_attempt, later_group_key, rank, 'order', null, 0.9, false, file_id,
         place_no, text
         from fr_order where is_minority
+),
+summed as (
+    select job_id, path_attempt, group_key, rank, basis, min(seq_num) as seq_num,
+        max(certainty) as certainty, bool_and(is_held) as is_held,
+        basis in ('ahead', 'unfinished', 'not_started') as is_weak,
+        arg_min(file_id, (is_held, seq_num)) as file_id,
+        arg_min(place_no, (is_held, seq_num)) as place_no, arg_min(text, (is_held, seq_num)) as text
+    from every
+    group by job_id, path_attempt, group_key, rank, basis
 )
-select job_id, path_attempt, group_key, rank, basis, min(seq_num) as seq_num,
-    max(certainty) as certainty, bool_and(is_held) as is_held,
-    arg_min(file_id, (is_held, seq_num)) as file_id,
-    arg_min(place_no, (is_held, seq_num)) as place_no, arg_min(text, (is_held, seq_num)) as text
-from every
-group by job_id, path_attempt, group_key, rank, basis
+select job_id, path_attempt, group_key, rank, basis, seq_num, certainty, is_held,
+    not is_held and not (is_weak and is_told) as counts, is_held and is_told as is_cleared,
+    file_id, place_no, text
+from (select *, bool_or(not is_held and not is_weak) over (partition by job_id, path_attempt)
+    as is_told
+    from summed)

@@ -1,7 +1,7 @@
 -- Something that looks like the cause of a failure and is not, with the line that says so.
 -- grain: one row a failure and suspicion
 -- reads: failure_case, failure_lead, root_cause, node_suspicion, failure_signal, rank_state,
--- reads: worker_event, pattern, ingested_file, dump_suspect, fr_witness
+-- reads: worker_event, pattern, ingested_file, fr_failure, fr_suspect, fr_witness
 -- case: kept
 -- note: Faults of nodes that were over before the ranks stopped or came after (one that nothing
 -- note: speaks against is not judged: node_suspicion), what the launcher names as root cause, ranks
@@ -86,7 +86,9 @@ accused as (
     join failure_lead as l on l.failure_id = f.failure_id and l.culprit_rank is not null
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt
         and s.signal = 'names_peer' and s.peer_rank is not null
-    join (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
+    join (select d.job_id, d.attempt, p.rank from fr_failure as d
+        join fr_suspect as p on p.job_id = d.job_id and p.path_attempt = d.path_attempt
+        group by all having bool_and(p.is_cleared))
         as h
         on h.job_id = s.job_id
         and h.attempt = s.attempt and h.rank = s.peer_rank
