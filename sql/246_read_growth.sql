@@ -1,17 +1,17 @@
--- Growth of a counter of reads: how many, how long, how large they were, from a target's own disks
--- or from a remote backend.
--- grain: one row a counter of reads that grew, and statistics line
+-- Growth of a counter of reads (how many, how long, how large they were, from a target's own disks
+-- or from a remote backend), or of objects that a target let go of.
+-- grain: one row a counter of reads or losses that grew, and statistics line
 -- reads: counter_sample, counter_interval
 -- stored: yes
 -- note: As in counter_delta, of few counters: to find the value before of every counter takes long
 -- note: and much memory. Backends have their own (`aws.get.n`, `gcp.get.ns.total`; AIStore 3.30 to
--- note: 5.3).
+-- note: 5.3). Objects are deleted behind AIStore's back, or evicted.
 create or replace view read_growth as
 with sample as (
     select file_id, line_no, name, value
     from counter_sample
-    where name in ('get.n', 'get.ns.total', 'get.size') or ends_with(name, '.get.n')
-        or ends_with(name, '.get.ns.total')
+    where name in ('get.n', 'get.ns.total', 'get.size', 'remote.deleted.del.n', 'lru.evict.n')
+        or ends_with(name, '.get.n') or ends_with(name, '.get.ns.total')
 )
 select
     i.cluster, i.node_id, i.node_role, s.name as counter,

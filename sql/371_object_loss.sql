@@ -1,7 +1,7 @@
 -- What had taken objects from AIStore before a rank was told that its object does not exist.
 -- grain: one row a failure, rank, node and kind of loss
 -- reads: rank_request, worker_event, node_fault, node_witness, node_process, ais_event,
--- reads: loss_counter, failure_case, threshold
+-- reads: read_growth, failure_case, threshold
 -- case: yes
 -- note: When an object was asked for is told by the clock that tells of the loss: that of the
 -- note: target's own line about it, where it is later than the rank's. joined_empty: a target that
@@ -91,12 +91,12 @@ taken as (
     from deleting group by cluster, xid, bucket
     union all
     select cluster, node_id, previous_ns, utc_ns, file_id, line_no, null, 'deleted_behind'
-        from loss_counter where counter = 'remote.deleted.del.n'
+        from read_growth where counter = 'remote.deleted.del.n'
     union all
     select cluster, node_id, min(previous_ns), min(utc_ns),
         arg_min(file_id, (utc_ns, file_id, line_no)), arg_min(line_no, (utc_ns, file_id, line_no)),
         null, 'evicted_unnamed'
-    from loss_counter where counter = 'lru.evict.n' and node_id is not null
+    from read_growth where counter = 'lru.evict.n' and node_id is not null
         group by cluster, node_id
 ),
 wanted
