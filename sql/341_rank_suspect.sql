@@ -1,6 +1,6 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation,
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, shared_accusation,
 -- reads: stuck_collective, failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
 -- reads: rank_activity, stack_suspect, threshold, stack_process
 -- case: yes
@@ -99,9 +99,7 @@ behind as (
         count(*) over (partition by p.job_id, p.attempt) as rank_count
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
-    where p.last_enqueued is not null and c.seq_num is not null
-        and not exists (select 1 from held_rank as h
-            where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
+    where p.last_enqueued is not null and c.seq_num is not null and not p.is_held
 ),
 dumped as (
     select s.* exclude (job_id), f.job_id, f.attempt,
@@ -139,8 +137,6 @@ voiceless as (
         and not exists (select 1 from rank_activity as a
             where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank
                 and a.witness = 'stack' and a.activity in ('collective', 'backward'))
-        and not exists (select 1 from held_rank as h
-            where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
     qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
         or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
             over (partition by r.job_id, r.attempt)
@@ -182,7 +178,8 @@ union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
 from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure)
     as f
-where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from held_rank)
+where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from rank_position
+    where is_held)
 union all
 select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count,
     file_id, line_no, text
