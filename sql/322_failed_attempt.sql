@@ -1,6 +1,6 @@
 -- A job attempt that failed, with the signs of it.
 -- grain: one row a failed job attempt
--- reads: failure_signal, job_span, fr_failure, progress_line, worker_file, stack_rank, threshold
+-- reads: failure_signal, job_span, fr_failure, progress_line, worker_file, stack_stand, threshold
 -- stored: yes
 -- note: A job whose progress lines have no time spoke at least for as long as its steps took by
 -- note: what they print: each step counts once a file, as do those since the line before it, by the
@@ -98,7 +98,15 @@ waiting_stack as (
             filter (where activity in ('collective', 'backward')) as file_id,
         arg_min(line_no, (file_id, line_no))
             filter (where activity in ('collective', 'backward')) as line_no
-    from stack_rank
+    from (
+        select job_id, coalesce(attempt, 0) as attempt, activity, taken_ns, file_id, line_no,
+            coalesce(stated_rank, path_rank) as own_rank
+        from stack_stand
+        where told_kind is null
+        qualify row_number() over (
+            partition by job_id, coalesce(attempt, 0), own_rank, if(own_rank is null, pid, null)
+            order by taken_ns desc, file_id desc, dump_no desc) = 1
+    )
     group by job_id, attempt
     having count(*) > 1
         and count(*) filter (where activity in ('collective', 'backward')) * 2 >= count(*)
