@@ -4,12 +4,13 @@
 -- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step
 -- stored: yes
 -- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell.
--- note: Native calls tell activities but are no part of calls. Another thread that stands in a client
--- note: of the storage fetches ahead for the main one, unless it uploads logs or asks a hub, or the
--- note: client has called the program's own code. What waits for a lock shows no call of the lock
--- note: (CPython has no frame for it), only the line that takes it, while a call of a client, a queue
--- note: or a sleep has frames of its own: two threads that are idle, with no library on top, in one
--- note: file of the program, while no thread runs (py-spy says which do), hold what the other wants.
+-- note: Native calls tell activities but are no part of calls. Another thread that stands in a
+-- note: client of the storage fetches ahead for the main one, unless it uploads logs or asks a
+-- note: hub, or the client has called the program's own code. What waits for a lock shows no call
+-- note: of the lock (CPython has no frame for it), only the line that takes it, while a call of a
+-- note: client, a queue or a sleep has frames of its own: two threads that are idle, with no
+-- note: library on top, in one file of the program, while no thread runs (py-spy says which do),
+-- note: hold what the other wants.
 create or replace view stack_stand as
 with rule as (
     select p.is_main, p.function, p.source_file, arg_min(r.activity, r.position) as activity,

@@ -1,5 +1,5 @@
--- A daemon's line that is a step of an x-get-batch failure chain, and which chain it belongs to: the
--- fault behind it, else a node that was away just then, else its xaction and time.
+-- A daemon's line that is a step of an x-get-batch failure chain, and which chain it belongs to:
+-- the fault behind it, else a node that was away just then, else its xaction and time.
 -- grain: one row a step
 -- reads: ais_event, node_endpoint, node_fault, threshold
 -- stored: yes
@@ -7,13 +7,13 @@
 -- note: of the writer itself, that was on when the line was written; else that of its work item or
 -- note: of the line beside it: `bcast abort` names neither request nor peer, the line written
 -- note: microseconds later on the same node does. A missing object is a reason of its own: what a
--- note: node prints a second later of a peer does not explain it. The list of errors that an xaction
--- note: prints as it ends is no step of a request that had failed before.
--- note: While a target is away its objects are missing on the others, so a batch that breaks then
--- note: without naming anybody is put to that outage (is_ambient), from when it was away for
--- note: certain; who waits for a node that hangs waits, until it is missed. Maintenance that
--- note: begins aborts every batch that runs, within outage_gap_s; aborts that no outage explains
--- note: are one chain, of the node that printed the first.
+-- note: node prints a second later of a peer does not explain it. The list of errors that an
+-- note: xaction prints as it ends is no step of a request that had failed before. While a target
+-- note: is away its objects are missing on the others, so a batch that breaks then without naming
+-- note: anybody is put to that outage (is_ambient), from when it was away for certain; who waits
+-- note: for a node that hangs waits, until it is missed. Maintenance that begins aborts every
+-- note: batch that runs, within outage_gap_s; aborts that no outage explains are one chain, of the
+-- note: node that printed the first.
 create or replace view chain_root as
 with step as (
     select
@@ -58,7 +58,8 @@ event as (
 ),
 told as (
     select e.* replace (
-            coalesce(e.fault_id, w.fault_id) as fault_id, coalesce(e.suspect, w.suspect) as suspect),
+            coalesce(e.fault_id, w.fault_id) as fault_id,
+            coalesce(e.suspect, w.suspect) as suspect),
         r.value::bigint * 1000000000 as reach_ns
     from event as e
     join threshold as r on r.name = 'chain_adjacent_s'

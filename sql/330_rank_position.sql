@@ -5,12 +5,12 @@
 -- reads: fr_pending
 -- case: yes
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
--- note: waits in another group; place_no stands for the line then. Counters are compared inside one
--- note: group only. is_held: it timed out in another group than the one that stood still first. In a
--- note: job of several groups (tensor, pipeline, data parallel) one absent rank stops its own groups,
--- note: and these stop others: who waits anywhere is not the one that all wait for. Who has enqueued
--- note: what stood still first, and completed the one before, waits in that one, though the line of
--- note: its own time-out is lost.
+-- note: waits in another group; place_no stands for the line then. Counters are compared inside
+-- note: one group only. is_held: it timed out in another group than the one that stood still
+-- note: first. In a job of several groups (tensor, pipeline, data parallel) one absent rank stops
+-- note: its own groups, and these stop others: who waits anywhere is not the one that all wait
+-- note: for. Who has enqueued what stood still first, and completed the one before, waits in that
+-- note: one, though the line of its own time-out is lost.
 create or replace view rank_position as
 with line as (
     select

@@ -3,13 +3,14 @@
 -- reads: worker_event, rank_suspect, lost_host, departed_rank, rank_crash, rank_position,
 -- reads: stuck_collective, failed_rank, rank_host, failure_signal, stack_process, threshold
 -- case: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the
--- note: collective, together with who died before the hang began, or failed at the same moment as
--- note: one of those behind and with the same error; then who died first; then who alone stayed
--- note: silent, or those of the silent whose own lines show trouble, or that are a host as a whole.
--- note: A storage that fails its clients fails them in several ways: such errors are all alike.
--- note: Trouble of the silent counts that went on when the others waited, and as long as that of any
--- note: of them; that a watcher took the stack of a rank as it made no step is trouble of that rank.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered
+-- note: the collective, together with who died before the hang began, or failed at the same moment
+-- note: as one of those behind and with the same error; then who died first; then who alone stayed
+-- note: silent, or those of the silent whose own lines show trouble, or that are a host as a
+-- note: whole. A storage that fails its clients fails them in several ways: such errors are all
+-- note: alike. Trouble of the silent counts that went on when the others waited, and as long as
+-- note: that of any of them; that a watcher took the stack of a rank as it made no step is trouble
+-- note: of that rank.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt

@@ -5,9 +5,9 @@
 -- reads: rank_request, threshold
 -- case: yes
 -- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
--- note: storage, data, network, device or host stands for its rank; one of the program needs none to
--- note: be told. activity is that of the surest witness: stack, traceback, last words; what fewer
--- note: than half of several silent ranks did stopped none of them.
+-- note: storage, data, network, device or host stands for its rank; one of the program needs none
+-- note: to be told. activity is that of the surest witness: stack, traceback, last words; what
+-- note: fewer than half of several silent ranks did stopped none of them.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text,
