@@ -18,7 +18,7 @@ with operation as (
         mode(user_location order by user_location) as user_location,
         list(distinct rank order by rank) as waiting_ranks,
         max(peer_rank) as high_peer, min(peer_rank) as low_peer,
-        min(created_ns) as first_ns, max(created_ns) as last_ns,
+        min(created_ns) as first_ns,
         arg_min(file_id, (created_ns, rank)) as file_id,
         arg_min(place_no, (created_ns, rank)) as place_no, arg_min(text, (created_ns, rank)) as text
     from fr_pending
@@ -54,7 +54,7 @@ select
     c.member_count, o.waiting_ranks,
     coalesce(c.absent_ranks, []) as absent_ranks,
     coalesce(c.unknown_ranks, []) as unknown_ranks,
-    o.first_ns, o.last_ns, o.file_id, o.place_no, o.text
+    o.first_ns, o.file_id, o.place_no, o.text
 from operation as o
 join counted as c on c.job_id = o.job_id and c.path_attempt = o.path_attempt
     and c.group_key = o.group_key and c.operation_key = o.operation_key

@@ -1,12 +1,12 @@
 -- A rank whose call differs from the others' at one sequence number of a group: another operation,
 -- size or type.
 -- grain: one row a job, group and rank, for the first number where calls differ
--- reads: fr_collective, fr_group_state
+-- reads: fr_collective, fr_position
 -- stored: yes
--- note: Sizes of gather, scatter and all_to_all may differ between ranks, and so may the parts of
--- note: all_gather; their operation may not. Coalesced parts share a number and are compared
--- note: together. is_minority: fewer than half of the ranks called this; the first rank is not
--- note: presumed right.
+-- note: Only groups count of which a member has not finished what it enqueued. Sizes of gather,
+-- note: scatter and all_to_all may differ between ranks, and so may the parts of all_gather; their
+-- note: operation may not. Coalesced parts share a number and are compared together. is_minority:
+-- note: fewer than half of the ranks called this; the first rank is not presumed right.
 create or replace view fr_mismatch as
 with call as (
     select
@@ -28,9 +28,10 @@ with call as (
             as types,
         min(c.file_id) as file_id, min(c.place_no) as place_no, arg_min(c.text, c.place_no) as text
     from fr_collective as c
-    join fr_group_state as g on g.job_id = c.job_id and g.path_attempt = c.path_attempt
-        and g.group_key = c.group_key and g.is_stuck
     where c.is_used and not c.is_p2p and c.seq_num is not null
+        and (c.job_id, c.path_attempt, c.group_key) in (
+            select job_id, path_attempt, group_key from fr_position
+            where last_enqueued > last_completed and not is_p2p_group)
     group by c.job_id, c.path_attempt, c.group_key, c.seq_num, c.rank
 ),
 compared as (

@@ -1,21 +1,23 @@
 -- A rank that entered two process groups in another order than other ranks of both, by the order of
 -- their Flight Recorder records.
 -- grain: one row a rank and pair of operations of two groups
--- reads: fr_pending, fr_wait
+-- reads: fr_pending, fr_position
 -- stored: yes
 -- note: Only operations that stand still count: a rank that waits in the first had not entered the
 -- note: second, or entered it later. side_count ranks took this order, other_count the opposite
 -- note: one; is_minority: fewer did so.
 create or replace view fr_order as
 with entered as (
-    select job_id, path_attempt, rank, group_key, operation_key, place_no, file_id, text
+    select job_id, path_attempt, rank, group_key, operation_key, seq_num, place_no, file_id, text
     from fr_pending
     where not is_p2p
 ),
 lacking as (
-    select job_id, path_attempt, group_key, operation_key, unnest(absent_ranks) as rank
-    from fr_wait
-    where not is_p2p
+    select distinct e.job_id, e.path_attempt, e.group_key, e.operation_key, p.rank
+    from entered as e
+    join fr_position as p on p.job_id = e.job_id and p.path_attempt = e.path_attempt
+        and p.group_key = e.group_key and p.has_dump
+        and coalesce(p.last_enqueued < e.seq_num, true)
 ),
 ordered as (
     select a.job_id, a.path_attempt, a.rank, a.group_key, a.operation_key,

@@ -1,22 +1,77 @@
 -- What the main thread of a process in a stack dump stood in, and what kind of process its calls
 -- show.
 -- grain: one row a process in a dump
--- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step,
--- reads: reading_thread, crossed_locks
+-- reads: stack_frame, worker_file, worker_event, frame_rule, clock, file_progress, last_step
 -- stored: yes
 -- note: told_kind: worker (of a DataLoader), launcher, helper; null where the calls do not tell.
--- note: Native calls tell activities but are no part of calls.
+-- note: Native calls tell activities but are no part of calls. Another thread that stands in a
+-- note: client of the storage fetches ahead for the main one, unless it uploads logs or asks a
+-- note: hub, or the client has called the program's own code. What waits for a lock shows no call
+-- note: of the lock (CPython has no frame for it), only the line that takes it, while a call of a
+-- note: client, a queue or a sleep has frames of its own: two threads that are idle, with no
+-- note: library on top, in one file of the program, while no thread runs (py-spy says which do),
+-- note: hold what the other wants.
 create or replace view stack_stand as
 with rule as (
-    select p.function, p.source_file, arg_min(r.activity, r.position) as activity,
+    select p.is_main, p.function, p.source_file, arg_min(r.activity, r.position) as activity,
         arg_min(r.strength, r.position) as strength
-    from (select distinct function, source_file, coalesce(source_file, '') as file from stack_frame
-        where is_main)
+    from (select distinct is_main, function, source_file, coalesce(source_file, '') as file
+        from stack_frame)
         as p
     join frame_rule as r on r.strength <> 'passage' and regexp_matches(p.file, r.file)
+        and (p.is_main or r.activity in ('storage_wait', 'log_upload', 'hub_wait'))
         and regexp_matches(p.function, r.function)
         and not regexp_matches(p.function || ' ' || p.file, r.exception)
-    group by p.function, p.source_file
+    group by p.is_main, p.function, p.source_file
+),
+call as (
+    select s.*, r.activity, r.strength, coalesce(s.source_file, '') as file,
+        s.function || coalesce(' (' || s.source_file || ':' || s.source_line::varchar || ')', '')
+            as place,
+        s.source_file is null or regexp_matches(s.source_file, '\.py$|^<') as is_python,
+        is_python and not regexp_matches(file,
+            (select file from frame_rule where strength = 'passage')) as is_own
+    from stack_frame as s
+    left join rule as r on r.is_main = s.is_main and r.function = s.function
+        and r.source_file is not distinct from s.source_file
+),
+thread as (
+    select
+        file_id, dump_no, thread_name, bool_or(is_main) as has_main, bool_or(is_active) as is_run,
+        arg_min(source_file, frame_no) as top_file, arg_min(line_no, frame_no) as top_line_no,
+        arg_min(place, frame_no) as top_place,
+        not is_run and regexp_matches(top_file, '^(/.*/)?[\w.-]+\.py$')
+            and not regexp_matches(top_file,
+                '(site|dist)-packages|lib/python|^(threading|queue|selectors|socket|ssl'
+                    '|subprocess)\.py$')
+            as is_still,
+        min(frame_no) filter (where not is_main and is_own) as own_no,
+        min(frame_no) filter (where not is_main and activity = 'storage_wait') as client_no,
+        arg_min(line_no, frame_no)
+            filter (where not is_main and activity = 'storage_wait') as client_line_no,
+        arg_min(place, frame_no)
+            filter (where not is_main and activity = 'storage_wait') as client_place,
+        coalesce(bool_or(not is_main and activity <> 'storage_wait'), false) as is_of_service
+    from call
+    group by file_id, dump_no, thread_name
+),
+reader as (
+    select file_id, dump_no, min(client_line_no) as line_no,
+        arg_min(client_place, client_line_no) as text
+    from thread
+    where client_no < coalesce(own_no, 1000000) and not is_of_service
+    group by file_id, dump_no
+),
+crossed as (
+    select m.file_id, m.dump_no, min(m.top_line_no) as line_no,
+        arg_min(m.top_place, m.top_line_no) as text
+    from thread as m
+    join thread as o on o.file_id = m.file_id and o.dump_no = m.dump_no
+        and o.top_file = m.top_file and o.thread_name <> m.thread_name and o.is_still
+    where m.has_main and m.is_still
+        and not exists (select 1 from thread as t
+            where t.file_id = m.file_id and t.dump_no = m.dump_no and t.is_run)
+    group by m.file_id, m.dump_no
 ),
 frame as (
     select
@@ -24,34 +79,22 @@ frame as (
         s.local_ns - case when s.zone_offset_s is null then k.shift_ns else 0 end as utc_ns,
         w.path_rank, w.path_local_rank, coalesce(s.taken_ns, utc_ns, w.modified_ns) as taken_ns,
         s.file_id, s.dump_no, s.pid, s.parent_pid, s.command, s.rank, s.host, s.task_no, s.frame_no,
-        s.function, s.line_no,
-        coalesce(s.source_file, '') as file,
-            s.function
-                || coalesce(' (' || s.source_file || ':' || s.source_line::varchar || ')', '')
-                    as text,
-            r.activity,
-        s.text as raw, contains(s.text, '"name"') as is_json, s.source_file is null
-            or regexp_matches(s.source_file, '\.py$|^<') as is_python,
-        contains(file, 'torch/utils/data/_utils/worker') as is_loop,
+        s.function, s.line_no, s.file, s.place as text, s.activity, s.text as raw,
+        contains(s.text, '"name"') as is_json, s.is_python,
+        contains(s.file, 'torch/utils/data/_utils/worker') as is_loop,
         min(case when is_loop then s.frame_no end)
             over (partition by s.file_id, s.dump_no) as loop_no,
-        min(
-            case when is_python
-                and not regexp_matches(file,
-                    (select file from frame_rule where strength = 'passage'))
-                    then s.frame_no end)
+        min(case when s.is_own then s.frame_no end)
             over (partition by s.file_id, s.dump_no) as own_no,
-        (r.strength = 'telling'
-            or (r.strength = 'inner'
-                and s.frame_no = min(case when is_python then s.frame_no end)
+        (s.strength = 'telling'
+            or (s.strength = 'inner'
+                and s.frame_no = min(case when s.is_python then s.frame_no end)
                     over (partition by s.file_id, s.dump_no)))
             and (loop_no is null or s.frame_no < loop_no)
-            and (r.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no)
+            and (s.activity <> 'storage_wait' or own_no is null or own_no > s.frame_no)
                 as is_telling,
-        s.owns_gil, s.is_active, r.strength = 'faint' and loop_no is null as is_faint
-    from stack_frame as s join worker_file as w on w.file_id = s.file_id
-    left join rule as r on r.function = s.function
-        and r.source_file is not distinct from s.source_file
+        s.owns_gil, s.is_active, s.strength = 'faint' and loop_no is null as is_faint
+    from call as s join worker_file as w on w.file_id = s.file_id
     left join clock as k on k.file_id = s.file_id and s.local_ns is not null
     left join last_step as t on t.job_id = w.job_id and t.attempt = w.path_attempt + s.attempt_no
     left join file_progress as g on g.job_id = w.job_id
@@ -159,8 +202,8 @@ select
     coalesce(t.line_no, x.line_no, p.line_no) as line_no,
     coalesce(t.text, x.text, p.text) as text
 from process as p
-left join reading_thread as t on t.file_id = p.file_id and t.dump_no = p.dump_no
+left join reader as t on t.file_id = p.file_id and t.dump_no = p.dump_no
     and coalesce(p.activity, 'lock') in ('batch_preparation', 'data_loading', 'lock', 'sleep')
     and coalesce(p.told_kind, 'worker') = 'worker'
-left join crossed_locks as x on x.file_id = p.file_id and x.dump_no = p.dump_no
+left join crossed as x on x.file_id = p.file_id and x.dump_no = p.dump_no
     and p.activity is null and p.told_kind is null

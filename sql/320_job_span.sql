@@ -1,7 +1,7 @@
 -- A job attempt from its first to its last line, with what its lines say about it.
 -- grain: one row a job and attempt
 -- reads: worker_event, worker_file, clock, worker_tail, progress_line, fr_dump, fr_position,
--- reads: stack_rank, job_world
+-- reads: stack_stand, job_world
 -- stored: yes
 -- note: A job without a log is known from its Flight Recorder dumps alone. The log of a host
 -- note: (kernel, system) lies beside those of a job for days: a file that tells no rank, step,
@@ -36,10 +36,12 @@ dump as (
     where d.state = 'used'
     group by d.job_id, d.path_attempt
     union all
-    select job_id, attempt, min(first_taken_ns), max(taken_ns), max(rank)
-    from stack_rank as s
-    where not exists (select 1 from fr_dump as d where d.job_id = s.job_id and d.state = 'used')
-    group by job_id, attempt
+    select job_id, coalesce(attempt, 0), min(taken_ns), max(taken_ns),
+        max(coalesce(stated_rank, path_rank))
+    from stack_stand as s
+    where told_kind is null
+        and not exists (select 1 from fr_dump as d where d.job_id = s.job_id and d.state = 'used')
+    group by job_id, coalesce(attempt, 0)
 ),
 attempt as (
     select distinct job_id, attempt from worker_event

@@ -1,7 +1,7 @@
 -- An attempt of a training job: what it trains, on how many ranks and nodes, from which data, and
 -- how it ended.
 -- grain: one row a job and attempt
--- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_rank
+-- reads: job_span, worker_event, worker_line, worker_file, failed_attempt, fr_dump, stack_stand
 -- public: yes
 -- stored: yes
 -- note: world_size is the stated one, else the highest rank seen plus one; rank_count is what was
@@ -104,10 +104,11 @@ dump as (
     where state = 'used'
     group by job_id, path_attempt
     union all
-    select k.job_id, k.attempt, count(distinct k.rank)
-    from stack_rank as k
-    where not exists (select 1 from fr_dump as d where d.job_id = k.job_id and d.state = 'used')
-    group by k.job_id, k.attempt
+    select job_id, coalesce(attempt, 0), count(distinct coalesce(stated_rank, path_rank))
+    from stack_stand as k
+    where told_kind is null
+        and not exists (select 1 from fr_dump as d where d.job_id = k.job_id and d.state = 'used')
+    group by job_id, coalesce(attempt, 0)
 )
 select
     s.job_id,

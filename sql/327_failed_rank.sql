@@ -1,7 +1,7 @@
 -- A rank that should take part in a failed attempt, whether its logs are available or not.
 -- grain: one row a rank of a failed attempt
 -- reads: failed_attempt, worker_event, worker_tail, worker_file, fr_failure, fr_dump, fr_position,
--- reads: stack_rank
+-- reads: stack_stand
 -- case: yes
 -- note: All ranks of the stated world size, every rank that was seen, the one that is missing
 -- note: between those of torchrun's tables, and every member of a group that a Flight Recorder dump
@@ -29,6 +29,13 @@ dump as (
     join fr_dump as d on d.job_id = f.job_id and d.path_attempt = f.path_attempt
         and d.state = 'used'
     group by f.job_id, f.attempt, d.rank
+),
+stack as (
+    select job_id, coalesce(attempt, 0) as attempt, coalesce(stated_rank, path_rank) as rank,
+        max(taken_ns) as taken_ns, min(file_id) as file_id, min(host) as host
+    from stack_stand
+    where told_kind is null
+    group by job_id, coalesce(attempt, 0), coalesce(stated_rank, path_rank)
 ),
 expected as (
     select a.job_id, a.attempt,
@@ -63,7 +70,7 @@ expected as (
     join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
     union
     select k.job_id, k.attempt, k.rank
-    from stack_rank as k
+    from stack as k
     join failed_attempt as a on a.job_id = k.job_id and a.attempt = k.attempt
     where k.rank is not null
 )
@@ -75,9 +82,9 @@ select
     coalesce(s.last_ns, case when p.rank is null and d.rank is null then k.taken_ns end) as last_ns,
     coalesce(s.event_count, 0) as event_count,
     coalesce(s.host, d.host, k.host) as host,
-    coalesce(s.file_id, p.file_id, d.file_id, k.first_file_id) as file_id
+    coalesce(s.file_id, p.file_id, d.file_id, k.file_id) as file_id
 from expected as e
 left join seen as s on s.job_id = e.job_id and s.attempt = e.attempt and s.rank = e.rank
 left join spoken as p on p.job_id = e.job_id and p.attempt = e.attempt and p.rank = e.rank
 left join dump as d on d.job_id = e.job_id and d.attempt = e.attempt and d.rank = e.rank
-left join stack_rank as k on k.job_id = e.job_id and k.attempt = e.attempt and k.rank = e.rank
+left join stack as k on k.job_id = e.job_id and k.attempt = e.attempt and k.rank = e.rank

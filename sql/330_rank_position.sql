@@ -1,12 +1,16 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it
 -- waited in.
--- grain: one row a rank of a failed attempt with a stuck collective
+-- grain: one row a rank of a failed attempt that waited, or whose counters are known
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
--- reads: fr_hold, fr_pending
+-- reads: fr_pending
 -- case: yes
 -- note: What a log does not print comes from the Flight Recorder dump of the rank, also where it
--- note: waits in another group; place_no stands for the line then. Counters are compared inside one
--- note: group only.
+-- note: waits in another group; place_no stands for the line then. Counters are compared inside
+-- note: one group only. is_held: it timed out in another group than the one that stood still
+-- note: first. In a job of several groups (tensor, pipeline, data parallel) one absent rank stops
+-- note: its own groups, and these stop others: who waits anywhere is not the one that all wait
+-- note: for. Who has enqueued what stood still first, and completed the one before, waits in that
+-- note: one, though the line of its own time-out is lost.
 create or replace view rank_position as
 with line as (
     select
@@ -86,28 +90,42 @@ dump as (
             p.file_id, p.place_no)
             = 1
     union all by name
-    select f.job_id, f.attempt, h.rank, true as is_waiting, w.user_location,
+    select f.job_id, f.attempt, w.rank, true as is_waiting, w.user_location,
         w.created_ns as wait_start_ns, w.file_id, w.place_no as line_no, w.text
     from fr_failure as f
-        join fr_hold as h on h.job_id = f.job_id and h.path_attempt = f.path_attempt
-    join fr_pending as w on w.job_id = h.job_id and w.path_attempt = h.path_attempt
-        and w.rank = h.rank and w.group_key = h.group_key and w.operation_key = h.operation_key
+    join fr_pending as w on w.job_id = f.job_id and w.path_attempt = f.path_attempt
     where not exists (select 1 from fr_position as p
         where p.job_id = f.job_id and p.path_attempt = f.path_attempt and p.group_key = f.group_key
-            and p.rank = h.rank)
+            and p.rank = w.rank)
+    qualify row_number() over (partition by f.job_id, f.attempt, w.rank order by w.place_no) = 1
+),
+placed as (
+    select
+        coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt,
+        coalesce(t.rank, d.rank) as rank,
+        coalesce(t.is_waiting, false) or coalesce(d.is_waiting, false) as is_waiting,
+        coalesce(t.seq_num, d.seq_num) as seq_num, coalesce(t.op_type, d.op_type) as op_type,
+        coalesce(t.numel_in, d.numel_in) as numel_in, t.collective,
+        coalesce(t.user_location, d.user_location) as user_location,
+        coalesce(t.last_enqueued, d.last_enqueued) as last_enqueued,
+        coalesce(t.last_completed, d.last_completed) as last_completed,
+        coalesce(t.file_id, d.file_id) as file_id,
+        case when t.file_id is not null then t.line_no else d.line_no end as line_no,
+        coalesce(t.text, d.text) as text
+    from told as t
+    full join dump as d on d.job_id = t.job_id and d.attempt = t.attempt and d.rank = t.rank
 )
 select
-    coalesce(t.job_id, d.job_id) as job_id, coalesce(t.attempt, d.attempt) as attempt,
-        coalesce(t.rank, d.rank) as rank,
-    coalesce(t.is_waiting, false) or coalesce(d.is_waiting, false) as is_waiting,
-    coalesce(t.seq_num, d.seq_num) as seq_num, coalesce(t.op_type, d.op_type) as op_type,
-    coalesce(t.numel_in, d.numel_in) as numel_in,
-    t.collective,
-    coalesce(t.user_location, d.user_location) as user_location,
-    coalesce(t.last_enqueued, d.last_enqueued) as last_enqueued,
-    coalesce(t.last_completed, d.last_completed) as last_completed,
-    coalesce(t.file_id, d.file_id) as file_id,
-    case when t.file_id is not null then t.line_no else d.line_no end as line_no,
-    coalesce(t.text, d.text) as text
-from told as t
-full join dump as d on d.job_id = t.job_id and d.attempt = t.attempt and d.rank = t.rank
+    coalesce(p.job_id, s.job_id) as job_id, coalesce(p.attempt, s.attempt) as attempt,
+    coalesce(p.rank, s.rank) as rank, coalesce(p.is_waiting, false) as is_waiting,
+    s.rank is not null and not coalesce(p.is_waiting
+        or (p.last_enqueued >= c.seq_num and p.last_completed = c.seq_num - 1), false) as is_held,
+    p.seq_num, p.op_type, p.numel_in, p.collective, p.user_location, p.last_enqueued,
+    p.last_completed, p.file_id, p.line_no, p.text
+from placed as p
+full join (select distinct job_id, attempt, rank from failure_signal
+    where signal = 'timeout' and rank is not null)
+    as s
+    on s.job_id = p.job_id
+    and s.attempt = p.attempt and s.rank = p.rank
+left join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt

@@ -1,7 +1,6 @@
 -- What a rank said while the others waited for it, in a line that names no rank.
 -- grain: one row a line
--- reads: worker_tail, worker_file, clock, failed_rank, rank_position, held_rank, stuck_collective,
--- reads: threshold
+-- reads: worker_tail, worker_file, clock, failed_rank, rank_position, stuck_collective, threshold
 -- case: yes
 -- note: Who waits in a collective says nothing of its own work, but its loaders and other threads
 -- note: may.
@@ -41,9 +40,7 @@ with said as (
     where t.rank is null and t.local_rank is null
 ),
 waiting as (
-    select job_id, attempt, rank from rank_position where is_waiting
-    union
-    select job_id, attempt, rank from held_rank
+    select job_id, attempt, rank from rank_position where is_waiting or is_held
 ),
 sole as (
     select job_id, attempt, min(file_id) as file_id from failed_rank group by job_id, attempt

@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, held_rank, rank_crash, shared_accusation,
--- reads: stuck_collective, failure_signal, fr_failure, fr_position, dump_suspect, log_straggler,
--- reads: rank_activity, stack_suspect, cut_off_rank, threshold, stack_process
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, shared_accusation,
+-- reads: stuck_collective, failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
+-- reads: rank_activity, stack_suspect, threshold, stack_process
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
@@ -27,14 +27,10 @@ with named as (
             and peer_rank is not null
             and (peer_rank > 0 or (job_id, attempt) not in (select job_id, attempt
                 from failure_signal where pattern = 'tcpstore_clients_missing'))
-            and (
-                pattern is distinct from 'c10d_detail_mismatch'
-                or (job_id, attempt) in (
-                    select job_id, attempt from failure_signal
-                        where pattern = 'c10d_detail_mismatch'
-                    group by job_id, attempt having count(distinct rank) > 1
-                )
-            )
+            and (pattern is distinct from 'c10d_detail_mismatch'
+                or (job_id, attempt) in (select job_id, attempt from failure_signal
+                    where pattern = 'c10d_detail_mismatch'
+                    group by job_id, attempt having count(distinct rank) > 1))
         union all
         select job_id, attempt, rank,
             unnest(string_split(replace(coalesce(
@@ -44,10 +40,6 @@ with named as (
             file_id, line_no, text
         from failure_signal
         where signal = 'names_peer'
-            and coalesce(json_extract_string(capture, '$.missing_ranks'),
-                json_extract_string(capture, '$.lagging_ranks'),
-                json_extract_string(capture, '$.ranks'))
-                is not null
         union all
         select job_id, attempt, rank, peer_rank, file_id, line_no, text from shared_accusation
     )
@@ -98,26 +90,34 @@ behind as (
         p.last_enqueued < c.seq_num as is_behind,
         count(*) filter (where p.last_enqueued < c.seq_num)
             over (partition by p.job_id, p.attempt) as behind_count,
-        count(*)
-            filter (
-                where p.last_enqueued < c.seq_num
-                    and exists (select 1 from rank_crash as f
-                        where f.job_id = p.job_id and f.attempt = p.attempt and f.rank = p.rank
-                            and f.utc_ns <= c.hang_start_ns
-                                + (select value * 1000000000 from threshold
-                                    where name = 'same_cause_s')))
+        count(*) filter (where p.last_enqueued < c.seq_num
+            and exists (select 1 from rank_crash as f
+                where f.job_id = p.job_id and f.attempt = p.attempt and f.rank = p.rank
+                    and f.utc_ns <= c.hang_start_ns
+                        + (select value * 1000000000 from threshold where name = 'same_cause_s')))
             over (partition by p.job_id, p.attempt) as fallen_count,
         count(*) over (partition by p.job_id, p.attempt) as rank_count
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
-    where p.last_enqueued is not null and c.seq_num is not null
-        and not exists (select 1 from held_rank as h
-            where h.job_id = p.job_id and h.attempt = p.attempt and h.rank = p.rank)
+    where p.last_enqueued is not null and c.seq_num is not null and not p.is_held
+),
+dumped as (
+    select s.* exclude (job_id), f.job_id, f.attempt,
+        (s.is_held, s.group_key <> f.group_key, s.seq_num) as near
+    from fr_failure as f
+    join fr_suspect as s on s.job_id = f.job_id and s.path_attempt = f.path_attempt
 ),
 placed as (
     select f.job_id, f.attempt, p.rank from fr_failure as f
         join fr_position as p on p.job_id = f.job_id and p.path_attempt = f.path_attempt
             and p.has_dump
+),
+cut_off as (
+    select s.job_id, s.attempt, s.rank
+    from failure_signal as s
+    join rank_position as p on p.job_id = s.job_id and p.attempt = s.attempt and p.is_waiting
+        and p.user_location = s.user_location
+    where s.signal = 'victim' and s.is_peer_lost and s.rank is not null
 ),
 voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
@@ -137,10 +137,8 @@ voiceless as (
         and not exists (select 1 from rank_activity as a
             where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank
                 and a.witness = 'stack' and a.activity in ('collective', 'backward'))
-        and not exists (select 1 from held_rank as h
-            where h.job_id = r.job_id and h.attempt = r.attempt and h.rank = r.rank)
-    qualify (r.job_id, r.attempt, r.rank) not in (from cut_off_rank)
-        or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off_rank))
+    qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
+        or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
             over (partition by r.job_id, r.attempt)
 ),
 quiet as (
@@ -150,7 +148,7 @@ select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as 
     line_no, text
     from top_named
 where (job_id, attempt, rank) not
-    in (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
+    in (select job_id, attempt, rank from dumped group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
 where shape_count <= (select value from threshold where name = 'minority_share') * rank_count
@@ -163,8 +161,7 @@ where is_behind = (behind_count * 2 <= rank_count) and (job_id, attempt, rank) n
     and behind_count > 0
     and (is_behind or (op_type is distinct from 'BROADCAST' and fallen_count * 2 <= behind_count))
 union all
-select
-    w.job_id, w.attempt, w.rank, 'out_of_step', 0.85,
+select w.job_id, w.attempt, w.rank, 'out_of_step', 0.85,
     count(*) filter (where o.last_completed >= w.seq_num), w.file_id, w.line_no, w.text
 from rank_position as w
 join rank_position as o on o.job_id = w.job_id and o.attempt = w.attempt
@@ -173,13 +170,16 @@ group by w.job_id, w.attempt, w.rank, w.file_id, w.line_no, w.text
 having count(*) filter (where o.last_completed >= w.seq_num)
     > count(*) filter (where o.is_waiting and o.last_completed < w.seq_num)
 union all
-select job_id, attempt, rank, basis, certainty, seq_num, file_id, place_no, text from dump_suspect
-    where counts
+select job_id, attempt, rank, basis, max(certainty), min(seq_num), arg_min(file_id, near),
+    arg_min(place_no, near), arg_min(text, near)
+from dumped
+group by job_id, attempt, rank, basis having bool_or(counts)
 union all
 select f.job_id, f.attempt, f.rank, 'no_dump', 0.5, 1, f.file_id, null, null
 from (select job_id, attempt, path_attempt, file_id, unnest(missing_ranks) as rank from fr_failure)
     as f
-where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from held_rank)
+where (f.job_id, f.attempt, f.rank) not in (select job_id, attempt, rank from rank_position
+    where is_held)
 union all
 select job_id, attempt, rank, signal, case signal when 'killed' then 0.8 else 0.85 end, line_count,
     file_id, line_no, text
@@ -193,15 +193,12 @@ where s.signal = 'exit' and s.rank is not null
     and json_extract_string(s.capture, '$.is_root_cause') = 'true'
     and not exists (select 1 from rank_crash as c
         where c.job_id = s.job_id and c.attempt = s.attempt)
-    and not exists (
-        from failure_signal as c
-        where c.job_id = s.job_id and c.attempt = s.attempt and (
-            c.rank is null and c.failure_class is not null and c.signal = 'crash'
-                and c.exception is not null and c.exception <> 'ChildFailedError'
-            or c.pattern = 'gloo_size_mismatch'
-            or c.rank = s.rank and c.signal = 'victim' and c.is_peer_lost
-        )
-    )
+    and not exists (from failure_signal as c
+        where c.job_id = s.job_id and c.attempt = s.attempt
+            and (c.rank is null and c.failure_class is not null and c.signal = 'crash'
+                    and c.exception <> 'ChildFailedError'
+                or c.pattern = 'gloo_size_mismatch'
+                or c.rank = s.rank and c.signal = 'victim' and c.is_peer_lost))
 union all
 select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text
     from stack_suspect

@@ -1,13 +1,16 @@
 -- A rank that kept the others waiting, or died first.
 -- grain: one row a culprit rank of a failed attempt
--- reads: worker_event, rank_suspect, lost_host, departed_rank, silent_rank, rank_crash,
--- reads: rank_position, stuck_collective, failed_rank, threshold
+-- reads: worker_event, rank_suspect, lost_host, departed_rank, rank_crash, rank_position,
+-- reads: stuck_collective, failed_rank, rank_host, failure_signal, stack_process, threshold
 -- case: yes
--- note: Who is named by peers or differs from the majority goes first, then who had not entered the
--- note: collective, together with who died before the hang began, or failed at the same moment as
--- note: one of those behind and with the same error; then who died first; then who alone stayed
--- note: silent, or those of the silent whose own lines show trouble, or that are a host as a whole.
--- note: A storage that fails its clients fails them in several ways: such errors are all alike.
+-- note: Who is named by peers or differs from the majority goes first, then who had not entered
+-- note: the collective, together with who died before the hang began, or failed at the same moment
+-- note: as one of those behind and with the same error; then who died first; then who alone stayed
+-- note: silent, or those of the silent whose own lines show trouble, or that are a host as a
+-- note: whole. A storage that fails its clients fails them in several ways: such errors are all
+-- note: alike. Trouble of the silent counts that went on when the others waited, and as long as
+-- note: that of any of them; that a watcher took the stack of a rank as it made no step is trouble
+-- note: of that rank.
 create or replace view culprit as
 with size as (
     select job_id, attempt, count(*) as rank_count from failed_rank group by job_id, attempt
@@ -68,6 +71,61 @@ crash as (
                 where o.job_id = c.job_id and o.attempt = c.attempt
                     and o.rank = c.rank)) window same
             as (partition by s.job_id, s.attempt, c.pattern)
+),
+agent as (
+    select distinct job_id, attempt, file_id
+    from worker_event
+    where starts_with(pattern, 'torchrun_') and role = 'consequence'
+),
+whole as (
+    select distinct s.job_id, s.attempt, s.file_id
+    from failure_signal as s
+    join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+        and s.utc_ns >= k.spoke_ns
+    where s.stamp_source = 'own'
+    union
+    select h.job_id, h.attempt, h.file_id
+    from rank_host as h
+    join agent as a on a.job_id = h.job_id and a.attempt = h.attempt
+    where not exists (
+        from agent as o
+            where o.job_id = h.job_id and o.attempt = h.attempt and o.file_id = h.file_id
+    )
+),
+same_call as (
+    select job_id, attempt from rank_position where is_waiting
+    group by job_id, attempt having count(distinct seq_num) <= 1 and count(distinct op_type) <= 1
+),
+troubled as (
+    select f.job_id, f.attempt, f.rank
+    from failure_signal as f
+    join rank_suspect as q on q.job_id = f.job_id and q.attempt = f.attempt and q.rank = f.rank
+        and q.basis = 'silent'
+    left join stuck_collective as k on k.job_id = f.job_id and k.attempt = f.attempt
+    where f.signal in ('retry', 'error', 'chained', 'crash')
+    group by f.job_id, f.attempt, f.rank, k.hang_start_ns
+    qualify max(f.latest_ns) >= max(max(f.latest_ns)) over (partition by f.job_id, f.attempt)
+            - (select value * 1000000000 from threshold where name = 'trouble_over_s')
+        and coalesce(max(f.latest_ns) >= k.hang_start_ns, true)
+    union
+    select job_id, attempt, rank from stack_process
+    where rank is not null and not coalesce(activity in ('collective', 'backward'), false)
+),
+silent as (
+    select
+        s.*, h.rank_count, t.rank is not null as is_troubled,
+        count(t.rank) over same as troubled_count,
+        count(*) over same > 1 and min(h.place) over same = max(h.place) over same
+            and count(*) over same = min(h.place_count) over same
+            and count(w.file_id) over same = count(*) over same and o.job_id is not null
+                as is_of_host
+    from rank_suspect as s
+    join rank_host as h on h.job_id = s.job_id and h.attempt = s.attempt and h.rank = s.rank
+    left join troubled as t on t.job_id = s.job_id and t.attempt = s.attempt and t.rank = s.rank
+    left join whole as w on w.job_id = s.job_id and w.attempt = s.attempt and w.file_id = s.file_id
+    left join same_call as o on o.job_id = s.job_id and o.attempt = s.attempt
+    where s.basis = 'silent'
+    window same as (partition by s.job_id, s.attempt)
 ),
 candidate as (
     select s.job_id, s.attempt, s.rank, s.basis, s.certainty, s.file_id, s.line_no, s.text,
@@ -138,7 +196,7 @@ candidate as (
     select job_id, attempt, rank, 'departed', 0.5, file_id, null, null, 7 from departed_rank
     where is_gone
     union all
-    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from silent_rank
+    select job_id, attempt, rank, basis, certainty, file_id, line_no, text, 6 from silent
     where (is_troubled and troubled_count * 2 <= rank_count)
         or (troubled_count = 0
             and (weight <= greatest(1, rank_count / 4)

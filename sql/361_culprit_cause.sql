@@ -1,11 +1,13 @@
 -- What happened on a culprit rank: its own first error, and what it was doing.
 -- grain: one row a culprit of a failure; where none is the culprit and most ranks failed alike, or
 -- grain: an error's lines name no rank, one row without a rank
--- reads: failure_case, culprit, failed_rank, rank_crash, unplaced_crash, rank_activity,
+-- reads: failure_case, culprit, failed_rank, rank_crash, failure_signal, rank_activity,
 -- reads: rank_request, threshold
 -- case: yes
--- note: activity is that of the surest witness: stack, traceback, last words; what fewer than half
--- note: of several silent ranks did stopped none of them.
+-- note: Up to PyTorch 2.2 a traceback names no rank: where no crash does, the first error of
+-- note: storage, data, network, device or host stands for its rank; one of the program needs none
+-- note: to be told. activity is that of the surest witness: stack, traceback, last words; what
+-- note: fewer than half of several silent ranks did stopped none of them.
 create or replace view culprit_cause as
 with doing as (
     select job_id, attempt, rank, activity, witness, confidence, file_id, line_no, text,
@@ -31,6 +33,17 @@ alike as (
         > (select count(*) from failed_rank as r
             where r.job_id = c.job_id and r.attempt = c.attempt)
 ),
+unplaced as (
+    select s.*
+    from failure_signal as s
+    where s.rank is null and s.signal = 'crash' and coalesce(s.exception, '') <> 'ChildFailedError'
+        and s.failure_class
+            in ('storage_io', 'data_loading_stall', 'network', 'data', 'gpu', 'infrastructure')
+        and (s.exception is not null or s.tier <> 'launcher')
+        and not exists (from rank_crash as c where c.job_id = s.job_id and c.attempt = s.attempt)
+    qualify row_number() over (
+        partition by s.job_id, s.attempt order by s.utc_ns, s.latest_ns, s.file_id, s.line_no) = 1
+),
 who as (
     select job_id, attempt, rank, rank as witness_rank, basis, certainty, file_id, line_no, text
         from culprit
@@ -40,18 +53,14 @@ who as (
     join rank_crash as c on c.job_id = a.job_id and c.attempt = a.attempt and c.rank = a.rank
     union all
     select p.job_id, p.attempt, null, null, 'unplaced', 0.5, p.file_id, p.line_no, p.text
-    from unplaced_crash as p
+    from unplaced as p
     where not exists (select 1 from culprit as u
         where u.job_id = p.job_id and u.attempt = p.attempt)
 ),
 crash as (
-    select job_id, attempt, rank, signal, pattern, tier, failure_class, exception, frame_kind,
-        exit_code, status_code, object, bucket, wid, node_id, endpoint,
-        received_count, expected_count, user_location, utc_ns, latest_ns, file_id, line_no, message,
-        text
     from rank_crash where pattern <> 'torchrun_failure_entry'
-    union all
-    from unplaced_crash
+    union all by name
+    from unplaced
 ),
 met as (
     select

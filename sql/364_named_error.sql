@@ -1,8 +1,8 @@
 -- An error of an AIStore node that names the very request, object or peer that the error of a rank
 -- names.
 -- grain: one row a failure, rank and node
--- reads: failure_case, job_cluster, rank_crash, rank_word, rank_request, node_error, node_fault,
--- reads: threshold
+-- reads: failure_case, job_cluster, rank_crash, worker_tail, worker_file, rank_identity,
+-- reads: rank_request, node_error, node_fault, threshold
 -- case: yes
 -- note: A part of a checkpoint bears the number of its rank: its error ties a rank whose own error
 -- note: names nothing. An answer that stands word for word in the rank's error is that of the
@@ -26,7 +26,7 @@ with asked as (
     where x.pattern in ('python_exception', 'file_missing')
     union all by name
     select f.failure_id, c.cluster, x.rank, 'error' as outcome, true as is_of_data,
-        regexp_extract(w.line,
+        regexp_extract(w.text,
             '(?:\w://[\w.-]+/|/v1/objects/[\w.-]+/)((?:[\w.-]+/)*[\w.-]*\d[\w.-]*\.[A-Za-z][A-Za-z0'
                 '-9]{1,11})\b',
             1)
@@ -35,10 +35,11 @@ with asked as (
     from rank_crash as x
     join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join job_cluster as c on c.job_id = x.job_id and c.attempt = x.attempt
-    join rank_word as w on w.job_id = x.job_id and w.attempt = x.attempt and w.rank = x.rank
-        and w.file_id = x.file_id and w.line_no < x.line_no
-    where x.object is null and x.tier = 'data_io'
-        and length(regexp_extract(w.line, '\w://[\w.-]+/\S+|/v1/objects/\S+')) > 0
+    join worker_tail as w on w.file_id = x.file_id and w.line_no < x.line_no
+    join worker_file as o on o.file_id = w.file_id and o.path_attempt + w.attempt_no = x.attempt
+    left join rank_identity as i on i.kind = 'file' and i.file_id = w.file_id
+    where x.object is null and x.tier = 'data_io' and coalesce(w.rank, i.rank) = x.rank
+        and length(regexp_extract(w.text, '\w://[\w.-]+/\S+|/v1/objects/\S+')) > 0
     qualify row_number() over (partition by f.failure_id, x.rank order by w.line_no desc) = 1
 ),
 met as (

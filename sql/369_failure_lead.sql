@@ -2,7 +2,7 @@
 -- of AIStore's side is available.
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, culprit_name, storage_link, failure_coverage, failed_rank,
--- reads: rank_position, held_rank, rank_crash, failure_signal, suspect_basis, link_kind, activity,
+-- reads: rank_position, rank_crash, failure_signal, suspect_basis, link_kind, activity,
 -- reads: last_step, threshold
 -- case: yes
 -- note: kill_doubt: why a plain SIGKILL (no line tells of memory) may have ended what hung: the job
@@ -34,13 +34,9 @@ rank_count as (
     group by job_id, attempt
 ),
 waiting as (
-    select job_id, attempt, count(*) filter (where is_waiting) as waiting_count,
-        count(distinct last_enqueued) as enqueued_kinds
-    from (
-        select job_id, attempt, rank, is_waiting, last_enqueued from rank_position
-        union all
-        select job_id, attempt, rank, true, null from held_rank
-    )
+    select job_id, attempt, count(*) as waiting_count
+    from rank_position
+    where is_waiting or is_held
     group by job_id, attempt
 ),
 alike as (

@@ -1,7 +1,7 @@
 -- Ranks called different collectives, or with different sizes or types, or one skipped or added
 -- one.
 -- grain: one row a failure
--- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_circle, fr_order, call_split,
+-- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_wait, fr_order, call_split,
 -- reads: odd_call, compared_call
 -- case: yes
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
@@ -17,18 +17,20 @@ with stated as (
 ),
 circle as (
     select
-        job_id, path_attempt,
-        string_agg('ranks ' || array_to_string(waiting_ranks[1:4], ', ') || ' in '
-            || coalesce(process_group, group_key) || ' for '
-            || array_to_string(absent_ranks[1:4], ', '),
-            '; ' order by first_ns, group_key)
+        w.job_id, w.path_attempt,
+        string_agg('ranks ' || array_to_string(w.waiting_ranks[1:4], ', ') || ' in '
+            || coalesce(w.process_group, w.group_key) || ' for '
+            || array_to_string(w.absent_ranks[1:4], ', '),
+            '; ' order by w.first_ns, w.group_key)
             as words,
-        list({'file_id': file_id, 'line_no': place_no,
-            'why': 'one of the operations that wait for each other'} order by first_ns,
-            group_key)[1:6]
+        list({'file_id': w.file_id, 'line_no': w.place_no,
+            'why': 'one of the operations that wait for each other'} order by w.first_ns,
+            w.group_key)[1:6]
             as supports
-    from fr_circle
-    group by job_id, path_attempt
+    from fr_failure as f
+    join fr_wait as w on w.job_id = f.job_id and w.path_attempt = f.path_attempt
+        and list_contains(f.circle, w.group_key || ' ' || w.operation_key)
+    group by w.job_id, w.path_attempt
 ),
 order_split as (
     select job_id, path_attempt,

@@ -1,7 +1,7 @@
 -- Something that looks like the cause of a failure and is not, with the line that says so.
 -- grain: one row a failure and suspicion
 -- reads: failure_case, failure_lead, root_cause, node_suspicion, failure_signal, rank_state,
--- reads: worker_event, pattern, ingested_file, dump_suspect, fr_witness
+-- reads: worker_event, pattern, ingested_file, fr_failure, fr_suspect, fr_position
 -- case: kept
 -- note: Faults of nodes that were over before the ranks stopped or came after (one that nothing
 -- note: speaks against is not judged: node_suspicion), what the launcher names as root cause, ranks
@@ -66,14 +66,26 @@ ahead as (
 ),
 counter as (
     select f.failure_id, 5 as position,
-        'that rank ' || w.rank::varchar || ' had enqueued ' || w.log_enqueued::varchar || ' in '
-            || w.group_key || ', as its log says' as what,
-        'its Flight Recorder dump says ' || w.dump_enqueued::varchar
+        'that rank ' || w.rank::varchar || ' had enqueued ' || w.last_enqueued::varchar || ' in '
+            || p.group_key || ', as its log says' as what,
+        'its Flight Recorder dump says ' || p.last_enqueued::varchar
             || ', and counters only grow: the larger one was written later' as because,
         w.file_id, w.line_no
     from case_span as f
-    join fr_witness as w on w.job_id = f.job_id and w.attempt = f.attempt
-        and w.dump_enqueued > w.log_enqueued
+    join (
+        select job_id, attempt, rank,
+            coalesce(nullif(regexp_extract(process_group, '^([^( ]+)', 1), ''), '0') as guid,
+            max(last_enqueued) as last_enqueued,
+            arg_max(file_id, (last_enqueued, -file_id, -line_no)) as file_id,
+            arg_max(line_no, (last_enqueued, -file_id, -line_no)) as line_no
+        from worker_event
+        where last_enqueued is not null and rank is not null
+            and (process_group is not null or coalesce(pattern, '') not like 'nccl_dump_signal%')
+        group by job_id, attempt, rank, guid
+    ) as w on w.job_id = f.job_id and w.attempt = f.attempt
+    join fr_position as p on p.job_id = w.job_id and p.rank = w.rank and p.has_dump
+        and regexp_extract(p.group_key, '^([^ ]+)', 1) = w.guid
+        and p.last_enqueued > w.last_enqueued
 ),
 accused as (
     select f.failure_id, 6 as position,
@@ -86,7 +98,9 @@ accused as (
     join failure_lead as l on l.failure_id = f.failure_id and l.culprit_rank is not null
     join failure_signal as s on s.job_id = f.job_id and s.attempt = f.attempt
         and s.signal = 'names_peer' and s.peer_rank is not null
-    join (select job_id, attempt, rank from dump_suspect group by all having bool_and(is_cleared))
+    join (select d.job_id, d.attempt, p.rank from fr_failure as d
+        join fr_suspect as p on p.job_id = d.job_id and p.path_attempt = d.path_attempt
+        group by all having bool_and(p.is_cleared))
         as h
         on h.job_id = s.job_id
         and h.attempt = s.attempt and h.rank = s.peer_rank
