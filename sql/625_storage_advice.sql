@@ -3,7 +3,7 @@
 -- long a client should have asked again.
 -- grain: one row a failure and advice
 -- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault,
--- reads: failure_error_side, fault_kind, failure_kind
+-- reads: failure_counter_delta, fault_kind, failure_kind
 -- case: yes
 create or replace view storage_advice as
 with lead as (
@@ -58,7 +58,8 @@ select failure_id, 2 as position, 'storage' as recipient,
             then coalesce(
                 'Nothing failed, but compare what is stored with its origin: ais object show '
                 || object || ' --props all',
-                case when failure_id in (select failure_id from failure_error_side)
+                case when failure_id in (select failure_id from failure_counter_delta
+                    where is_error and counter like '%.n' and inside > 0)
                     then 'Nothing to do for this job: no fault fits it, and no line ties to it the '
                         'errors that grew meanwhile (aiscorr query @counters).'
                     else 'Nothing to do: storage answered as it should.' end)
