@@ -1,10 +1,11 @@
 -- How much a culprit's trouble has to do with storage at all, before any node is looked at.
 -- grain: one row a culprit of a failure
--- reads: culprit_cause, error_address, failure_case, rank_request, checkpoint_place, threshold,
--- reads: relation_kind
+-- reads: culprit_cause, error_address, failure_case, rank_request, worker_tail, worker_file,
+-- reads: threshold, relation_kind
 -- case: yes
 -- note: missed_ns: when ranks had been told of two objects that do not exist, where the error is
--- note: about one.
+-- note: about one. is_file_write: a checkpoint goes to a path of a file system, as the words of the
+-- note: rank say, or the last words of any that name a place, since one rank names it for all.
 create or replace view storage_relation as
 with missed as (
     select failure_id, max(to_ns) as missed_ns
@@ -12,6 +13,16 @@ with missed as (
         where outcome = 'missing' and object is not null group by failure_id, object
         qualify row_number() over (partition by failure_id order by min(to_ns), object) <= 2)
     group by failure_id having count(*) = 2
+),
+to_path as (
+    select w.job_id, w.path_attempt + t.attempt_no as attempt
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    where t.activity = 'checkpoint'
+    group by all
+    having not bool_or(regexp_matches(t.text, '(ais|s3|gs|msc)://|https?://|/v1/objects'))
+        and arg_max(not contains(t.text, '/s3/'), (coalesce(t.local_ns, 0), t.file_id, t.line_no))
+            filter (where regexp_matches(t.text, '/s3/|(^|[ =''"])/[A-Za-z][\w.-]*/'))
 ),
 judged as (
     select u.failure_id, u.rank, coalesce(a.is_foreign, false) as is_foreign, u.crash_pattern,
@@ -97,11 +108,10 @@ judged as (
     left join error_address as a on a.failure_id = u.failure_id
         and a.rank is not distinct from u.witness_rank
     join failure_case as f on f.failure_id = u.failure_id
-        left join missed as m on m.failure_id = u.failure_id
+    left join missed as m on m.failure_id = u.failure_id
     join threshold as p on p.name = 'request_pending_s'
-        join threshold as s on s.name = 'same_cause_s'
-    left join checkpoint_place as k on k.job_id = f.job_id and k.attempt = f.attempt
-        and k.goes_to = 'path'
+    join threshold as s on s.name = 'same_cause_s'
+    left join to_path as k on k.job_id = f.job_id and k.attempt = f.attempt
 )
 select
     j.failure_id, j.rank, j.is_foreign, k.relation, k.chain_weight, k.time_weight, k.stale_weight,
