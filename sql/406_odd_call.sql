@@ -6,8 +6,8 @@
 -- note: What PyTorch compared itself goes before Flight Recorder dumps, and these, which know types
 -- note: and the numbers before the one that got stuck, before time-out lines. With
 -- note: TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its
--- note: own: the odd rank is named by all others, and names one of them; nobody is odd where two are
--- note: named as often. Where no number stands in the logs (tracebacks of gloo), functions of
+-- note: own: the odd rank is named by all others, and names one of them; nobody is odd where two
+-- note: are named as often. Where no number stands in the logs (tracebacks of gloo), functions of
 -- note: torch.distributed and the lines of the program that called them are compared.
 create or replace view odd_call as
 with named as (

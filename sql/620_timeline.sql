@@ -1,8 +1,8 @@
 -- An event of a failure, from all sources, in order.
 -- grain: one row an event
 -- reads: failure_case, failure, job_cluster, node_fault, failure_chain, get_batch_chain_step,
--- reads: failure_signal, rank_state, ingested_file, fault_kind, node_witness,
--- reads: failure_comeback, fr_place, step_slowdown
+-- reads: failure_signal, rank_state, ingested_file, fault_kind, node_witness, failure_comeback,
+-- reads: fr_place, step_slowdown
 -- public: yes
 -- case: kept
 -- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else.

@@ -1,17 +1,18 @@
--- A span that lines show by themselves: a mountpath of an AIStore node that was faulted or disabled,
--- a host that was lost, or that its kernel reports to be in trouble, and its links and devices.
+-- A span that lines show by themselves: a mountpath of an AIStore node that was faulted or
+-- disabled, a host that was lost, or that its kernel reports to be in trouble, and its links and
+-- devices.
 -- grain: one row a mountpath of a node and span, or a job attempt, host and kind of line
 -- reads: ais_event, worker_event
 -- stored: yes
 -- note: A mountpath is in it until a line reports it enabled again, which is when it ended at the
 -- note: latest; without such a line its end is not known. The state of a host is lost where the
--- note: scheduler, the kernel or the power took it away, else the pattern of the lines. No line shows
--- note: when such trouble ends.
+-- note: scheduler, the kernel or the power took it away, else the pattern of the lines. No line
+-- note: shows when such trouble ends.
 create or replace view line_episode as
 with sign as (
     select
-        cluster, node_id || ' ' || mountpath as subject, utc_ns, file_id, line_no, text, node_effect,
-        node_effect <> 'mountpath_enabled' as is_trouble,
+        cluster, node_id || ' ' || mountpath as subject, utc_ns, file_id, line_no, text,
+        node_effect, node_effect <> 'mountpath_enabled' as is_trouble,
         count(*) filter (where not is_trouble) over (
             partition by cluster, node_id, mountpath order by utc_ns, file_id, line_no
             rows between unbounded preceding and 1 preceding
