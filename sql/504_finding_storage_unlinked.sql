@@ -1,7 +1,7 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show no trouble of a
 -- node that fits: it stays open, or somebody changed the bucket that the job was reading.
 -- grain: one row a failure and rule: storage_unlinked, bucket_changed
--- reads: failure_lead, unlinked_error, finding_storage_error, error_address, bucket_change
+-- reads: failure_lead, unlinked_error, finding_storage_error, bucket_change
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
 -- note: job's own where nothing shows that the job reads from AIStore, and so is a file system. It
@@ -19,8 +19,7 @@ select
         else 'quiet' end
         as state,
     case
-        when u.kind = 'foreign_service' and s.failure_id is not null
-            and f.status_code >= 500 then 'storage_io'
+        when u.is_jobs_store and f.status_code >= 500 then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
             when u.kind = 'objects_deleted' then 'data'
             when u.kind = 'file_system' and f.is_cluster_sure then 'infrastructure'
@@ -29,7 +28,7 @@ select
     case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty'
         when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet')
         or (u.kind = 'file_system' and f.is_storage_cleared)
-            then if(s.failure_id is null, 'innocent', 'undetermined')
+            then if(u.is_jobs_store, 'undetermined', 'innocent')
         else 'undetermined' end
         as storage_verdict,
     case when u.kind = 'node_gone' then u.refusing_node_id
@@ -141,13 +140,6 @@ cross join lateral (
         as peer_id
 ) as p
 left join finding_storage_error as e on e.failure_id = f.failure_id
-left join (
-    select distinct f.failure_id
-    from failure_lead as f
-    join error_address as a on a.failure_id = f.failure_id
-        and a.rank is not distinct from f.culprit_rank and a.is_other_store
-    where not coalesce(f.is_cluster_sure, false)
-) as s on s.failure_id = f.failure_id and u.kind = 'foreign_service'
 union all by name
 select
     f.failure_id,
