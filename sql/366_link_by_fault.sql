@@ -1,7 +1,8 @@
 -- Ties a culprit to a node of AIStore by a fault that was on when it stopped.
 -- grain: one row a failure, culprit rank and fault of a node
 -- reads: failure_case, culprit_cause, rank_request, batch_silence, asked_node, storage_relation,
--- reads: storage_gateway, node_fault, node, job, job_cluster, fault_kind, threshold
+-- reads: failed_rank, worker_event, node_endpoint, node_fault, node, job, job_cluster, fault_kind,
+-- reads: threshold
 -- case: yes
 -- note: Such a tie counts as far as what the rank was doing has to do with data, and the less the
 -- note: longer the job went on well after the fault began (a disk that is out meets who reads from
@@ -9,7 +10,8 @@
 -- note: later has borne it since its start, not one that began hours later, since a node that is
 -- note: gone is taken off the map. It counts less of a rank that says nothing at all where no line
 -- note: of AIStore shows that it held a batch of the job, and least where one would; what hangs at
--- note: the proxy that a rank names comes to no target.
+-- note: the proxy whose address a rank's lines name, or lines without a rank in its file, comes to
+-- note: no target.
 create or replace view link_by_fault as
 with reach as (
     select
@@ -24,6 +26,22 @@ with reach as (
 retried
     as (select failure_id, rank, object, max(to_ns) as retried_ns from rank_request
         where outcome = 'retry' and object is not null group by failure_id, rank, object),
+named as (
+    select distinct f.failure_id, w.rank, w.file_id, e.node_id
+    from failure_case as f
+    join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
+    join worker_event as w on w.job_id = f.job_id and w.attempt = f.attempt
+    join node_endpoint as e on e.cluster = c.cluster and e.endpoint = w.endpoint
+    join node as n on n.cluster = e.cluster and n.node_id = e.node_id and n.role = 'proxy'
+),
+gateway as (
+    select f.failure_id, r.rank, list(n.node_id) as node_ids
+    from failure_case as f
+    join failed_rank as r on r.job_id = f.job_id and r.attempt = f.attempt
+    join named as n on n.failure_id = f.failure_id
+        and (n.rank = r.rank or (n.rank is null and n.file_id = r.file_id))
+    group by f.failure_id, r.rank
+),
 faulty as (
     select
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id,
@@ -133,7 +151,7 @@ faulty as (
         and t.role = 'target' and u.request_outcome = 'error' and u.wid is null
         and u.received_count is null and not contains(coalesce(u.crash_text, ''), '/ml/moss')
     left join batch_silence as b on b.failure_id = f.failure_id
-    left join storage_gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
+    left join gateway as g on g.failure_id = f.failure_id and g.rank = u.witness_rank
     where case when n.fault_kind = 'goroutines' then q.node_id is not null else n.weight >= 0.3 end
         and (q.is_pending or n.started_ns <= e.last_ns
             or (q.node_id is not null and u.crash_ns between n.started_ns and n.ended_ns))

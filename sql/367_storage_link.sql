@@ -1,16 +1,18 @@
 -- How strongly a culprit's trouble is tied to a node of AIStore: by a chain, a fault, requests
 -- without an answer, silent repeats, or an error that names both.
 -- grain: one row a failure, culprit rank, node and kind of tie
--- reads: failure_case, job_cluster, job, node_fault, client_backoff, link_by_chain, link_by_fault,
+-- reads: failure_case, job_cluster, job, node_fault, ais_event, link_by_chain, link_by_fault,
 -- reads: unanswered_node, named_error, culprit_cause, storage_relation, batch_item, fault_kind,
 -- reads: worker_file, clock, failure_coverage, threshold, link_term
 -- case: yes
 -- note: A client that is refused repeats silently, so refusals at the pace of one client's repeats,
 -- note: which begin when a rank without a word stops and go on while the others wait, are its own
 -- note: where they are of its bucket and only a repeat that was due later is missing at the end;
--- note: the more so where its stack sleeps between tries. A node that hangs breaks no batch at
--- note: once, and a fault that was over when a hang began gives way to one of the node that lasted.
--- note: score is the strength of the tie times the factors of its terms.
+-- note: the more so where its stack sleeps between tries. urllib3 repeats what was answered with
+-- note: 429 or 503 at once and then after pauses that double (AIStore's SDK 2.0: 6, 12, 24, 48 s):
+-- note: three such pauses in a row, each 1 s or longer, are no chance. A node that hangs breaks no
+-- note: batch at once, and a fault that was over when a hang began gives way to one of the node
+-- note: that lasted. score is the strength of the tie times the factors of its terms.
 create or replace view storage_link as
 with guessed as (
     select distinct w.job_id
@@ -32,6 +34,34 @@ unexplained as (
         line_no, client_file_id, client_line_no
     from named_error
 ),
+moment as (
+    select cluster, node_id, bucket, utc_ns, file_id, line_no
+    from ais_event
+    where node_effect = 'rejecting'
+    qualify coalesce(utc_ns - lag(utc_ns) over (partition by cluster, node_id, bucket
+        order by utc_ns, file_id, line_no) > 1000000000, true)
+),
+paused as (
+    select *, (lead(utc_ns) over same - utc_ns) / 1e9 as pause_s,
+        (utc_ns - lag(utc_ns) over same) / 1e9 as before_s
+    from moment
+    window same as (partition by cluster, node_id, bucket order by utc_ns)
+),
+numbered as (
+    select *,
+        sum(if(pause_s between 1.9 * before_s and 2.1 * before_s, 0, 1))
+            over (partition by cluster, node_id, bucket order by utc_ns) as series_no
+    from paused
+    where pause_s is not null
+),
+backoff as (
+    select cluster, node_id, bucket, min(utc_ns) as started_ns, max(pause_s) as last_s,
+        max(utc_ns) + (last_s * 1e9)::bigint as ended_ns,
+        arg_min(file_id, utc_ns) as file_id, arg_min(line_no, utc_ns) as line_no
+    from numbered
+    group by cluster, node_id, bucket, series_no
+    having count(*) >= 3 and min(pause_s) >= 1
+),
 refused as (
     select f.failure_id, u.witness_rank as rank, b.node_id, n.fault_id, n.fault_kind,
         k.weight * c.certainty as strength,
@@ -49,7 +79,7 @@ refused as (
                 'worker_wait')
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
     join threshold as t on t.name = 'fault_slack_s'
-    join client_backoff as b on b.cluster = c.cluster
+    join backoff as b on b.cluster = c.cluster
         and b.started_ns between f.stall_ns - t.value * 1e9 and f.stall_ns + t.value * 1e9
         and f.spoke_ns between b.ended_ns and b.ended_ns + (2 * b.last_s + t.value) * 1e9
     join node_fault as n on n.cluster = b.cluster and n.node_id = b.node_id

@@ -1,13 +1,62 @@
 -- What a rank called where most others called something else: another operation, size or type.
--- grain: one row a rank of a failed attempt that differs from a majority
--- reads: compared_call, rank_position, stuck_collective, fr_mismatch, fr_failure
+-- grain: one row a rank of a failed attempt that differs from a majority, or (rank null) an attempt
+-- grain: of which either rank of a pair may be the odd one
+-- reads: failure_signal, rank_position, stuck_collective, fr_mismatch, fr_failure
 -- case: yes
 -- note: What PyTorch compared itself goes before Flight Recorder dumps, and these, which know types
--- note: and the numbers before the one that got stuck, before time-out lines. Where no number
--- note: stands in the logs (tracebacks of gloo), functions of torch.distributed and the lines of
--- note: the program that called them are compared.
+-- note: and the numbers before the one that got stuck, before time-out lines. With
+-- note: TORCH_DISTRIBUTED_DEBUG=DETAIL each rank names the first one whose call differs from its
+-- note: own: the odd rank is named by all others, and names one of them; nobody is odd where two
+-- note: are named as often. Where no number stands in the logs (tracebacks of gloo), functions of
+-- note: torch.distributed and the lines of the program that called them are compared.
 create or replace view odd_call as
-with dumped as (
+with named as (
+    select
+        job_id, attempt, rank as reporter, peer_rank as rank, seq_num, op_type,
+        json_extract_string(capture, '$.peer_op_type') as peer_op_type,
+        json_extract_string(capture, '$.tensor_shape') as size,
+        json_extract_string(capture, '$.peer_shape') as peer_size,
+        json_extract_string(capture, '$.tensor_dtype') as dtype,
+        json_extract_string(capture, '$.peer_dtype') as peer_dtype,
+        case
+            when peer_op_type <> op_type then ['', '']
+            when peer_size <> size then [' of [' || peer_size || ']', ' of [' || size || ']']
+            when peer_dtype <> dtype then [' of type ' || peer_dtype, ' of type ' || dtype]
+        end as aspect
+    from failure_signal
+    where pattern = 'c10d_detail_mismatch' and peer_rank is not null
+),
+accused as (
+    select
+        job_id, attempt, rank,
+        min(seq_num) as seq_num,
+        arg_min(peer_op_type || aspect[1], (seq_num, reporter)) as shape,
+        arg_min(op_type || aspect[2], (seq_num, reporter)) as others_shape,
+        min(reporter) as reporter,
+        count(distinct reporter) as reporter_count
+    from named
+    where aspect is not null and peer_op_type is not null
+    group by job_id, attempt, rank
+),
+compared as (
+    select
+        job_id, attempt,
+        if(max(reporter_count) > 1, arg_max(rank, reporter_count), null) as rank,
+        arg_max(seq_num, reporter_count) as seq_num,
+        arg_max(shape, reporter_count) as shape,
+        arg_max(others_shape, reporter_count) as others_shape,
+        arg_min(
+            'ranks ' || reporter::varchar || ' and ' || rank::varchar || ' called different things'
+            || coalesce(' under sequence number ' || seq_num::varchar, '') || ': ' || others_shape
+            || ' and ' || shape, reporter
+        ) as pair_words,
+        1 as witness_place
+    from accused
+    group by job_id, attempt
+    having max(reporter_count) = 1 or count(*) = 1
+        or max(reporter_count) > max(reporter_count, 2)[2]
+),
+dumped as (
     select
         f.job_id, f.attempt, m.rank, m.is_minority, m.seq_num, m.alike_count as shape_count,
         2 as witness_place,
@@ -60,9 +109,8 @@ majority as (
     group by job_id, attempt, witness_place
 ),
 odd as (
-    select job_id, attempt, rank, seq_num, shape, others_shape, 1 as witness_place
-        from compared_call where rank is not null
-    union all
+    from compared
+    union all by name
     select c.job_id, c.attempt, c.rank, c.seq_num, c.shape, m.shape as others_shape, c.witness_place
     from call as c
     join majority as m on m.job_id = c.job_id and m.attempt = c.attempt
@@ -76,11 +124,11 @@ select
     seq_num,
     shape,
     others_shape,
-    'called ' || shape || ' where the others called '
+    case when rank is null then pair_words else 'called ' || shape || ' where the others called '
         || case when split_part(shape, ' of ', 1) = split_part(others_shape, ' of ', 1)
             and contains(shape, ' of ') then 'one'
                 || substr(others_shape, position(' of ' in others_shape))
             else others_shape end
-        || coalesce(', at sequence number ' || seq_num::varchar, '') as words
+        || coalesce(', at sequence number ' || seq_num::varchar, '') end as words
 from odd
 qualify row_number() over (partition by job_id, attempt, rank order by witness_place) = 1

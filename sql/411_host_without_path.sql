@@ -1,7 +1,8 @@
 -- Who could not connect to AIStore where no node of it explains that: a host cut off, a rank that
 -- met many addresses, ranks that met one.
 -- grain: one row a failure
--- reads: failure_lead, rank_request, rank_host, node, node_fault, fault_kind, threshold
+-- reads: failure_case, culprit_cause, failure_coverage, rank_request, rank_host, node, node_fault,
+-- reads: fault_kind, threshold
 -- case: yes
 -- note: is_cut: all ranks of one host, and none of another, got no connection to three hosts or
 -- note: more. is_many: the culprit got none to three addresses or more, and to twice as many as
@@ -16,7 +17,7 @@ with unreached as (
         r.from_ns between f.stall_ns - p.value::bigint * 1000000000 and f.ended_ns as is_inside,
         coalesce(n.role = 'target', r.node_id is null and contains(r.url, '/v1/objects/'), false)
             as is_target
-    from failure_lead as f
+    from failure_case as f
     join threshold as p on p.name = 'stall_reach_s'
     join rank_request as r on r.failure_id = f.failure_id and r.endpoint is not null
         and r.outcome in ('error', 'retry', 'chained')
@@ -54,17 +55,19 @@ host as (
     group by failure_id
 ),
 met as (
-    select f.failure_id, f.cluster, f.stall_ns, f.spoke_ns,
+    select f.failure_id, v.cluster, f.stall_ns, f.spoke_ns,
         count(distinct r.endpoint) as endpoint_count
-    from failure_lead as f
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_no = 1
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = u.rank
         and r.outcome in ('retry', 'error') and r.to_ns >= f.stall_ns and r.from_ns <= f.spoke_ns
     where r.endpoint is not null and regexp_matches(
         r.text,
         'ConnectTimeout|NewConnectionError|(?i)connect(ion)? timed? ?out|dial tcp|failed to '
             'establish'
     )
-    group by f.failure_id, f.cluster, f.stall_ns, f.spoke_ns
+    group by f.failure_id, v.cluster, f.stall_ns, f.spoke_ns
     having count(distinct r.endpoint) >= 3
 ),
 many as (

@@ -1,7 +1,7 @@
 -- What there is to judge a rank's error of storage by where no fault of a node explains it: the
 -- server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
--- reads: failure_lead, error_address, rank_request, storage_relation, unanswered_node,
+-- reads: failure_lead, rank_request, storage_relation, unanswered_node,
 -- reads: storage_remark, node, node_coverage, fault_kind, job, ais_event, threshold
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
@@ -52,7 +52,8 @@ judged as (
         m.line_no as remark_line_no,
         k.broke_words,
         q.failure_id is not null as is_unanswered,
-        coalesce(r.is_foreign, false) as is_foreign, coalesce(a.is_own_host, false) as is_own_host,
+        coalesce(r.is_foreign, false) as is_foreign, coalesce(r.is_own_host, false) as is_own_host,
+        coalesce(r.is_other_store and not f.is_cluster_sure, false) as is_jobs_store,
         regexp_matches(f.crash_pattern, '^(fs_|checkpoint_save_failed)') and y.rank is null
             and m.failure_id is null as is_file_system,
         f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
@@ -93,8 +94,6 @@ judged as (
     from failure_lead as f
     left join storage_relation as r on r.failure_id = f.failure_id
         and r.rank is not distinct from f.culprit_rank
-    left join error_address as a on a.failure_id = f.failure_id
-        and a.rank is not distinct from f.culprit_rank
     left join (select distinct failure_id, rank from rank_request
         where pattern in ('fetch_broken', 'mountpoint_s3_failed'))
         as y
@@ -165,7 +164,7 @@ select
         when covered_count > 0 then 'storage_logs_partial'
         else 'client_side_only'
     end as kind,
-    is_unanswered, is_server_word, is_foreign, refusing_node_id, broke_words,
+    is_unanswered, is_server_word, is_foreign, is_jobs_store, refusing_node_id, broke_words,
     remark_node_id, remark_name, remark_file_id, remark_line_no,
     deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no,
     changed_ns, changed_file_id, changed_line_no

@@ -1,12 +1,15 @@
--- The rank's own error speaks of storage, but AIStore's logs are missing or show nothing that fits.
--- grain: one row a failure
--- reads: failure_lead, unlinked_error, finding_storage_error, error_address, bucket_change
+-- The rank's own error speaks of storage, but AIStore's logs are missing or show no trouble of a
+-- node that fits: it stays open, or somebody changed the bucket that the job was reading.
+-- grain: one row a failure and rule: storage_unlinked, bucket_changed
+-- reads: failure_lead, unlinked_error, finding_storage_error, bucket_change
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
 -- note: job's own where nothing shows that the job reads from AIStore, and so is a file system. It
 -- note: stands wherever finding_storage_error does not, so that logs of some nodes never hide the
--- note: rank's own error.
--- note: An answer about what one node had from another says of neither that it was the one.
+-- note: rank's own error. An answer about what one node had from another says of neither that it
+-- note: was the one. Where a bucket was changed, the client asked as it had asked before, and
+-- note: AIStore's answer is true to the new state: whoever runs the storage changed it under a job,
+-- note: and no node is to blame.
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
@@ -16,8 +19,7 @@ select
         else 'quiet' end
         as state,
     case
-        when u.kind = 'foreign_service' and s.failure_id is not null
-            and f.status_code >= 500 then 'storage_io'
+        when u.is_jobs_store and f.status_code >= 500 then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
             when u.kind = 'objects_deleted' then 'data'
             when u.kind = 'file_system' and f.is_cluster_sure then 'infrastructure'
@@ -26,7 +28,7 @@ select
     case when u.kind in ('node_gone', 'server_said', 'target_unanswered') then 'guilty'
         when u.kind in ('foreign_service', 'own_host', 'storage_logs_quiet')
         or (u.kind = 'file_system' and f.is_storage_cleared)
-            then if(s.failure_id is null, 'innocent', 'undetermined')
+            then if(u.is_jobs_store, 'undetermined', 'innocent')
         else 'undetermined' end
         as storage_verdict,
     case when u.kind = 'node_gone' then u.refusing_node_id
@@ -138,10 +140,29 @@ cross join lateral (
         as peer_id
 ) as p
 left join finding_storage_error as e on e.failure_id = f.failure_id
-left join (
-    select distinct f.failure_id
-    from failure_lead as f
-    join error_address as a on a.failure_id = f.failure_id
-        and a.rank is not distinct from f.culprit_rank and a.is_other_store
-    where not coalesce(f.is_cluster_sure, false)
-) as s on s.failure_id = f.failure_id and u.kind = 'foreign_service'
+union all by name
+select
+    f.failure_id,
+    'bucket_changed' as finding,
+    'fired' as state,
+    'storage_io' as failure_class,
+    'bucket_changed' as failure_kind,
+    'guilty' as storage_verdict,
+    f.culprit_rank as rank,
+    f.culprits_words || ' failed with ' || coalesce(f.exception, f.crash_pattern)
+        || ' because a bucket of AIStore was changed while the job read from it ('
+        || c.action || ' at ' || strftime(make_timestamp_ns(c.utc_ns)::timestamp, '%H:%M:%S')
+            || ' UTC): no request for ' || c.bucket || ' had failed before, and '
+            || c.line_count::varchar || if(c.line_count = 1, ' has since', ' have since')
+            as statement,
+    [
+        {'file_id': f.crash_file_id, 'line_no': f.crash_line_no,
+        'why': 'the error of ' || f.culprit_words},
+        {'term': 'change', 'file_id': c.file_id, 'line_no': c.line_no,
+        'why': 'the change: ' || c.action},
+        {'file_id': f.basis_file_id, 'line_no': f.basis_line_no,
+        'why': 'why ' || f.culprit_words || ': ' || f.basis_words}
+    ] as supports
+from failure_lead as f
+join bucket_change as c on c.failure_id = f.failure_id and c.is_proven
+where f.crash_pattern is not null

@@ -1,7 +1,7 @@
 -- The job did not come up: port in use, rendezvous without all nodes, wrong environment, or the
 -- scheduler ended it.
 -- grain: one row a failure
--- reads: failure_lead, failure_signal, pattern, stepped_attempt, step_slowdown
+-- reads: failure_lead, failure_signal, pattern, step_time, step_slowdown
 -- case: yes
 -- note: A job that printed steps had come up, one that then waited in vain for a node that fell
 -- note: silent is told by that, and one rank that a signal ended is named. Where nodes did not
@@ -61,7 +61,8 @@ select
                 then 'nothing_else' end}] as supports
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
-left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join (select distinct job_id, attempt from step_time) as p
+    on p.job_id = f.job_id and p.attempt = f.attempt
 left join (
     select distinct job_id, attempt from failure_signal
     where signal = 'timeout' and tier is distinct from 'launcher'

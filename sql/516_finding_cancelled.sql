@@ -2,7 +2,7 @@
 -- had failed before: it may have crawled.
 -- grain: one row a failure
 -- reads: failure_lead, failed_attempt, worker_file, failure_signal, worker_event, step_time,
--- reads: step_slowdown, stepped_attempt, last_step, ais_event, node_fault, fault_kind, threshold
+-- reads: step_slowdown, last_step, ais_event, node_fault, fault_kind, threshold
 -- case: yes
 -- note: A job that was cancelled after a silence hung, and the other rules look for what held it
 -- note: up; one that shows no step, or no time, may have hung, and so may one whose next steps
@@ -160,7 +160,8 @@ left join caught as c on c.job_id = f.job_id and c.attempt = f.attempt
 left join ended as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join step_slowdown as s on s.failure_id = f.failure_id and s.place = 1
 left join slowed as d on d.job_id = f.job_id and d.attempt = f.attempt
-left join stepped_attempt as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join (select distinct job_id, attempt from step_time) as p
+    on p.job_id = f.job_id and p.attempt = f.attempt
 left join stood as o on o.failure_id = f.failure_id
 left join borne as b on b.failure_id = f.failure_id
 left join changed as g on g.failure_id = f.failure_id

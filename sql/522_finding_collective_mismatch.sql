@@ -2,7 +2,7 @@
 -- one.
 -- grain: one row a failure
 -- reads: failure_lead, suspect_basis, failure_signal, fr_failure, fr_wait, fr_order, call_split,
--- reads: odd_call, compared_call
+-- reads: odd_call
 -- case: yes
 -- note: gloo's complaint about a size often names no rank; whoever prints it is a victim.
 create or replace view finding_collective_mismatch as
@@ -66,7 +66,7 @@ select
         and k.way = 'number' then 'undetermined' else 'innocent' end
         as storage_verdict,
     f.culprit_rank as rank,
-    case when f.basis is null and p.pair_words is not null then p.pair_words when f.basis is null
+    case when f.basis is null and p.words is not null then p.words when f.basis is null
         and k.way <> 'size' then k.words
             || case k.way when 'number' then ': no two of these wait for each other' else '' end
         when f.basis is null
@@ -115,5 +115,5 @@ left join circle as c on c.job_id = d.job_id and c.path_attempt = d.path_attempt
 left join order_split as o on o.job_id = d.job_id and o.path_attempt = d.path_attempt
 left join call_split as k on k.job_id = f.job_id and k.attempt = f.attempt
     and (k.way = 'size' and k.is_numbered or f.waiting_rank_count >= f.rank_count)
-left join compared_call as p on p.job_id = f.job_id and p.attempt = f.attempt
+left join odd_call as p on p.job_id = f.job_id and p.attempt = f.attempt and p.rank is null
 left join odd_call as w on w.job_id = f.job_id and w.attempt = f.attempt and w.rank = f.culprit_rank

@@ -1,8 +1,8 @@
 -- An event of a failure, from all sources, in order.
 -- grain: one row an event
--- reads: failure_case, failure_window, job_cluster, node_fault, failure_chain,
--- reads: get_batch_chain_step, failure_signal, rank_state, ingested_file, fault_kind, node_witness,
--- reads: failure_comeback, fr_place, step_slowdown
+-- reads: failure_case, failure, job_cluster, node_fault, failure_chain, get_batch_chain_step,
+-- reads: failure_signal, rank_state, ingested_file, fault_kind, node_witness, failure_comeback,
+-- reads: fr_place, step_slowdown
 -- public: yes
 -- case: kept
 -- note: weight 1 is what the report shows, but for repeats, 2 is context, 3 is everything else.
@@ -11,9 +11,10 @@
 -- note: the second in which the launcher saw it end.
 create or replace view timeline as
 with used as (
-    select f.failure_id, f.job_id, f.attempt, w.started_ns, w.ended_ns, f.hang_start_ns, c.cluster
-    from failure_case as f
-    join failure_window as w on w.failure_id = f.failure_id
+    select f.failure_id, f.job_id, f.attempt, epoch_ns(f.window_started_at) as started_ns,
+        epoch_ns(f.window_ended_at) as ended_ns, epoch_ns(f.hang_started_at) as hang_start_ns,
+        c.cluster
+    from failure as f
     left join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 fault as (

@@ -1,9 +1,8 @@
 -- Advice that needs AIStore's side: where to look for a guilt that has a kind of its own or an
--- address that refused, what befell a storage that is not guilty, what made a job crawl, and how
--- long a client should have asked again.
+-- address that refused, and what befell a storage that is not guilty.
 -- grain: one row a failure and advice
--- reads: failure_lead, root_cause, failure_comeback, failure_signal, failure_node, node_fault,
--- reads: failure_error_side, fault_kind, failure_kind
+-- reads: failure_lead, root_cause, failure_signal, failure_node, node_fault, failure_counter_delta,
+-- reads: fault_kind, failure_kind
 -- case: yes
 create or replace view storage_advice as
 with lead as (
@@ -58,7 +57,8 @@ select failure_id, 2 as position, 'storage' as recipient,
             then coalesce(
                 'Nothing failed, but compare what is stored with its origin: ais object show '
                 || object || ' --props all',
-                case when failure_id in (select failure_id from failure_error_side)
+                case when failure_id in (select failure_id from failure_counter_delta
+                    where is_error and counter like '%.n' and inside > 0)
                     then 'Nothing to do for this job: no fault fits it, and no line ties to it the '
                         'errors that grew meanwhile (aiscorr query @counters).'
                     else 'Nothing to do: storage answered as it should.' end)
@@ -92,14 +92,3 @@ union all
 select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l
     join fault_kind as k on k.fault_kind = l.failure_kind
     where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
-union all
-select c.failure_id, 5, 'client',
-    'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry '
-        'settings, the loop around the loader).',
-    'its last request met ' || c.node_id || ' up to '
-        || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar
-        || ' s after the node was gone; AIStore took it off the map after up to '
-        || round((c.removed_ns - c.gone_ns) / 1e9)::integer::varchar || ' s'
-from failure_comeback as c join repeated as r on r.failure_id = c.failure_id
-join lead as l on l.failure_id = c.failure_id and l.crash_pattern is not null
-where c.asked_ns >= c.gone_ns and c.asked_ns < c.removed_ns

@@ -88,6 +88,18 @@ every as (
         where received_count is not null
             and received_count < coalesce(expected_count, received_count + 1)
     union all
+    select c.failure_id, 5, 'client',
+        'Let the client ask again for longer than the cluster map needs to lose a node (SDK retry '
+            'settings, the loop around the loader).',
+        'its last request met ' || c.node_id || ' up to '
+            || round((c.asked_ns - c.gone_ns) / 1e9)::integer::varchar
+            || ' s after the node was gone; AIStore took it off the map after up to '
+            || round((c.removed_ns - c.gone_ns) / 1e9)::integer::varchar || ' s'
+    from failure_comeback as c
+    join lead as l on l.failure_id = c.failure_id and l.crash_pattern is not null
+    where c.asked_ns >= c.gone_ns and c.asked_ns < c.removed_ns and exists (from failure_signal as s
+        where s.job_id = l.job_id and s.attempt = l.attempt and s.signal = 'retry')
+    union all
     select failure_id, 6, 'client',
         'A fallback to reading entry by entry hides a broken GetBatch and multiplies the requests: '
             'log it as an error and count it.',

@@ -1,6 +1,6 @@
 -- What a rank did or how it died, what a launcher reports, a host that was lost, a bucket changed.
 -- grain: one row a subject and state
--- reads: host_episode, failure_case, rank_activity, rank_crash, lost_host, rank_host, worker_event,
+-- reads: line_episode, failure_case, rank_activity, rank_crash, lost_host, rank_host, worker_event,
 -- reads: failure_signal, bucket_change
 -- case: kept
 -- note: An activity is what a rank did when its peers began to wait. A lost host is here where only
@@ -11,8 +11,9 @@ with lost as (
     from lost_host as l
     join rank_host as h on h.job_id = l.job_id and h.attempt = l.attempt and h.rank = l.rank
     where h.host is not null and not exists (
-        from host_episode as e
-        where e.job_id = l.job_id and e.attempt = l.attempt and e.host = h.host and e.state = 'lost'
+        from line_episode as e
+        where e.job_id = l.job_id and e.attempt = l.attempt and e.subject = h.host
+            and e.state = 'lost'
     )
     group by all
 ),

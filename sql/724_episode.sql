@@ -1,6 +1,6 @@
 -- A span of time in which a rank, host, node, disk, bucket, link or launcher was in a state.
 -- grain: one row a subject, state and span
--- reads: node_fault, node_coverage, disk_episode, host_episode, job_episode
+-- reads: node_fault, node_coverage, line_episode, job_episode
 -- public: yes
 -- note: Each edge lies between its min and its max; null is what no line shows. is_cut: it was on
 -- note: when the last line about it was written, and nothing shows that it ended. An activity of a
@@ -19,20 +19,8 @@ every as (
     from node_fault as n
     left join last_line as c on c.cluster = n.cluster
     union all by name
-    select
-        'disk' as subject_kind, node_id || ' ' || mountpath as subject, cluster, state,
-        null as begin_min_ns, begin_ns as begin_max_ns, last_sign_ns as end_min_ns,
-        end_ns as end_max_ns, end_ns is null as is_cut, file_id, line_no, text
-    from disk_episode
+    from line_episode
     union all by name
-    select
-        subject_kind, host as subject, job_id, attempt, state, begin_min_ns, begin_max_ns,
-        last_sign_ns as end_min_ns, true as is_cut, file_id, line_no, text
-    from host_episode
-    union all by name
-    select
-        subject_kind, subject, job_id, attempt, state, begin_min_ns, begin_max_ns, is_cut,
-        file_id, line_no, text
     from job_episode
 )
 select

@@ -1,7 +1,7 @@
 -- Something that a failure is counted under: its class, verdict, node, mountpath, bucket, host,
 -- job, cluster or week.
 -- grain: one row a failure, facet and value
--- reads: failure, failure_node, disk_episode, culprit_request, job, rank_state
+-- reads: failure, failure_node, line_episode, culprit_request, job, rank_state
 -- public: yes
 -- note: node: held responsible; mountpath: of such a node, in trouble in the window, or off where a
 -- note: disk is the cause; bucket: what the culprits had asked for, else what the job reads from;
@@ -39,13 +39,14 @@ every as (
     union all
     select failure_id, 'node', node_id from failure_node
     union all
-    select n.failure_id, 'mountpath', n.node_id || ' ' || d.mountpath
+    select n.failure_id, 'mountpath', d.subject
     from failure_node as n
     join failed as f on f.failure_id = n.failure_id
-    join disk_episode as d on d.cluster = n.cluster and d.node_id = n.node_id
-        and d.begin_ns <= epoch_ns(f.window_ended_at)
-        and coalesce(d.end_ns >= epoch_ns(f.window_started_at), true)
-        and (d.last_sign_ns >= epoch_ns(f.window_started_at - interval 5 minutes)
+    join line_episode as d on d.subject_kind = 'disk' and d.cluster = n.cluster
+        and starts_with(d.subject, n.node_id || ' ')
+        and d.begin_max_ns <= epoch_ns(f.window_ended_at)
+        and coalesce(d.end_max_ns >= epoch_ns(f.window_started_at), true)
+        and (d.end_min_ns >= epoch_ns(f.window_started_at - interval 5 minutes)
             or starts_with(f.failure_kind, 'disk'))
     union all
     select failure_id, 'bucket', bucket from asked

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _FILE_NAME = re.compile(r"^(\d{3})_([a-z][a-z0-9_]*)\.sql$")
 _CREATE = re.compile(r"^create or replace view ([a-z][a-z0-9_]*) as\s*$", re.MULTILINE)
 _HEADER = re.compile(r"^-- (grain|reads|note|stored|case|public): (.*)$")
+_RULE = re.compile(r"'(\w+)' as finding\b")
 UNION_MARK = "-- union of findings"
 _FACTS = "facts"
 #: The number of the views of facts, before those of all others.
@@ -62,6 +63,11 @@ class ViewSpec:
     def stored_name(self) -> str:
         """The table that holds the rows of a stored view, or those of all cases."""
         return f"stored_{self.name}"
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules whose findings the view has."""
+        return _RULE.findall(self.select)
 
     @property
     def is_in_database(self) -> bool:

@@ -202,7 +202,7 @@ def _where_rows_are(spec: ViewSpec) -> str:
 
 def _rules() -> Iterable[tuple[str, str]]:
     """Each rule with its terms and what they weigh; a link with its parts."""
-    sentences = {spec.name.removeprefix("finding_"): spec.sentence for spec in view_specs()}
+    sentences = {rule: spec.sentence for spec in view_specs() for rule in spec.rules}
     parts = [(f"link, {row['term']}", f"times {row['factor']:.2f}: {row['why']}") for row in _facts()["link_term"]]
     for rule, own in groupby(_facts()["rule_term"], lambda row: str(row["rule"])):
         terms = {row["term"]: f"{row['weight']:+.2f}: {row['why']}" for row in own}

@@ -218,7 +218,7 @@ from root_cause where failure_id = $id order by place
 _TERM = """
 select r.place, o.term, o.strength, o.weight, o.why
 from root_cause as r
-join rule_line as o on o.failure_id = r.failure_id and o.rule = r.finding and o.term is not null
+join observation as o on o.failure_id = r.failure_id and o.rule = r.finding and o.term is not null
 where r.failure_id = $id order by r.place, abs(o.weight) desc nulls last, o.term
 """
 _RULED_OUT = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-from aiscorr.analysis.spec import ViewSpec, view_specs
+from aiscorr.analysis.spec import view_specs
 from aiscorr.catalog.explain import constants
 from aiscorr.store.records import records
 
@@ -24,9 +24,12 @@ def facts(name: str) -> list[dict[str, Any]]:
         return records(connection, f"from {name}")
 
 
-def findings() -> Iterator[tuple[str, ViewSpec]]:
-    """Each rule with its view."""
-    return ((spec.name.removeprefix("finding_"), spec) for spec in view_specs() if spec.name.startswith("finding_"))
+def findings() -> Iterator[tuple[str, str]]:
+    """Each rule with its select, which follows its name."""
+    for spec in view_specs():
+        if spec.name.startswith("finding_"):
+            _, *parts = re.split(r"'(\w+)' as finding\b", spec.select)
+            yield from zip(parts[::2], parts[1::2], strict=True)
 
 
 def terms_of(select: str) -> set[str]:
@@ -43,7 +46,7 @@ def literals_of_readers(name: str) -> str:
 
 def test_rules_name_the_terms_that_have_a_weight() -> None:
     """No rule has a term without a weight, and no weight lies there unused."""
-    named = {(rule, term) for rule, spec in findings() for term in terms_of(spec.select)}
+    named = {(rule, term) for rule, select in findings() for term in terms_of(select)}
     assert named == {(row["rule"], row["term"]) for row in facts("rule_term")}
 
 

@@ -30,7 +30,7 @@ from aiscorr.schema.tables import TABLES
 READ_PATTERNS = module._patterns
 FINDINGS = [spec.name for spec in view_specs() if spec.name.startswith("finding_")]
 #: They say something of a failure and are no hypothesis.
-CLASSLESS = ("finding_slowdown", "finding_sync_point")
+CLASSLESS = ("slowdown", "sync_point")
 PUBLIC = [spec.name for spec in view_specs() if spec.is_public]
 CONSTANTS = {
     "counter": "select counter, meaning from counter_kind",
@@ -109,7 +109,7 @@ def test_every_public_view_and_finding(view: str) -> None:
     assert not spec.reads or "\n  reads: " in text
 
 
-@pytest.mark.parametrize("rule", [name.removeprefix("finding_") for name in FINDINGS if name not in CLASSLESS])
+@pytest.mark.parametrize("rule", [rule for spec in view_specs() for rule in spec.rules if rule not in CLASSLESS])
 def test_every_rule(rule: str) -> None:
     """A rule is explained with its sentence and with what each of its terms weighs."""
     with closing(constants()) as connection:

@@ -1,11 +1,15 @@
--- The hosts of a job differ in what they run or how they talk: NCCL or PyTorch version, or one
--- without the network the others use.
--- grain: one row a failure
+-- The hosts of a job differ in what they run or how they talk (NCCL or PyTorch version, or one
+-- without the network the others use), or several of them lost their connection to one and the same
+-- host.
+-- grain: one row a failure and rule: node_difference, peer_gone
 -- reads: failure_lead, nccl_host
 -- case: yes
 -- note: A difference is a hint, never a verdict on its own: a job runs for days with it. It stands
--- note: among the hypotheses so that nobody has to look for it.
-create or replace view finding_node_difference as
+-- note: among the hypotheses so that nobody has to look for it. Who reports a lost connection is a
+-- note: witness, who is named by most was gone first. It fires where no rank is the culprit. A host
+-- note: whose own log ends before it is named, give or take seconds, is surer than one that goes on
+-- note: writing; whether it died or was cut off its log cannot tell.
+create or replace view finding_nccl_host as
 with told as (
     select job_id, attempt, host, rank_count, file_id, line_no,
         unnest(
@@ -33,6 +37,15 @@ difference as (
         qualify row_number() over (partition by job_id, attempt, kind, choice order by host) <= 4)
     group by job_id, attempt, kind
     qualify row_number() over (partition by job_id, attempt order by kind) = 1
+),
+top as (
+    select *,
+        count(*) filter (where stop_no is not null)
+            over (partition by job_id, attempt) as troubled_count
+    from nccl_host
+    where named_by > 0
+    qualify named_by = max(named_by) over (partition by job_id, attempt)
+        and count(*) over (partition by job_id, attempt, named_by) = 1
 )
 select
     f.failure_id,
@@ -49,3 +62,23 @@ select
     ] as supports
 from failure_lead as f
 left join difference as d on d.job_id = f.job_id and d.attempt = f.attempt
+union all by name
+select
+    f.failure_id,
+    'peer_gone' as finding,
+    case when t.job_id is null or t.named_by < 2 or f.culprit_rank is not null then 'quiet'
+        when t.trouble_at is null or t.stop_no = 1 then 'fired' else 'quiet' end
+        as state,
+    'network' as failure_class,
+    'host_lost' as failure_kind,
+    'undetermined' as storage_verdict,
+    t.named_by::varchar || ' hosts lost their connection to host ' || t.host
+        || coalesce(' (' || t.ib_meaning || ')', '') || ', which '
+        || case when t.trouble_at is null then 'says nothing itself' else 'stopped first' end
+            as statement,
+    [{'term': 'named', 'file_id': t.file_id, 'line_no': t.line_no,
+        'why': 'the first line that names it, or its own first trouble'},
+        {'term': case when t.trouble_at is not null then 'trouble'
+            when t.last_ns < t.named_ns + 5000000000 then 'silent_since' end}] as supports
+from failure_lead as f
+left join top as t on t.job_id = f.job_id and t.attempt = f.attempt
