@@ -38,11 +38,7 @@ select
     f.culprit_rank as rank,
     f.culprits_words || ' failed with '
         || coalesce(f.exception,
-            case
-                when f.crash_pattern in ('storage_given_up', 'mountpoint_s3_failed',
-                    'checkpoint_save_failed') then '"'
-                    || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"' end,
-            f.crash_pattern)
+            '"' || substr(coalesce(f.crash_message, f.crash_text), 1, 120) || '"', f.crash_pattern)
         || replace(case u.kind
         when 'foreign_service' then ' while talking to another service, not AIStore'
         when 'own_host'
