@@ -6,7 +6,8 @@
 -- note: its file first, and in the whole job only where it names one rank. Files numbered like
 -- note: tasks (error-5120341-3.out) are those of ranks where two files or more that print a rank
 -- note: print the one of their number, and none prints another; a spawner's processes in one log
--- note: are the ranks where no line has another rank than its local one.
+-- note: are the ranks where no line has another rank than its local one. Where each of two logs or
+-- note: more prints one rank, and all together the ranks of the world, a log is of its rank.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank,
@@ -20,6 +21,15 @@ with line as (
     join worker_file as f on f.file_id = s.file_id
     where s.rank is not null and s.local_rank is not null
 ),
+apart as (
+    select job_id
+    from (select job_id, file_id, min(rank) as rank, count(distinct rank) as rank_count,
+        max(world_size) as world_size
+        from line where rank_source in ('tag', 'field') group by job_id, file_id)
+    group by job_id
+    having max(rank_count) = 1 and count(*) > 1 and count(distinct rank) = count(*)
+        and max(rank) = count(*) - 1 and coalesce(max(world_size), count(*)) = count(*)
+),
 fact as (
     select job_id, unnest([file_id, null]) as file_id, 'pid' as kind, pid as number, rank, host
     from line
@@ -32,6 +42,7 @@ fact as (
     select job_id, file_id, 'file', 0, rank, host
     from line
     where path_local_rank is not null or path_rank is not null
+        or (rank_source in ('tag', 'field') and job_id in (from apart))
 ),
 block as (
     select job_id, file_id, task, min(rank) as first_rank, count(distinct rank) as rank_count,

@@ -15,7 +15,7 @@ with owned as (
                 then task_no end
             as task_rank,
         coalesce(p.stated_rank, i.rank, o.rank, b.rank, l.rank,
-            case when p.attempt is not null then p.path_rank end, task_rank, g.rank)
+            case when p.attempt is not null then p.path_rank end, task_rank, e.rank, g.rank)
             as own_rank
     from stack_stand as p
     left join log_straggler as g on g.file_id = p.file_id and g.attempt = p.attempt
@@ -24,6 +24,8 @@ with owned as (
         and i.number = p.pid
         and (p.host is null or i.host is null
             or split_part(i.host, '.', 1) = split_part(p.host, '.', 1))
+    left join rank_identity as e on e.kind = 'file' and e.file_id = p.file_id
+        and p.told_kind is null
     left join rank_identity as o on o.kind = 'local' and o.file_id = p.file_id
         and o.number = p.local_rank
     left join rank_identity as b on b.kind = 'place' and b.file_id = p.file_id
