@@ -6,7 +6,8 @@
 -- note: before one that was only logged; that a DataLoader worker is gone is no cause where a fatal
 -- note: line tells why. An exception of no known kind that a known one of storage, network or
 -- note: device led to (`raise … from`) stands for that one, and so does a missing file, as fsspec
--- note: gives a store's errors the names of a file system's.
+-- note: gives a store's errors the names of a file system's. The rank to which gloo hands more than
+-- note: it expects is not the one that sent it.
 create or replace view rank_crash as
 with exited
     as (select job_id, attempt, min(rank) as rank, min(file_id) as file_id from failure_signal
@@ -107,6 +108,7 @@ unplaced as (
 told as (
     select * from failure_signal as s
     where rank is not null and signal in ('crash', 'killed')
+        and pattern is distinct from 'gloo_size_mismatch'
         and not (pattern in (select pattern from wrapper) and exists (
             from cause as c
             where c.file_id = s.file_id and c.rank = s.rank and c.block_line_no = s.block_line_no))
