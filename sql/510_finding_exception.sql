@@ -68,10 +68,11 @@ with told as (
             '. ')
             as cause_words,
         case when ends_with(cause_pattern, '_killed') then f.kill_doubt end as doubt,
-        coalesce(regexp_matches(cause_pattern, '^(disk_full|fs_)')
-            and not regexp_matches(cause_words, '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/'), false)
-            as is_of_file_system,
-        is_of_file_system and not f.is_cluster_sure and regexp_matches(
+        coalesce(regexp_matches(cause_pattern, '^(disk_full|fs_)'), false) as is_of_file_system,
+        is_of_file_system
+            and not regexp_matches(cause_words, '(?i)(^|[^\w.-])/(tmp|dev/shm|var|run)/')
+            as is_of_mount,
+        is_of_mount and not f.is_cluster_sure and regexp_matches(
             concat(frame_kind, '; ', cause_words), '(?i)checkpoint|ckpt|\bsav(e|ing)\b|\.pth?\b')
             as is_a_save,
         coalesce(exception, alike_exception) as cause_exception,
@@ -151,7 +152,7 @@ select
             and contains(coalesce(crash_message, alike_message), 'MESSAGE:<') then 'undetermined'
             when cause_pattern = 'sdk_request_rejected' and link_score < 0.5
             and (is_storage_seen or not is_beyond_end) then 'innocent'
-        when is_a_save or (is_of_file_system and not contains(lower(cause_words), 'quota'))
+        when is_a_save or (is_of_mount and not contains(lower(cause_words), 'quota'))
             then 'undetermined'
         when class = 'software' and (is_about_transfer or is_of_transfer)
             and not (is_storage_cleared and fault_count = 0) then 'undetermined'
@@ -167,8 +168,7 @@ select
         || case when is_odd_one then ' has another model than the others, who failed because '
             else ' failed because ' end
             || case when cause_pattern = 'http_proxy_failed' then 'of a setting of its host: '
-                else case
-                    if(regexp_matches(cause_pattern, '^(disk_full|fs_)'), 'file system', class)
+                else case if(is_of_file_system, 'file system', class)
             when 'file system' then 'of the file system: ' when 'gpu' then 'of a device error: '
                 when 'infrastructure' then 'the machine or scheduler took something away: '
                 when 'network' then 'of the network: '
