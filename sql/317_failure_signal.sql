@@ -95,12 +95,8 @@ select
         when is_told_below then 'victim'
         when pattern = 'torchrun_worker_failed' and exit_code in (-15, 143)
             and utc_ns = first_failed_ns and not has_cancel then 'killed'
-        when role = 'consequence' and marks = 'attempt_end'
-            and (pattern like 'slurm%'
-                or (is_all_echo and exit_code is null and pattern in ('torchrun_agent_signalled',
-                    'torchrun_signal_exception', 'program_signalled', 'job_cancelled',
-                    'dataloader_worker_stopped', 'torch_child_stopped')))
-                then 'cancel'
+        when role = 'consequence' and marks = 'attempt_end' and (pattern like 'slurm%'
+            or (is_all_echo and exit_code is null and rank_effect = 'stopped')) then 'cancel'
         when pattern = 'process_aborted' and is_all_echo
             and regexp_matches(text, 'Terminated|SIGTERM received') then 'cancel'
         when pattern = 'nccl_internal_error' and is_uncaught and is_all_echo then 'crash'

@@ -66,8 +66,7 @@ event as (
         max(utc_ns) filter (where marks = 'job_success') as success_ns,
         bool_or(marks = 'job_success') as is_done,
         coalesce(max(utc_ns) filter (where pattern like 'slurm%' and marks = 'attempt_end'),
-            min(utc_ns) filter (where pattern in ('torchrun_agent_signalled',
-                'torchrun_signal_exception', 'program_signalled', 'job_cancelled')))
+            min(utc_ns) filter (where rank_effect = 'stopped' and tier = 'launcher'))
             as cancel_ns
     from worker_event
     group by job_id, attempt

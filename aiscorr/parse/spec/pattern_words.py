@@ -49,7 +49,7 @@ FRAME_KINDS = (
 #: all (a transfer: a read or a save).
 INSIDES = (*FRAME_KINDS, "manager_process", "helper_process", "data_wait", "compiler", "loader", "reading", "transfer")
 MARKS = ("attempt_start", "attempt_end", "job_success")
-RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer", "gives_up")
+RANK_EFFECTS = ("timed_out", "notified", "reached_barrier", "names_peer", "killed", "lost_peer", "gives_up", "stopped")
 SUBJECTS = ("self", "peer")
 RECIPIENTS = ("storage", "client", "training")
 FAILURE_CLASSES = (
