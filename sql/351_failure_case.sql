@@ -105,8 +105,10 @@ select
         - (w.value * 1000000000)::bigint as low_ns,
     m.timeout_count, m.crash_count, m.exit_count, m.launcher_count, m.world_size, m.is_world_stated,
     m.cancel_ns, m.progress_ns, m.stood_ns, m.idle_from_ns,
+    m.progress_ns is not null or coalesce(m.seq_num > s.value, false) as has_trained,
     m.guid, m.process_group, m.seq_num, m.op_type, m.numel_in, m.numel_out, m.timeout_ms,
     m.ran_for_ms, m.waiting_count, m.user_location, m.file_id, m.line_no
 from moment as m
 join threshold as w on w.name = 'window_margin_s'
+join threshold as s on s.name = 'trained_seq_num'
 left join failure_name as n on n.job_id = m.job_id and n.attempt = m.attempt

@@ -2,7 +2,7 @@
 -- log of a rank before its error.
 -- grain: one row a rank of a failed attempt and sort of source (a mount with Mountpoint, or any
 -- grain: other)
--- reads: failure_case, rank_crash, worker_event, threshold
+-- reads: rank_crash, worker_event, threshold
 -- case: yes
 -- note: What the daemon of a mounted bucket says on the host of a rank that crashed is that rank's,
 -- note: the last before its crash (a bus error, SIGBUS, is a page of a mapped file that did not
@@ -11,7 +11,7 @@
 create or replace view failed_fetch as
 with error as (
     select
-        f.failure_id, x.*, regexp_extract(x.text, '^ *\d+: ') as task_label,
+        x.*, regexp_extract(x.text, '^ *\d+: ') as task_label,
         x.pattern = 'python_exception' as is_unknown,
         x.pattern
             in ('archive_corrupt', 'archive_truncated', 'audio_truncated', 'data_file_truncated',
@@ -23,7 +23,6 @@ with error as (
                 as is_read_error,
         (s.value * 1e9)::bigint as same_cause_ns, (l.value * 1e9)::bigint as felt_ns
     from rank_crash as x
-    join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     join threshold as s on s.name = 'same_cause_s'
     join threshold as l on l.name = 'felt_after_s'
 ),
@@ -48,7 +47,7 @@ said as (
 ),
 pair as (
     select
-        x.failure_id, x.rank, x.job_id, x.attempt, x.pattern as error_pattern,
+        x.rank, x.job_id, x.attempt, x.pattern as error_pattern,
         x.failure_class as error_class, x.text as error_text, x.frame_kind, x.exit_code,
         x.is_unknown, x.is_cut, x.is_read_error, x.line_no as error_line_no,
         x.latest_ns as error_latest_ns,
@@ -120,14 +119,16 @@ fit as (
                     and coalesce(o.rank, pair.rank) = pair.rank
                     and o.line_no between pair.line_no and pair.error_line_no)
     end
-    qualify row_number()
-        over (partition by failure_id, rank, source = 'mountpoint' order by source = 'mountpoint'
-            and regexp_matches(text, '/[\w.-]*\d[\w.-]*\.[A-Za-z]\w{1,11}\b') and is_sure_soon desc,
-            line_no desc)
-            = 1
+    qualify row_number() over (
+        partition by job_id, attempt, rank, source = 'mountpoint'
+        order by source = 'mountpoint'
+                and regexp_matches(text, '/[\w.-]*\d[\w.-]*\.[A-Za-z]\w{1,11}\b')
+                and is_sure_soon desc,
+            line_no desc
+    ) = 1
 )
 select
-    failure_id, job_id, attempt, rank,
+    job_id, attempt, rank,
     if(source = 'mountpoint', pattern, 'fetch_broken') as pattern,
     tier,
     if(source = 'mountpoint', failure_class, 'storage_io') as failure_class,

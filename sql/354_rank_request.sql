@@ -66,7 +66,8 @@ with line as (
         over (partition by f.failure_id, t.rank order by t.line_no desc, t.file_id) = 1
         and xid <> ''
     union all by name
-    select *, 'cause' as role from failed_fetch
+    select f.failure_id, x.*, 'cause' as role
+    from failed_fetch as x join failure_case as f on f.job_id = x.job_id and f.attempt = x.attempt
     union all by name
     select f.failure_id, f.job_id, f.attempt, a.rank, 'last_words' as pattern, 'data_io' as tier,
         'stack' as role, 'info' as severity,

@@ -14,7 +14,9 @@
 -- note: clocks may be off by as much and one may be the cause. Where another job stopped as a node
 -- note: of that cluster went, its clocks are right. A clock that is off is so for the job's begin
 -- note: too: where a batch of its bucket began as the job did, another must have begun, or gone on,
--- note: when the job would have begun by the other clock.
+-- note: when the job would have begun by the other clock. is_storage_seen: enough logs of the
+-- note: cluster reach the stall to tell of a fault, and the cluster is surely the job's, as another
+-- note: acquits nobody; is_storage_cleared: and go on, so that quiet logs acquit.
 create or replace view failure_coverage as
 with reach as (
     select
@@ -22,7 +24,8 @@ with reach as (
         max(value) filter (where name = 'kalive_detect_s')::bigint * 1000000000 as detect_ns,
         max(value) filter (where name = 'notice_s')::bigint * 1000000000 as notice_ns,
         max(value) filter (where name = 'clock_doubt_s')::bigint * 1000000000 as doubt_ns,
-        max(value) filter (where name = 'same_cause_s')::bigint * 1000000000 as same_ns
+        max(value) filter (where name = 'same_cause_s')::bigint * 1000000000 as same_ns,
+        max(value) filter (where name = 'cluster_sure') as sure
     from threshold
 ),
 cluster as (
@@ -172,8 +175,14 @@ select
     coalesce(max(t.fault_count), 0) as fault_count,
     coalesce(max(t.gone_count), 0) as gone_count,
     coalesce(max(t.soon_count), 0) as soon_count,
-    coalesce(max(y.stray_count), 0) as stray_count
+    coalesce(max(y.stray_count), 0) as stray_count,
+    coalesce(max(s.certainty) >= any_value(p.sure), false) as is_cluster_sure,
+    covered_ratio >= 0.5 and covered_target_count > 0
+        and coalesce(max(s.certainty) >= any_value(p.sure), true) as is_storage_seen,
+    is_storage_seen and coalesce(bool_or(l.is_followed and l.is_watched), false)
+        and blind_target_count = 0 as is_storage_cleared
 from failure_case as f
+cross join reach as p
 left join node_state as s on s.failure_id = f.failure_id
 left join fault as t on t.failure_id = f.failure_id
 left join late as l on l.failure_id = f.failure_id

@@ -3,16 +3,16 @@
 -- grain: one row a failure
 -- reads: failure_case, culprit_cause, culprit_name, storage_link, failure_coverage, failed_rank,
 -- reads: rank_position, rank_crash, failure_signal, suspect_basis, link_kind, activity,
--- reads: last_step, threshold
+-- reads: last_step, node_fault, fault_kind, threshold
 -- case: yes
 -- note: kill_doubt: why a plain SIGKILL (no line tells of memory) may have ended what hung: the job
 -- note: had made no step for long (hang_gap_s and five steps), or nobody waited in vain for it and
 -- note: no line tells when it came.
 -- note: is_tie_proven: a name that stands on both sides ties the rank to the node, however few logs
--- note: of AIStore are available. A cluster that is only likely the job's is not seen, so that it
--- note: acquits nobody. alike: the error most ranks crashed with; where no crash names a rank (up
--- note: to PyTorch 2.2), the error that was printed most; so many are ranks only where the job has
--- note: as many.
+-- note: of AIStore are available; a tie is seen where they are, or where it is to a node that was
+-- note: surely away. alike: the error most ranks crashed with; where no crash names a
+-- note: rank (up to PyTorch 2.2), the error that was printed most; so many are ranks only where the
+-- note: job has as many.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -85,7 +85,7 @@ select
     f.stall_ns, f.ended_ns, f.started_ns, f.low_ns,
     f.timeout_count, f.crash_count, f.exit_count, f.launcher_count, f.world_size, f.is_world_stated,
     f.cancel_ns, f.progress_ns, f.stood_ns, f.idle_from_ns,
-    f.progress_ns is not null or coalesce(f.seq_num > s.value, false) as has_trained,
+    f.has_trained,
     f.guid, f.process_group, f.seq_num, f.op_type, f.numel_in, f.numel_out, f.timeout_ms,
     f.ran_for_ms, f.waiting_count, f.user_location, f.file_id, f.line_no,
     u.rank as culprit_rank,
@@ -112,15 +112,12 @@ select
     coalesce(l.score, 0.0) as link_score, l.terms as link_terms, l.lag_s,
     l.file_id as link_file_id, l.line_no as link_line_no, l.client_file_id, l.client_line_no,
     l.is_suspect_known,
-    v.cluster, v.cluster_certainty, v.node_count, v.covered_count, v.node_total, v.covered_ratio,
-    v.is_followed, v.short_ids, v.short_ns,
-    coalesce(v.cluster_certainty >= t.value, false) as is_cluster_sure, v.covered_target_count,
-    v.uncovered_ids, v.fault_weight, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
-    v.covered_ratio >= 0.5 and v.covered_target_count > 0
-        and coalesce(v.cluster_certainty, 1.0) >= t.value as is_storage_seen,
-    coalesce(v.blind_target_count, 0) as blind_target_count,
-    is_storage_seen and v.is_followed and v.is_watched
-        and coalesce(v.blind_target_count, 0) = 0 as is_storage_cleared,
+    v.is_storage_seen or is_tie_proven or coalesce(z.takes_away and n.weight >= 0.9, false)
+        as is_link_seen,
+    is_link_seen and link_score >= t.value as is_tied,
+    v.cluster, v.node_count, v.covered_count, v.node_total, v.is_followed, v.short_ids, v.short_ns,
+    v.uncovered_ids, v.fault_count, v.gone_count, v.soon_count, v.stray_count,
+    v.is_cluster_sure, v.is_storage_seen, v.is_storage_cleared,
     r.rank_count, r.absent_count, r.absent_ranks,
     coalesce(w.waiting_count, 0) as waiting_rank_count,
     case when d.killed_ns - f.progress_ns
@@ -135,9 +132,8 @@ select
     coalesce(a.crash_count, 0) as alike_count, a.file_id as alike_file_id,
         a.line_no as alike_line_no
 from failure_case as f
-join threshold as t on t.name = 'cluster_sure'
 join threshold as h on h.name = 'hang_gap_s'
-join threshold as s on s.name = 'trained_seq_num'
+join threshold as t on t.name = 'link_score'
 left join killed as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join last_step as e on e.job_id = f.job_id and e.attempt = f.attempt
 left join lead_culprit as u on u.failure_id = f.failure_id
@@ -146,6 +142,8 @@ left join top_link as l on l.failure_id = f.failure_id
 left join activity as y on y.activity = u.activity
 left join suspect_basis as b on b.basis = u.basis
 left join link_kind as k on k.link_kind = l.link_kind
+left join node_fault as n on n.fault_id = l.fault_id
+left join fault_kind as z on z.fault_kind = l.fault_kind
 left join failure_coverage as v on v.failure_id = f.failure_id
 left join rank_count as r on r.job_id = f.job_id and r.attempt = f.attempt
 left join waiting as w on w.job_id = f.job_id and w.attempt = f.attempt

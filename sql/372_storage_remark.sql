@@ -2,7 +2,8 @@
 -- request, its batch.
 -- grain: one row a failure for which there is such a line; of several the line nearest to the
 -- grain: failure
--- reads: failure_lead, rank_request, node_witness, node, node_endpoint, ais_event, threshold
+-- reads: failure_case, failure_coverage, culprit_cause, rank_crash, rank_request, node_witness,
+-- reads: node, node_endpoint, ais_event, threshold
 -- case: yes
 -- note: A warning or an error that names what the error of the rank names (an object or a file of a
 -- note: shard by a name with a digit and an extension, or a wid), or an error in no known words
@@ -21,18 +22,23 @@ with reach as (
     from threshold
 ),
 failed as (
-    select f.failure_id, f.cluster, f.culprit_rank, f.stall_ns, f.crash_ns,
-        f.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns,
+    select f.failure_id, v.cluster, u.rank, f.stall_ns, f.crash_ns,
+        u.crash_pattern = 'python_exception' as is_own_word, p.slack_ns, f.started_ns, f.ended_ns,
         p.reach_ns, p.named_ns, f.progress_ns - p.pending_ns as outlived_ns,
-        coalesce(regexp_matches(f.crash_pattern, '(access_denied|credential_invalid)$'), false)
+        coalesce(regexp_matches(u.crash_pattern, '(access_denied|credential_invalid)$'), false)
             as is_turned_away,
         coalesce(case when f.crash_latest_ns <= f.crash_ns + p.slack_ns then f.crash_latest_ns end,
             f.stall_ns)
             + p.slack_ns as until_ns,
-        coalesce(f.crash_text, '') || ' ' || coalesce(f.crash_message, f.alike_message, '') as words
-    from failure_lead as f
+        coalesce(u.crash_text, '') || ' ' || coalesce(u.crash_message, c.messages, '') as words
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id and v.cluster is not null
     cross join reach as p
-    where f.cluster is not null
+    left join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_no = 1
+    left join (
+        select job_id, attempt, string_agg(distinct message, ' ') as messages from rank_crash
+        where signal = 'crash' group by job_id, attempt
+    ) as c on c.job_id = f.job_id and c.attempt = f.attempt
 ),
 asked as (
     select f.failure_id, r.object, r.wid, r.text,
@@ -42,7 +48,7 @@ asked as (
                 ''))
             as bucket
     from failed as f
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.rank
         and r.outcome not in ('note', 'recovered')
         and r.to_ns >= greatest(f.stall_ns - f.reach_ns, coalesce(f.outlived_ns, 0))
         and not f.is_turned_away

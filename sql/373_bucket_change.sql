@@ -1,6 +1,6 @@
 -- A change to a bucket since which AIStore refuses, or does not find, what it gave a job before.
 -- grain: one row a failure; of several changes the last before the first refusal, or the error
--- reads: failure_lead, rank_request, ais_event, threshold
+-- reads: failure_case, failure_coverage, culprit_cause, rank_request, ais_event, threshold
 -- case: yes
 -- note: The line about a change names no bucket. It is that of the job if the job had trained or
 -- note: AIStore had worked on the bucket in its time, no request for the bucket had failed since it
@@ -12,7 +12,7 @@
 create or replace view bucket_change as
 with wanted as (
     select distinct
-        f.failure_id, f.cluster, f.started_ns, f.crash_latest_ns, f.has_trained,
+        f.failure_id, v.cluster, f.started_ns, f.crash_latest_ns, f.has_trained,
         coalesce(nullif(regexp_extract(coalesce(r.bucket, ''), '([^/]+)$', 1), ''),
             nullif(
                 regexp_extract(coalesce(r.url, '') || ' ' || r.text,
@@ -20,18 +20,19 @@ with wanted as (
                 ''),
             nullif(regexp_extract(r.text, '\w://([\w.-]+)/', 1), ''))
             as bucket,
-        f.crash_text || coalesce(f.crash_message, '') as said,
+        u.crash_text || coalesce(u.crash_message, '') as said,
         regexp_matches(said,
             'ErrRemoteBck|cloud bucket|[?&]provider=(aws|s3|gcp|gs|azure|oci)\b')
             as is_remote,
         regexp_matches(said,
             'BckNotFound|NoSuchBucket|bucket \S+ does not exist|access denied|AccessDenied')
             as is_whole
-    from failure_lead as f
-    join rank_request as r on r.failure_id = f.failure_id and r.rank = f.culprit_rank
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id and v.cluster is not null
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_no = 1
+    join rank_request as r on r.failure_id = f.failure_id and r.rank = u.rank
         and r.outcome in ('missing', 'error', 'retry')
-    where f.cluster is not null
-        and regexp_matches(said,
+    where regexp_matches(said,
             'STATUS:4\d\d|\b4\d\d (Client )?Error|\(4\d\d\)|NoSuch|AccessDenied|Forbidden|does not '
                 'exist|[Nn]ot ?[Ff]ound')
 ),

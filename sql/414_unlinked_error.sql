@@ -1,8 +1,8 @@
 -- What there is to judge a rank's error of storage by where no fault of a node explains it: the
 -- server's own words, how answers ended, what the logs cover.
 -- grain: one row a failure with an error
--- reads: failure_lead, rank_request, storage_relation, unanswered_node,
--- reads: storage_remark, node, node_coverage, fault_kind, job, ais_event, threshold
+-- reads: failure_case, failure_coverage, culprit_cause, rank_request, storage_relation,
+-- reads: unanswered_node, storage_remark, node, node_coverage, job, ais_event, threshold
 -- case: yes
 -- note: What the server itself says in the error (a refused node, out of space, a rejected request)
 -- note: is believed; a reset, a time-out or a bare status is not proof of whose fault it was; a
@@ -18,9 +18,10 @@ with node_end as (
 ),
 deleted as (
     select f.failure_id, e.bucket, e.utc_ns, e.file_id, e.line_no
-    from failure_lead as f
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id
     join job as j on j.job_id = f.job_id and j.attempt = f.attempt
-    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_objects_deleted'
+    join ais_event as e on e.cluster = v.cluster and e.pattern = 'ais_objects_deleted'
         and contains(e.message, 'x-delete-')
         and e.utc_ns between f.started_ns and f.crash_latest_ns
         and regexp_matches(j.data_source,
@@ -30,9 +31,10 @@ deleted as (
 ),
 reconfigured as (
     select f.failure_id, e.utc_ns, e.file_id, e.line_no
-    from failure_lead as f
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id
     join threshold as t on t.name = 'fault_bite_s'
-    join ais_event as e on e.cluster = f.cluster and e.pattern = 'ais_config_changed'
+    join ais_event as e on e.cluster = v.cluster and e.pattern = 'ais_config_changed'
         and e.utc_ns between f.crash_ns - t.value::bigint * 1000000000 and f.crash_latest_ns
     qualify row_number()
         over (partition by f.failure_id order by e.utc_ns, e.file_id, e.line_no) = 1
@@ -45,22 +47,21 @@ refusal as (
 ),
 judged as (
     select
-        f.failure_id, f.crash_pattern, f.crash_text, f.crash_node_id, f.status_code,
-        f.request_node_id, f.is_storage_seen, f.is_storage_cleared, f.is_followed, f.fault_count,
-        f.stray_count, f.covered_count, f.blind_target_count,
+        f.failure_id, u.crash_pattern, u.crash_text, u.crash_node_id, u.status_code,
+        u.request_node_id, v.is_storage_seen, v.is_storage_cleared, v.is_followed, v.fault_count,
+        v.stray_count, v.covered_count, v.blind_target_count,
         m.node_id as remark_node_id, m.name as remark_name, m.file_id as remark_file_id,
         m.line_no as remark_line_no,
-        k.broke_words,
         q.failure_id is not null as is_unanswered,
         coalesce(r.is_foreign, false) as is_foreign, coalesce(r.is_own_host, false) as is_own_host,
-        coalesce(r.is_other_store and not f.is_cluster_sure, false) as is_jobs_store,
-        regexp_matches(f.crash_pattern, '^(fs_|checkpoint_save_failed)') and y.rank is null
+        coalesce(r.is_other_store and not v.is_cluster_sure, false) as is_jobs_store,
+        regexp_matches(u.crash_pattern, '^(fs_|checkpoint_save_failed)') and y.rank is null
             and m.failure_id is null as is_file_system,
-        f.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
+        u.crash_pattern like '%connection_refused%' and n.node_id is not null as is_refused,
         n.node_id as refusing_node_id,
-        f.crash_pattern like '%connection_refused%' and v.ended_ns <= f.crash_latest_ns + 5000000000
-            and f.is_storage_cleared as is_gone,
-        regexp_matches(f.crash_pattern,
+        u.crash_pattern like '%connection_refused%' and o.ended_ns <= f.crash_latest_ns + 5000000000
+            and v.is_storage_cleared as is_gone,
+        regexp_matches(u.crash_pattern,
             'sdk_(backend_failed|backend_bucket_gone|bad_checksum|cold_get_disabled|disk_error'
                 '|job_refused|keys_unavailable|mountpath_gone|node_failed_inside|restore_failed'
                 '|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout'
@@ -68,50 +69,51 @@ judged as (
                 '|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down'
                 '|s3_server_error')
             as is_server_word,
-        regexp_matches(f.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract')
-            or coalesce(f.request_pattern = 'fetch_broken', false) as is_cut_answer,
+        regexp_matches(u.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract')
+            or coalesce(u.request_pattern = 'fetch_broken', false) as is_cut_answer,
         d.bucket as deleted_bucket, d.utc_ns as deleted_ns, d.file_id as deleted_file_id,
         d.line_no as deleted_line_no,
         g.utc_ns as changed_ns, g.file_id as changed_file_id, g.line_no as changed_line_no,
-        f.crash_pattern
+        u.crash_pattern
             in ('http_server_error', 's3_ais_failed', 's3_out_of_space', 's3_server_error',
                 'http_retried_status', 'http_throttled')
             as is_status,
-        (f.crash_pattern
+        (u.crash_pattern
             in ('sdk_server_error', 'sdk_backend_failed', 'sdk_backend_bucket_gone',
                 'sdk_bad_checksum', 'sdk_job_refused', 'sdk_cold_get_disabled', 'sdk_disk_error',
                 'sdk_entry_timeout', 'sdk_keys_unavailable', 'sdk_mountpath_gone',
                 'sdk_node_failed_inside', 'sdk_restore_failed', 's3_ais_failed')
-                or (f.crash_pattern like '%out_of_space'
-                    and contains(f.crash_text || coalesce(f.crash_message, ''),
+                or (u.crash_pattern like '%out_of_space'
+                    and contains(u.crash_text || coalesce(u.crash_message, ''),
                         'of total capacity on at least one of the mountpaths'))
                 or (is_status
-                    and (f.request_node_id is not null
-                        or regexp_matches(f.crash_text, '/v1/|:\d+/s3/'))))
-            and not regexp_matches(f.crash_text || coalesce(f.crash_message, ''),
+                    and (u.request_node_id is not null
+                        or regexp_matches(u.crash_text, '/v1/|:\d+/s3/'))))
+            and not regexp_matches(u.crash_text || coalesce(u.crash_message, ''),
                 '(?i)\betl(_name)?\b|ErrETL')
                 as is_own_failure
-    from failure_lead as f
+    from failure_case as f
+    join failure_coverage as v on v.failure_id = f.failure_id
+    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_no = 1
+        and u.crash_pattern is not null
     left join storage_relation as r on r.failure_id = f.failure_id
-        and r.rank is not distinct from f.culprit_rank
+        and r.rank is not distinct from u.rank
     left join (select distinct failure_id, rank from rank_request
         where pattern in ('fetch_broken', 'mountpoint_s3_failed'))
         as y
         on y.failure_id = f.failure_id
-        and y.rank = f.culprit_rank
+        and y.rank = u.rank
     left join storage_remark as m on m.failure_id = f.failure_id
-    left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
-    left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = f.culprit_rank
+    left join unanswered_node as q on q.failure_id = f.failure_id and q.rank = u.rank
     left join deleted as d on d.failure_id = f.failure_id
-        and (f.received_count < f.expected_count
-            or regexp_matches(f.crash_text,
+        and (u.received_count < u.expected_count
+            or regexp_matches(u.crash_text,
                 '\b\d+ of \d+ (?:objects|entries|items|members|samples|files|records|cuts)\b'))
     left join reconfigured as g on g.failure_id = f.failure_id
     left join refusal as z on z.failure_id = f.failure_id
-    left join node as n on n.cluster = f.cluster
-        and n.node_id = coalesce(f.request_node_id, z.node_id)
-    left join node_end as v on v.cluster = n.cluster and v.node_id = n.node_id
-    where f.crash_pattern is not null
+    left join node as n on n.cluster = v.cluster
+        and n.node_id = coalesce(u.request_node_id, z.node_id)
+    left join node_end as o on o.cluster = n.cluster and o.node_id = n.node_id
 ),
 told as (
     select
@@ -164,7 +166,7 @@ select
         when covered_count > 0 then 'storage_logs_partial'
         else 'client_side_only'
     end as kind,
-    is_unanswered, is_server_word, is_foreign, is_jobs_store, refusing_node_id, broke_words,
+    is_unanswered, is_server_word, is_foreign, is_jobs_store, refusing_node_id,
     remark_node_id, remark_name, remark_file_id, remark_line_no,
     deleted_bucket, deleted_ns, deleted_file_id, deleted_line_no,
     changed_ns, changed_file_id, changed_line_no

@@ -1,7 +1,7 @@
 -- Storage failed the rank that broke: its error or short batch is tied to a node of AIStore that
 -- was in trouble.
 -- grain: one row a failure
--- reads: failure_lead, node_fault, fault_kind, get_batch_chain, threshold, host_without_path
+-- reads: failure_lead, node_fault, fault_kind, get_batch_chain, host_without_path
 -- case: yes
 -- note: Needs an error of the rank itself and a tie to a node by request, address, count or time; a
 -- note: tie by a name that stands on both sides needs no more logs than those two; a missing object
@@ -14,20 +14,16 @@ select
     'storage_error' as finding,
     case
         when f.crash_class is null then 'quiet'
-        when not f.is_storage_seen and not f.is_tie_proven
-            and not coalesce(k.takes_away and n.weight >= 0.9, false) then 'blind'
-        when f.link_score >= (select value from threshold where name = 'link_score')
-            and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
+        when not f.is_link_seen then 'blind'
+        when f.is_tied and f.crash_class in ('storage_io', 'data_loading_stall') then 'fired'
         when f.crash_class = 'network' and p.is_cut and p.is_many then 'quiet'
-        when f.link_score >= (select value from threshold where name = 'link_score')
-            and f.crash_class = 'network'
+        when f.is_tied and f.crash_class = 'network'
             and (f.fault_kind
                 in ('killed', 'crashed', 'hung', 'down', 'stopped', 'maintenance', 'cut')
                 or (f.fault_kind is not null and f.link_kind not in ('fault_time', 'chain_time')
                     and not coalesce(p.is_cut or p.is_many, false)))
                 then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score')
-            and f.crash_class in ('data', 'software')
+        when f.is_tied and f.crash_class in ('data', 'software')
             and f.crash_pattern not in ('manifest_field_missing', 'data_collate_failed')
             and f.fault_kind
                 in ('killed', 'crashed', 'hung', 'down', 'stopped', 'isolated', 'disk_fault',
@@ -40,8 +36,7 @@ select
                     and (f.fault_kind not in ('disk_fault', 'disk_stuck')
                         or coalesce(f.crash_node_id = f.link_node_id, true))))
                 then 'fired'
-        when f.link_score >= (select value from threshold where name = 'link_score')
-            and f.link_kind = 'error_line'
+        when f.is_tied and f.link_kind = 'error_line'
             and ((f.crash_class = 'data' and regexp_matches(f.crash_pattern, 'missing|not_found'))
                 or (
                     (f.crash_class = 'data'

@@ -1,7 +1,7 @@
 -- The rank's own error speaks of storage, but AIStore's logs are missing or show no trouble of a
 -- node that fits: it stays open, or somebody changed the bucket that the job was reading.
 -- grain: one row a failure and rule: storage_unlinked, bucket_changed
--- reads: failure_lead, unlinked_error, finding_storage_error, bucket_change
+-- reads: failure_lead, unlinked_error, bucket_change, fault_kind
 -- case: yes
 -- note: What is judged by is said in unlinked_error. Another store of objects than AIStore is the
 -- note: job's own where nothing shows that the job reads from AIStore, and so is a file system. It
@@ -13,8 +13,9 @@
 create or replace view finding_storage_unlinked as
 select
     f.failure_id, 'storage_unlinked' as finding,
-    case when (f.crash_class = 'storage_io' or (f.crash_class = 'network' and (u.is_unanswered)))
-        and coalesce(e.state, '') <> 'fired'
+    case when case f.crash_class when 'storage_io' then not f.is_tied
+            when 'network' then u.is_unanswered
+                and not (f.is_tied and f.link_kind not in ('fault_time', 'chain_time')) end
         and f.failure_id not in (select failure_id from bucket_change where is_proven) then 'fired'
         else 'quiet' end
         as state,
@@ -84,13 +85,13 @@ select
         when 'storage_logs_show_nothing' then ' while reading from storage; '
             || coalesce('AIStore node ' || u.remark_node_id || ' printed an error about '
                 || u.remark_name,
-                'AIStore node ' || f.link_node_id || ' ' || u.broke_words
+                'AIStore node ' || f.link_node_id || ' ' || k.broke_words
                     || ' then, but nothing links the error to it',
                 'the AIStore logs show no fault at that moment, but none of '
                     || array_to_string(f.uncovered_ids, ', ') || ' is among them',
                 'the AIStore logs show no fault at that moment')
         when 'storage_logs_partial' then ' while reading from storage; '
-            || coalesce('AIStore node ' || f.link_node_id || ' ' || u.broke_words || ' then, but ',
+            || coalesce('AIStore node ' || f.link_node_id || ' ' || k.broke_words || ' then, but ',
                 'no fault of AIStore is seen at that moment, but ')
             || case
                 when f.is_cluster_sure then 'only ' || f.covered_count::varchar || ' of '
@@ -131,11 +132,11 @@ select
     ] as supports
 from failure_lead as f
 join unlinked_error as u on u.failure_id = f.failure_id
+left join fault_kind as k on k.fault_kind = f.fault_kind and f.fault_count > 0
 cross join lateral (
     select nullif(regexp_extract(f.crash_message, 'failed to receive \S+ from t\[(\w+)\]', 1), '')
         as peer_id
 ) as p
-left join finding_storage_error as e on e.failure_id = f.failure_id
 union all by name
 select
     f.failure_id,

@@ -54,8 +54,7 @@ select
                     from outermost as o where o.failure_id = file.failure_id)) end
         || case when count(*) > 1 then '   # all together: one alone would be hours apart'
             else '' end
-            as command,
-    true as is_assumed
+            as command
 from file
 where method = 'assumed'
 group by failure_id
@@ -72,8 +71,7 @@ select
             || '; the zone given is probably not theirs' as why,
     'aiscorr ingest '
         || case when count(*) > 1 and count(distinct folder) = 1 then min(folder) else min(path) end
-        || '   # without --timezone, so that the logs tell it' as command,
-    false as is_assumed
+        || '   # without --timezone, so that the logs tell it' as command
 from file
 where against_s is not null
 group by failure_id, timezone, against_s
@@ -88,8 +86,7 @@ select
         || c.rank::varchar || ' can have failed by its own log, so that these clocks are as much '
             'apart, or another rank failed first'
         as why,
-    'chronyc tracking   # on both hosts' as command,
-    false as is_assumed
+    'chronyc tracking   # on both hosts' as command
 from failure as f
 join rank_crash as c on c.job_id = f.job_id and c.attempt = f.attempt
     and len(f.culprit_ranks) = 1 and c.rank = f.culprit_ranks[1]

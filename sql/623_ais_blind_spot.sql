@@ -2,7 +2,7 @@
 -- of a cluster that nothing ties to the job.
 -- grain: one row a failure and blind spot
 -- reads: failure, failure_lead, failure_case, failure_node, ais_file, job_storage, worker_event,
--- reads: node_coverage, node_endpoint, pull_gap, clock_blind_spot
+-- reads: worker_file, clock, node_coverage, node_endpoint, pull_gap
 -- case: yes
 -- note: Nodes that no line names are counted by the cluster map. A log that ends early is an idle
 -- note: node's as long as others of the cluster go on.
@@ -25,7 +25,9 @@ base as (
         coalesce(strftime(f.window_started_at::timestamp, '%Y-%m-%d %H:%M:%S') || ' to '
             || strftime(f.window_ended_at::timestamp, '%H:%M:%S') || ' UTC'
             || case
-                when f.failure_id in (select failure_id from clock_blind_spot where is_assumed)
+                when f.job_id in (
+                    select w.job_id from worker_file as w join clock as k on k.file_id = w.file_id
+                    where w.kind = 'worker_log' and k.method = 'assumed')
                     then ' (assumed: no line of the job shows its time zone)'
                 else '' end,
             'the failure, whose lines tell no date')
