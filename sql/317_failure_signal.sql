@@ -6,7 +6,8 @@
 -- note: by which a program gives up reading, or training as its numbers are not finite, is a crash
 -- note: where a process of the attempt exits and no traceback tells why. A device error that a
 -- note: program only warns of, and that its rank outlived, is none. A wait that ran out right below
--- note: an exception that nothing explains is its message.
+-- note: an exception that nothing explains is its message. An error that begins a line, or a log's
+-- note: last word, is a crash where nothing tells of an end but a launcher, of an exit code.
 create or replace view failure_signal as
 with member as (
     select job_id, attempt, pattern, group_rank, min(rank) as rank,
@@ -184,8 +185,10 @@ from (
             coalesce(bool_or(
                 (block_line_no is not null and role <> 'noise' and not is_torn)
                     or rank_effect <> 'gives_up'
-                    or marks = 'attempt_end'
-                or pattern = 'torchrun_failure_entry'
+                    or ((marks = 'attempt_end' or pattern = 'torchrun_failure_entry')
+                        and not (tier = 'launcher' and role <> 'cause'
+                            and coalesce(exit_code between 1 and 125,
+                                pattern = 'torchrun_child_failed')))
                 or (role = 'cause' and tier in ('process', 'gpu', 'launcher'))
             ) over attempt_lines, false) as has_end,
             pattern = 'python_exception' and coalesce(lead(case when rank_effect = 'timed_out'

@@ -67,7 +67,7 @@ judged as (
                 '|connection_refused|deadline_exceeded|out_of_space|rejected|entry_timeout'
                 '|entry_network_error|no_target|not_ready|server_error)|http_throttled'
                 '|http_retried_status|http_server_error|s3_ais_failed|s3_out_of_space|s3_slow_down'
-                '|s3_server_error')
+                '|s3_server_error|store_quota_exceeded')
             as is_server_word,
         regexp_matches(u.crash_pattern, 'short|truncated|stream|resume|metadata|multipart|extract')
             or coalesce(u.request_pattern = 'fetch_broken', false) as is_cut_answer,

@@ -20,7 +20,7 @@ select
         else 'quiet' end
         as state,
     case
-        when u.is_jobs_store and f.status_code >= 500 then 'storage_io'
+        when u.is_jobs_store and (f.status_code >= 500 or u.is_server_word) then 'storage_io'
         when u.kind in ('foreign_service', 'storage_logs_quiet') then 'network'
             when u.kind = 'objects_deleted' then 'data'
             when u.kind = 'file_system' and f.is_cluster_sure then 'infrastructure'

@@ -38,8 +38,9 @@ _SERVICES = tuple(
         ),
     )
 )
-#: A pipe or socket of Python's own to another process of the same program: a loader's, a pool's, a manager's.
-HELPER = re.compile(r"/multiprocess(?:ing)?/connection\.py$")
+#: A pipe or socket of Python's own to another process of the same program: a loader's, a pool's, a manager's, or the
+#: parent's that tells a spawned child what to do.
+HELPER = re.compile(r"(?<!torch)/multiprocess(?:ing)?/(?:connection|spawn)\.py$")
 MANAGER = re.compile(r"/multiprocess(?:ing)?/managers\.py$")
 _DECODERS = re.compile(
     r"/(?:wave|tarfile|gzip|zipfile|json/decoder|PIL|soundfile|torchaudio|librosa|av|ffmpeg|pickle)(?:\.py|/)"

@@ -39,6 +39,10 @@ _MARKS = b"^~ "
 _TRACEBACK = re.compile(rb"Traceback \(most recent call last\):(?: \(RANK (\d{1,6})\))?$")
 #: A line of a log of its own, and none of a message.
 _RECORD = re.compile(rb"\[|\d{4}-\d\d|[IWEF]\d{4} |\w+(?:\.\w+)*(?:Error|Exception)\b|(?:srun|slurmstepd): ")
+#: How PyTorch (1.13 to 2.15) goes on in the message of an error of NCCL.
+_OF_NCCL = re.compile(rb"nccl\w+Error: |Last error:")
+#: The end of a line behind which a message goes on: a colon, or the request's number of huggingface_hub (0.2x to 1.x).
+_ANNOUNCING = re.compile(rb":$|\(Request ID: [^)]*\)$")
 _TYPE = re.compile(rb"^([A-Za-z_][\w.]*)(?::|$)")
 #: The name of an exception as no other line begins: with its kind at the end, or with its module.
 _SURE = re.compile(rb"(?:\w+\.)+[A-Za-z_]\w*(?::|$)|\w*(?:Error|Exception|Interrupt|Exit|Iteration|Timeout)\b")
@@ -216,14 +220,18 @@ class TracebackBlock:
         row["collective"] = self.collective
         self._add(row)
         self.state = "named"
-        self.is_announcing = message.rstrip().endswith(b":")
+        self.is_announcing = _ANNOUNCING.search(message.rstrip()) is not None
         text = message.strip()
         is_half = _WORD.match(text) is not None and _SURE.match(text) is None
         self.half_line = self.line_count if is_half else None
 
+    def holds(self, message: bytes) -> bool:
+        """Whether a line behind the exception is of its message, whatever it says: it has its tag, or is NCCL's."""
+        return self.is_tagged or _OF_NCCL.match(message) is not None
+
     def goes_on(self, message: bytes) -> bool:
         """Whether a line behind the exception is of its message: it has its tag, or was announced by a colon."""
-        return self.is_tagged or (self.is_announcing and not _RECORD.match(message))
+        return self.holds(message) or (self.is_announcing and not _RECORD.match(message))
 
     def add_cause(self, row: Row) -> None:
         """A further line of the message that names the cause, which the line of the exception does not."""
@@ -242,7 +250,7 @@ class TracebackBlock:
 
     def add_follow(self, message: bytes) -> None:
         """A further line of the message: may hold the address the exception is about."""
-        self.is_announcing = message.rstrip().endswith(b":") or (self.is_announcing and not message.strip(b"\"' \r"))
+        self.is_announcing = _ANNOUNCING.search(message.rstrip()) is not None or (self.is_announcing and not message.strip(b"\"' \r"))
         if self.rows:
             for key, value in client_ids(message.decode("utf-8", "replace")).items():
                 self.rows[-1].setdefault(key, value)

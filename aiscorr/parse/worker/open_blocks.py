@@ -24,7 +24,7 @@ _NEAR = 4
 _ABORT_REASON = b"  what():"
 #: Errors whose line tells no cause; it follows, behind `Last error:` (PyTorch 2.0 to 2.15), `encountered:` (DALI), or
 #: as a message below a bare name.
-_TELLING_LATER = ("nccl_internal_error", "dali_failed", "process_exception_wrapper")
+_TELLING_LATER = ("nccl_internal_error", "nccl_system_error", "dali_failed", "process_exception_wrapper")
 #: What only a collector's time stands in front of: a logger's record has its message there.
 _HEADER = b"Traceback (most recent call last):"
 #: Whose words may stand behind the first line of an exception's message.
@@ -179,7 +179,7 @@ class OpenBlocks:
         if step == "follow":
             self._note_listed(block, line)
         is_loose = step == "follow" and (body[:1] in b" ," or block.goes_on(body))
-        if step == "follow" and (block.is_tagged or (is_loose and self._patterns.find(line) is None)):
+        if step == "follow" and (block.holds(body) or (is_loose and self._patterns.find(line) is None)):
             block.add_follow(body)
             return True
         return False
@@ -207,7 +207,7 @@ class OpenBlocks:
         if told not in _TELLING_LATER and not self._patterns.is_generic(told):
             return False
         found = self._patterns.find(line, block.insides())
-        if found is None or found[0].role != "cause" or found[0].tier not in _MESSAGE_TIERS:
+        if found is None or found[0].role != "cause" or found[0].tier not in _MESSAGE_TIERS or found[0].name == told:
             return False
         block.add_cause(self._rows.of_pattern(line, *found))
         return True
