@@ -5,12 +5,12 @@
 -- reads: get_batch_chain_step, batch_item, node_fault, job, job_cluster, fault_kind, node,
 -- reads: worker_tail, worker_file, threshold
 -- case: yes
--- note: What answers with an error at once makes no client wait until its time-out, a target that
--- note: lost a disk takes connections, and load is not why entries could not be had. A chain that
--- note: ended long before the rank stopped ties only by a common request. A target that holds a
--- note: batch may wait for a sender: where the batch is of a chain that began at another node
--- note: before the others gave up, that node held it. starved: it waited in vain until the error
--- note: for what a target was to send that no line names.
+-- note: What answers with an error at once makes no client wait until its time-out, no fault of a
+-- note: node that takes connections keeps one from being made, and load is not why entries could
+-- note: not be had. A chain that ended long before the rank stopped ties only by a common request. A
+-- note: target that holds a batch may wait for a sender: where the batch is of a chain that began at
+-- note: another node before the others gave up, that node held it. starved: it waited in vain until
+-- note: the error for what a target was to send that no line names.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -50,11 +50,10 @@ weighed as (
                     and c.fault_kind in ('hung', 'down', 'isolated'))
                 or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns))
                 then 'another_absence'
-            when m.match_kind = 'time'
-            and ((k.is_loud and u.crash_pattern = 'storage_timeout')
-                or (starts_with(c.fault_kind, 'disk_')
-                    and regexp_matches(u.crash_text,
-                        'Failed to establish a new connection|onnect(ion)? ?[Tt]ime')))
+            when m.match_kind <> 'wid' and k.takes_connections
+            and regexp_matches(u.crash_text,
+                'Failed to establish a new connection|onnect(ion)? ?[Tt]ime') then 'connects'
+            when m.match_kind = 'time' and k.is_loud and u.crash_pattern = 'storage_timeout'
                 then 'loud_fault'
             when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 'mounted'
             when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault'
