@@ -7,9 +7,9 @@
 -- note: certain. A file that names nobody (a stderr copy) takes the node whose id stands in its
 -- note: path, and the cluster of files beside it. Where no log names an id, one is read off a
 -- note: folder that is named like an id and holds the logs of one host; else the host stands for
--- note: it. run_ns is the start of the run by the file's own clock. Files of one run share its time
--- note: zone: INFO and ERROR with the same `Started up at`, and the rotations that follow. A restart
--- note: may come up in another zone, so it is another run.
+-- note: it. run_ns is the start of the run by the file's own clock. Files of one run share its
+-- note: zone: INFO and ERROR with the same `Started up at`, and the rotations that follow. A
+-- note: restart may come up in another zone, so it is another run.
 create or replace view ais_file as
 with file as (
     select

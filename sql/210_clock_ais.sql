@@ -32,7 +32,8 @@ file as (
     left join ingested_file as i on i.file_id = f.file_id
     left join own as o on o.file_id = f.file_id
     left join clock_date as d on d.file_id = f.file_id
-    window run as (partition by f.cluster, f.node_id, f.run_ns, if(f.run_ns is null, f.file_id, 0))
+    window run
+        as (partition by f.cluster, f.node_id, f.run_ns, if(f.run_ns is null, f.file_id, 0))
 ),
 mark as (
     select file_id, key, local_ns, line_no, text, 'zone_residual_s' as residual

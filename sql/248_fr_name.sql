@@ -2,8 +2,8 @@
 -- grain: one row a dump and group
 -- reads: flight_group, flight_dump
 -- note: group_key is the same on all members: the group's name, with its members where the name is
--- note: only a local number (PyTorch 2.2 and 2.3). In the plain list of PyTorch 2.2 only the default
--- note: group can be compared.
+-- note: only a local number (PyTorch 2.2 and 2.3). In the plain list of PyTorch 2.2 only the
+-- note: default group can be compared.
 create or replace view fr_name as
 select
     g.file_id, g.pg_id, g.guid,

@@ -10,8 +10,9 @@ create or replace view fr_group as
 select
     n.file_id,
     -row_number()
-        over (partition by n.file_id order by try_cast(n.pg_id as bigint) nulls last, n.pg_id, n.guid)
-            as place_no,
+        over (partition by n.file_id
+            order by try_cast(n.pg_id as bigint) nulls last, n.pg_id, n.guid)
+        as place_no,
     d.job_id, d.path_attempt, d.rank, n.group_key, n.pg_id, n.guid, n.description, n.process_group,
     n.ranks,
     len(n.ranks)::integer as group_size,
