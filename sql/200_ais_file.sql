@@ -1,12 +1,15 @@
--- An AIStore log file with the node and cluster that wrote it.
+-- An AIStore log file with the node and cluster that wrote it, and the run of the daemon that it
+-- begins in.
 -- grain: one row an ingested AIStore log file or archive member
--- reads: ingested_file
+-- reads: ingested_file, ais_line
 -- stored: yes
 -- note: INFO and ERROR of one run differ in that word alone, and only INFO names its writer for
 -- note: certain. A file that names nobody (a stderr copy) takes the node whose id stands in its
 -- note: path, and the cluster of files beside it. Where no log names an id, one is read off a
 -- note: folder that is named like an id and holds the logs of one host; else the host stands for
--- note: it.
+-- note: it. run_ns is the start of the run by the file's own clock. Files of one run share its
+-- note: zone: INFO and ERROR with the same `Started up at`, and the rotations that follow. A
+-- note: restart may come up in another zone, so it is another run.
 create or replace view ais_file as
 with file as (
     select
@@ -24,7 +27,8 @@ with file as (
         date_method,
         is_utc,
         zone,
-        modified_ns
+        modified_ns,
+        first_ns
     from ingested_file
     where kind = 'ais_log' and state = 'ingested'
 ),
@@ -70,28 +74,38 @@ with_cluster as (
             limit 1
         ), 'unknown') as told_cluster
     from with_node as w
+),
+named as (
+    select
+        w.file_id, w.path, w.folder,
+        coalesce(
+            w.writer_id,
+            case when min(w.host) over folder = max(w.host) over folder
+                then nullif(regexp_extract(w.folder, '[/!](\w{8,13})$', 1), '') end,
+            w.host,
+            'unknown'
+        ) as node_id,
+        coalesce(w.node_role,
+            (select max(k.node_role) from known as k where k.node_id = w.writer_id), 'target')
+            as node_role,
+        w.told_cluster as cluster, w.host, w.pod, w.version, w.date_method, w.is_utc, w.zone,
+        w.modified_ns, w.first_ns, h.pattern, h.local_ns
+    from with_cluster as w
+    left join (
+        select file_id, arg_min(pattern, line_no) as pattern, min(local_ns) as local_ns
+        from ais_line
+        where pattern in ('ais_process_started', 'ais_log_rotated')
+        group by file_id
+    ) as h on h.file_id = w.file_id
+    window folder as (partition by w.folder)
 )
 select
-    w.file_id,
-    w.path,
-    w.folder,
-    coalesce(
-        w.writer_id,
-        case when min(w.host) over folder = max(w.host) over folder
-            then nullif(regexp_extract(w.folder, '[/!](\w{8,13})$', 1), '') end,
-        w.host,
-        'unknown'
-    ) as node_id,
-    coalesce(w.node_role, (select max(k.node_role) from known as k where k.node_id = w.writer_id),
-        'target')
-        as node_role,
-    w.told_cluster as cluster,
-    w.host,
-    w.pod,
-    w.version,
-    w.date_method,
-    w.is_utc,
-    w.zone,
-    w.modified_ns
-from with_cluster as w
-window folder as (partition by w.folder)
+    n.file_id, n.path, n.folder, n.node_id, n.node_role, n.cluster, n.host, n.pod, n.version,
+    n.date_method, n.is_utc, n.zone, n.modified_ns,
+    case n.pattern when 'ais_process_started' then n.local_ns
+        when 'ais_log_rotated' then s.local_ns end
+        as run_ns
+from named as n
+asof left join (
+    select cluster, node_id, local_ns from named where pattern = 'ais_process_started'
+) as s on s.cluster = n.cluster and s.node_id = n.node_id and n.first_ns >= s.local_ns

@@ -1,6 +1,6 @@
 -- What must be subtracted from the clock of an AIStore file to get UTC, and how that is known.
 -- grain: one row an AIStore log file
--- reads: ais_file, ais_line, ingested_file, clock_mark, clock_date, clock_run, threshold
+-- reads: ais_file, ais_line, ingested_file, clock_mark, clock_date, clock_absolute, threshold
 -- stored: yes
 -- note: What lines of its run do not prove, cluster maps tell that all nodes saw and batches that
 -- note: all began: a new map reaches all within milliseconds, so a node nine hours off shows v9
@@ -12,17 +12,28 @@
 -- note: so as UTC as well: logs of one cluster are of one time; else the zone of two thirds of the
 -- note: known nodes or more, where that are several.
 create or replace view clock_ais as
-with file as (
+with own as (
+    select file_id, offset_ns, line_no, text, if(kind = 'utm', 'anchor', 'utc_marker') as method,
+        if(kind = 'utm', 0.97, 0.99) as confidence
+    from clock_absolute
+    qualify row_number()
+        over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
+),
+file as (
     select
-        f.file_id, f.cluster, f.node_id, f.is_utc, f.zone, f.date_method, r.run_ns, r.offset_ns,
-        r.method, r.confidence, r.line_no, r.text, coalesce(d.shift_ns, 0) as day_ns,
+        f.file_id, f.cluster, f.node_id, f.is_utc, f.zone, f.date_method, f.run_ns,
+        coalesce(o.offset_ns, mode(o.offset_ns order by o.offset_ns) over run) as offset_ns,
+        o.method, coalesce(o.confidence, max(o.confidence) over run - 0.02) as confidence,
+        o.line_no, o.text, coalesce(d.shift_ns, 0) as day_ns,
         d.method as day_method, d.line_no as day_line_no, d.text as day_text,
         i.first_ns + coalesce(d.shift_ns, 0) as first_ns,
         i.last_ns + coalesce(d.shift_ns, 0) as last_ns
     from ais_file as f
     left join ingested_file as i on i.file_id = f.file_id
-    left join clock_run as r on r.file_id = f.file_id
+    left join own as o on o.file_id = f.file_id
     left join clock_date as d on d.file_id = f.file_id
+    window run
+        as (partition by f.cluster, f.node_id, f.run_ns, if(f.run_ns is null, f.file_id, 0))
 ),
 mark as (
     select file_id, key, local_ns, line_no, text, 'zone_residual_s' as residual

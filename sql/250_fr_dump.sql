@@ -1,6 +1,6 @@
 -- A Flight Recorder dump, whose it is, and whether the analysis stands on it.
 -- grain: one row a dump
--- reads: flight_dump, worker_file, ingested_file, clock
+-- reads: flight_dump, worker_file, ingested_file, clock_worker
 -- public: yes
 -- stored: yes
 -- note: state: used; second (another dump of the rank is newer or says more); earlier_run (its last
@@ -37,7 +37,7 @@ log as (
     select f.job_id, f.path_attempt,
         min(f.first_ns - case when f.is_utc then 0 else c.shift_ns end) as first_ns
     from worker_file as f
-    join clock as c on c.file_id = f.file_id
+    join clock_worker as c on c.file_id = f.file_id
     where f.kind = 'worker_log' and f.first_ns is not null
     group by f.job_id, f.path_attempt
 ),

@@ -1,6 +1,6 @@
 -- A record of a Flight Recorder dump: a collective, send or receive of a rank.
 -- grain: one row a record
--- reads: flight_collective, fr_dump, fr_group
+-- reads: flight_collective, fr_dump, fr_name
 -- public: yes
 -- note: is_finished: completed, or with gloo retired (its state stays at scheduled); a part of a
 -- note: coalesced call is when the record that closes the call is, its own state is never updated.
@@ -22,7 +22,7 @@ select
     d.job_id,
     d.path_attempt,
     d.rank,
-    d.state = 'used' and g.is_used as is_used,
+    d.state = 'used' and g.is_comparable as is_used,
     g.group_key,
     c.guid,
     g.process_group,
@@ -69,5 +69,5 @@ join fr_dump as d on d.file_id = c.file_id
 left join closing as k on k.file_id = c.file_id and k.pg_id is not distinct from c.pg_id
     and k.is_p2p = c.is_p2p and k.seq_num = case when c.is_p2p then c.p2p_seq_num else c.seq_num end
     and c.entry_no <= k.entry_no
-left join fr_group as g on g.file_id = c.file_id
+left join fr_name as g on g.file_id = c.file_id
     and g.pg_id is not distinct from coalesce(c.pg_id, c.guid)

@@ -26,8 +26,7 @@ known as (
 record as (
     select
         job_id, path_attempt, group_key, rank,
-        count(*) filter (where is_p2p) as p2p_count,
-        count(*) filter (where not is_p2p) as collective_count,
+        bool_and(is_p2p) as is_p2p,
         max(seq_num) filter (where not is_p2p) as last_seen,
         max(seq_num) filter (where not is_p2p and is_finished) as last_finished,
         min(seq_num) filter (where not is_p2p and not is_finished) as pending_seq,
@@ -41,28 +40,16 @@ select
     m.path_attempt,
     m.group_key,
     m.rank,
-    max(k.process_group) over (partition by m.job_id, m.path_attempt, m.group_key) as process_group,
+    max(k.process_group) over whole as process_group,
     d.file_id is not null as has_dump,
-    case
-        when d.file_id is not null
-            then coalesce(greatest(k.last_enqueued, r.last_seen), k.last_enqueued, r.last_seen) end
-        as last_enqueued,
-    case
-        when d.file_id is not null
-            then coalesce(greatest(k.last_completed, r.last_finished), k.last_completed,
-                r.last_finished, r.pending_seq - 1) end
-        as last_completed,
+    greatest(k.last_enqueued, r.last_seen) as last_enqueued,
+    coalesce(greatest(k.last_completed, r.last_finished), r.pending_seq - 1) as last_completed,
     k.last_started,
     r.pending_ns,
-    coalesce(r.collective_count, 0) as collective_count,
-    bool_or(coalesce(r.p2p_count, 0) > 0) over (partition by m.job_id, m.path_attempt, m.group_key)
-        and not bool_or(coalesce(r.collective_count, 0) > 0)
-            over (partition by m.job_id, m.path_attempt, m.group_key)
-        or bool_or(coalesce(r.collective_count, 0) = 0
-            and regexp_matches(coalesce(k.process_group, ''), '(?i)pipeline|(\b|_)pp(\b|_)'))
-            over (partition by m.job_id, m.path_attempt, m.group_key)
-        and not bool_or(coalesce(r.collective_count, 0) > 0)
-            over (partition by m.job_id, m.path_attempt, m.group_key) as is_p2p_group,
+    coalesce(bool_and(r.is_p2p) over whole, true)
+        and coalesce(bool_or(r.is_p2p
+            or regexp_matches(k.process_group, '(?i)pipeline|(\b|_)pp(\b|_)')) over whole, false)
+        as is_p2p_group,
     d.file_id,
     coalesce(k.place_no, 0) as place_no,
     k.text
@@ -74,3 +61,4 @@ left join known as k on k.job_id = m.job_id and k.path_attempt = m.path_attempt
     and k.group_key = m.group_key and k.rank = m.rank
 left join record as r on r.job_id = m.job_id and r.path_attempt = m.path_attempt
     and r.group_key = m.group_key and r.rank = m.rank
+window whole as (partition by m.job_id, m.path_attempt, m.group_key)

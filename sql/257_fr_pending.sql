@@ -1,7 +1,7 @@
 -- An operation that a rank had enqueued and not finished when its Flight Recorder was dumped, and
 -- nobody else had finished either.
 -- grain: one row a rank and operation
--- reads: fr_collective, fr_position
+-- reads: fr_collective, fr_group
 -- stored: yes
 -- note: operation_key is the same on all ranks: the number of a collective in its group; of a send
 -- note: or receive its pair and its place among the unfinished ones of that pair, because each side
@@ -30,7 +30,22 @@ last_record as (
 ),
 done as (
     select job_id, path_attempt, group_key, max(last_completed) as last_completed
-    from fr_position
+    from (
+        select job_id, path_attempt, group_key, rank,
+            coalesce(max(done_seq), min(open_seq) - 1) as last_completed
+        from (
+            select job_id, path_attempt, group_key, rank, last_completed as done_seq,
+                null as open_seq
+            from fr_group
+            where is_used and pg_id is not null
+            union all
+            select job_id, path_attempt, group_key, rank, if(is_finished, seq_num, null),
+                if(is_finished, null, seq_num)
+            from fr_collective
+            where is_used and not is_p2p
+        )
+        group by job_id, path_attempt, group_key, rank
+    )
     group by job_id, path_attempt, group_key
 )
 select
