@@ -1,7 +1,7 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, rank_crash, shared_accusation,
--- reads: stuck_collective, failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, named_rank, stuck_collective,
+-- reads: failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
 -- reads: rank_activity, stack_suspect, threshold, stack_process
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
@@ -16,43 +16,7 @@
 -- note: stack stands elsewhere), absent (no line at all; a rank whose log is available, as all
 -- note: others of it speak there, is silent).
 create or replace view rank_suspect as
-with named as (
-    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count,
-        min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no,
-        arg_min(text, (file_id, line_no)) as text
-    from (
-        select job_id, attempt, rank, peer_rank, file_id, line_no, text
-        from failure_signal
-        where (signal = 'names_peer' or pattern = 'gloo_address_missing')
-            and peer_rank is not null
-            and (peer_rank > 0 or (job_id, attempt) not in (select job_id, attempt
-                from failure_signal where pattern = 'tcpstore_clients_missing'))
-            and (pattern is distinct from 'c10d_detail_mismatch'
-                or (job_id, attempt) in (select job_id, attempt from failure_signal
-                    where pattern = 'c10d_detail_mismatch'
-                    group by job_id, attempt having count(distinct rank) > 1))
-        union all
-        select job_id, attempt, rank,
-            unnest(string_split(replace(coalesce(
-                json_extract_string(capture, '$.missing_ranks'),
-                json_extract_string(capture, '$.lagging_ranks'),
-                json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank,
-            file_id, line_no, text
-        from failure_signal
-        where signal = 'names_peer'
-        union all
-        select job_id, attempt, rank, peer_rank, file_id, line_no, text from shared_accusation
-    )
-    group by job_id, attempt, peer_rank
-),
-top_named as (
-    select * from named
-        qualify vote_count = max(vote_count) over (partition by job_id, attempt)
-            and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1
-                or min(vote_count) over (partition by job_id, attempt) = max(vote_count)
-                    over (partition by job_id, attempt))
-),
-size as (
+with size as (
     select p.job_id, p.attempt, p.rank,
         p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no,
         p.text
@@ -146,7 +110,7 @@ quiet as (
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id,
     line_no, text
-    from top_named
+    from named_rank
 where (job_id, attempt, rank) not
     in (select job_id, attempt, rank from dumped group by all having bool_and(is_cleared))
 union all
