@@ -1,7 +1,7 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last
 -- words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity,
+-- reads: hang_word, stack_activity, worker_event, worker_file, worker_tail, rank_identity,
 -- reads: failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, last_step,
 -- reads: public_service, clock, threshold
 -- case: yes
@@ -11,30 +11,7 @@
 -- note: something, and a traceback from a closed peer less than what the rank said late in the
 -- note: hang. A step joins all ranks: who was at its data long before the last one got over it.
 create or replace view rank_activity as
-with main as (
-    select * from stack_process where kind = 'trainer' and moment_no = 1
-    qualify row_number()
-        over (partition by job_id, attempt, rank order by (activity is null), certainty desc,
-            is_json, file_id, dump_no)
-            = 1
-),
-child as (
-    select * from stack_process where kind = 'worker' and moment_no = 1 and activity is not null
-    qualify row_number()
-        over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'),
-            (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no)
-            = 1
-),
-stack as (
-    select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity,
-        coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
-        case when c.file_id is not null then c.line_no else m.line_no end as line_no,
-        coalesce(c.text, m.text) as text
-    from main as m
-    left join child as c on c.job_id = m.job_id and c.attempt is not distinct from m.attempt
-        and c.rank = m.rank and m.activity = 'worker_wait'
-),
-words as (
+with words as (
     select
         w.job_id, w.path_attempt + t.attempt_no as attempt,
         coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
@@ -120,19 +97,9 @@ trained as (
         union select job_id, attempt from stuck_collective
         where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness,
-    coalesce(regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)')
-        and not regexp_matches(s.text, '(site|dist)-packages|lib/python'), false)
-        as is_own_code,
-    case when s.activity is not null then s.confidence when is_own_code then 0.55 else 0.5 end
-        as confidence,
-    s.file_id, s.line_no, s.text
-from failed_attempt as f
-join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
-qualify row_number()
-    over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null),
-        s.confidence desc, s.file_id)
-        = 1
+select job_id, attempt, rank, activity, 'stack' as witness, is_own_code, confidence, file_id,
+    line_no, text
+from stack_activity
 union all by name
 select w.job_id, w.attempt, w.rank,
     case when w.activity = 'initialisation' and r.job_id is not null then 'unknown'
@@ -153,9 +120,8 @@ where w.word_no = 1 and w.activity is not null
         and coalesce(w.utc_ns < p.step_ns
             - (select value from threshold where name = 'request_pending_s') * 1e9, false))
     and not (w.activity = 'storage_wait'
-        and exists (from main as m
-            where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt
-                and m.rank = w.rank and m.activity is null and m.line_no is not null))
+        and exists (from stack_activity as a
+            where a.job_id = w.job_id and a.attempt = w.attempt and a.rank = w.rank and a.is_blank))
 union all by name
 select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness,
     0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)) as file_id,

@@ -2,7 +2,7 @@
 -- grain: one row a rank and kind of pointer
 -- reads: failed_attempt, failed_rank, rank_position, rank_crash, named_rank, stuck_collective,
 -- reads: failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
--- reads: rank_activity, stack_suspect, threshold, stack_process
+-- reads: stack_activity, threshold, stack_process
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
@@ -83,6 +83,18 @@ cut_off as (
         and p.user_location = s.user_location
     where s.signal = 'victim' and s.is_peer_lost and s.rank is not null
 ),
+stack as (
+    select a.*, e.rank is not null as has_entered,
+        count(e.rank) filter (where a.is_waiting)
+            over (partition by a.job_id, a.attempt) as entered_count
+    from stack_activity as a
+    left join (select p.job_id, p.attempt, p.rank
+        from rank_position as p
+        left join stuck_collective as k on k.job_id = p.job_id and k.attempt = p.attempt
+        where p.is_waiting or p.last_enqueued >= k.seq_num)
+        as e
+        on e.job_id = a.job_id and e.attempt = a.attempt and e.rank = a.rank
+),
 voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
         coalesce(r.file_id, g.file_id) as file_id
@@ -98,9 +110,9 @@ voiceless as (
                 and bool_or(signal = 'crash' and tier = 'network' and pattern like 'nccl%'))
         and not exists (select 1 from rank_position as p
             where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
-        and not exists (select 1 from rank_activity as a
+        and not exists (from stack_activity as a
             where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank
-                and a.witness = 'stack' and a.activity in ('collective', 'backward'))
+                and a.activity in ('collective', 'backward'))
     qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
         or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
             over (partition by r.job_id, r.attempt)
@@ -164,8 +176,16 @@ where s.signal = 'exit' and s.rank is not null
                 or c.pattern = 'gloo_size_mismatch'
                 or c.rank = s.rank and c.signal = 'victim' and c.is_peer_lost))
 union all
-select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text
-    from stack_suspect
+select job_id, attempt, rank, 'stack', if(elsewhere_count > 1 or confidence < 0.9, 0.6, 0.8),
+    elsewhere_count, file_id, line_no, text
+from stack
+where not is_waiting and not has_entered and activity <> 'compute'
+    and (waiting_count > elsewhere_count
+        or (waiting_count = elsewhere_count and entered_count = waiting_count))
+union all
+select job_id, attempt, rank, 'other_collective', 0.6, 1, file_id, line_no, text
+from stack_activity
+where is_odd_call
 union all
 select job_id, attempt, rank,
     case when is_absent
