@@ -1,6 +1,6 @@
 -- The only rank of a log that did not report the time-out which the other ranks of this log report.
 -- grain: one row a log and attempt
--- reads: failed_attempt, failure_signal
+-- reads: job_span, failure_signal
 -- case: yes
 -- note: A stack without a name in that log is taken for its. Where every log is of as many ranks,
 -- note: in order, a log stands for the block of ranks that its reports lie in. Worked example: four
@@ -19,7 +19,7 @@ block as (
         count(*) over (partition by t.job_id, t.attempt) as log_count,
         nullif(f.world_size // log_count, 0) as size, list_min(t.ranks) // size * size as first_rank
     from told as t
-    join failed_attempt as f on f.job_id = t.job_id and f.attempt = t.attempt
+    join job_span as f on f.job_id = t.job_id and f.attempt = t.attempt
 )
 select job_id, attempt, file_id,
     list_filter(range(first_rank, first_rank + size),

@@ -1,6 +1,6 @@
 -- The first thing that went wrong on a rank on its own: an exception, a fatal line, a kill.
 -- grain: one row a rank of a failed attempt that crashed or was killed
--- reads: failure_signal, worker_event, worker_file, failed_attempt, failed_rank
+-- reads: failure_signal, worker_event, worker_file, failed_attempt, seen_rank
 -- case: kept
 -- note: Of several lines the first names the cause, but an exception that ended the process counts
 -- note: before one that was only logged; that a DataLoader worker is gone is no cause where a fatal
@@ -23,11 +23,10 @@ aborted as (
 spared as (
     select r.job_id, r.attempt, min(r.rank) as rank, min(r.file_id) as file_id,
         min(f.progress_ns) as progress_ns
-        from failed_rank as r
+        from seen_rank as r
     join failed_attempt as f on f.job_id = r.job_id and f.attempt = r.attempt
         and f.timeout_count > 0
-    where not r.is_absent
-        and not exists (select 1 from failure_signal as s
+    where not exists (select 1 from failure_signal as s
             where s.job_id = r.job_id and s.attempt = r.attempt and s.rank = r.rank
                 and s.signal = 'timeout')
     group by r.job_id, r.attempt having count(*) = 1

@@ -1,8 +1,8 @@
 -- What a rank was doing when its peers waited for it, as far as stacks, tracebacks or its last
 -- words tell.
 -- grain: one row a rank of a failed attempt and witness
--- reads: hang_word, stack_process, worker_event, worker_file, worker_tail, rank_identity,
--- reads: failed_attempt, failed_rank, rank_crash, failure_signal, stuck_collective, last_step,
+-- reads: stack_activity, worker_event, worker_file, worker_tail, rank_identity, failed_attempt,
+-- reads: failed_rank, rank_crash, failure_signal, stuck_collective, rank_position, last_step,
 -- reads: public_service, clock, threshold
 -- case: yes
 -- note: A rank's last stack counts: where its main thread stands in no call of a client, words of a
@@ -10,33 +10,84 @@
 -- note: after the one before it. A step that was made says less than any stack that shows
 -- note: something, and a traceback from a closed peer less than what the rank said late in the
 -- note: hang. A step joins all ranks: who was at its data long before the last one got over it.
+-- note: Who waits in a collective says nothing of its own work, but its loaders and other threads
+-- note: may: what a line that names no rank tells of the hang is of one that does not wait.
 create or replace view rank_activity as
-with main as (
-    select * from stack_process where kind = 'trainer' and moment_no = 1
-    qualify row_number()
-        over (partition by job_id, attempt, rank order by (activity is null), certainty desc,
-            is_json, file_id, dump_no)
-            = 1
+with tail as (
+    select t.*, w.job_id, w.path_attempt + t.attempt_no as attempt, w.is_stream_copy,
+        if(t.zone_offset_s is null, k.shift_ns, 0) as shift_ns,
+        case when t.activity is null then t.local_ns else max(t.local_ns) over same end as said_ns,
+        max(t.line_no) filter (where t.rank is not null or t.local_rank is not null)
+            over (partition by t.file_id, t.attempt_no) as last_no
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    left join clock as k on k.file_id = t.file_id
+    window same as (partition by t.file_id, t.attempt_no, t.rank, t.local_rank order by t.line_no)
 ),
-child as (
-    select * from stack_process where kind = 'worker' and moment_no = 1 and activity is not null
-    qualify row_number()
-        over (partition by job_id, attempt, rank order by (activity <> 'storage_wait'),
-            (activity <> 'data_loading'), certainty desc, is_json, file_id, dump_no)
-            = 1
+nameless as (
+    select
+        job_id, attempt, file_id, line_no, activity, text, local_ns - shift_ns as utc_ns,
+        activity = 'storage_wait' and regexp_matches(text, '\s[\w.-]+ [\w.-]+\[\d+\]: ')
+            and (utc_ns is not null or line_no > last_no) as is_daemon,
+        try_cast(
+            regexp_extract(text,
+                '\b(?:after|for|since) (\d+(?:\.\d+)?) ?(?:s|sec|secs|seconds)\b', 1)
+            as double)
+            * 1e9
+            as age_ns,
+        try_cast(
+            last_value(
+                nullif(
+                    regexp_extract(text,
+                        '(?i)\brank[ =:#]?(\d+)\b.{0,60}\b(?:no (?:step|progress|heartbeat)|stuck'
+                            '|hung|hang|stalled|silent)\b',
+                        1),
+                    '') ignore nulls)
+            over (partition by file_id, attempt_no
+                order by line_no range between 6 preceding and 1 preceding)
+                as integer)
+            as watched_rank
+    from tail
+    where rank is null and local_rank is null
 ),
-stack as (
-    select m.job_id, m.attempt, m.rank, coalesce(c.activity, m.activity) as activity,
-        coalesce(c.certainty, m.certainty) as confidence, coalesce(c.file_id, m.file_id) as file_id,
-        case when c.file_id is not null then c.line_no else m.line_no end as line_no,
-        coalesce(c.text, m.text) as text
-    from main as m
-    left join child as c on c.job_id = m.job_id and c.attempt is not distinct from m.attempt
-        and c.rank = m.rank and m.activity = 'worker_wait'
+idle as (
+    select r.job_id, r.attempt, r.rank, r.host, coalesce(r.file_id, o.file_id) as file_id
+    from failed_rank as r
+    left join (select job_id, attempt, min(file_id) as file_id from failed_rank
+        group by job_id, attempt having count(distinct file_id) = 1)
+        as o
+        on o.job_id = r.job_id and o.attempt = r.attempt
+    anti join (from rank_position where is_waiting or is_held) as w
+        on w.job_id = r.job_id and w.attempt = r.attempt and w.rank = r.rank
+),
+hang_word as (
+    select s.file_id, s.line_no, coalesce(f.rank, o.rank, v.rank) as rank, s.is_daemon
+    from nameless as s
+    join stuck_collective as k on k.job_id = s.job_id and k.attempt = s.attempt
+        and coalesce(s.utc_ns between k.hang_start_ns and k.spoke_ns, s.is_daemon)
+    join threshold as p on p.name = 'hang_word_slack_s'
+    join threshold as h on h.name = 'hang_word_share'
+    left join (select job_id, attempt, file_id, min(rank) as rank from idle
+        group by job_id, attempt, file_id having count(*) = 1)
+        as f
+        on f.job_id = s.job_id and f.attempt = s.attempt and f.file_id = s.file_id
+        and not s.is_daemon
+        and s.utc_ns - s.age_ns between k.hang_start_ns - p.value * 1e9 and k.hang_start_ns + 2e9
+        and s.age_ns >= h.value * (k.spoke_ns - k.hang_start_ns)
+    left join (select job_id, attempt, host, min(rank) as rank from idle
+        group by job_id, attempt, host having count(*) = 1)
+        as o
+        on o.job_id = s.job_id and o.attempt = s.attempt and s.is_daemon
+        and split_part(o.host, '.', 1)
+            = regexp_extract(s.text, '\s([\w-]+)[\w.-]* [\w.-]+\[\d+\]: ', 1)
+        and coalesce(s.utc_ns >= (k.hang_start_ns + k.spoke_ns) / 2, true)
+    left join idle as v on v.job_id = s.job_id and v.attempt = s.attempt
+        and v.rank = s.watched_rank
+    where s.activity is not null and coalesce(f.rank, o.rank, v.rank) is not null
 ),
 words as (
     select
-        w.job_id, w.path_attempt + t.attempt_no as attempt,
+        t.job_id, t.attempt,
         coalesce(t.rank, l.rank, i.rank, h.rank, b.rank) as rank,
         case
             when t.activity = 'storage_wait'
@@ -59,22 +110,14 @@ words as (
                 and not contains(t.text, '://') then 'file_read'
             else t.activity
         end as activity, t.file_id, t.line_no, t.text, t.local_ns is not null as is_stamped,
-        t.said_ns - case when t.zone_offset_s is null then k.shift_ns else 0 end as utc_ns,
+        t.said_ns - t.shift_ns as utc_ns,
         row_number()
-            over (partition by w.job_id, w.path_attempt + t.attempt_no,
+            over (partition by t.job_id, t.attempt,
                 coalesce(t.rank, l.rank, i.rank, h.rank, b.rank)
-                order by (h.told_by = 'daemon') desc nulls last, t.said_ns desc nulls last,
-                w.is_stream_copy, t.line_no desc)
+                order by h.is_daemon desc nulls last, t.said_ns desc nulls last,
+                t.is_stream_copy, t.line_no desc)
                 as word_no
-    from (select *,
-        case when activity is null then local_ns
-            else max(local_ns)
-                over (partition by file_id, attempt_no, rank, local_rank order by line_no) end
-            as said_ns
-        from worker_tail)
-        as t
-    join worker_file as w on w.file_id = t.file_id
-    left join clock as k on k.file_id = t.file_id
+    from tail as t
     left join rank_identity as l on l.kind = 'local' and l.file_id = t.file_id
         and l.number = t.local_rank
     left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
@@ -84,7 +127,7 @@ words as (
         group by job_id, attempt, file_id)
         as b
         on b.file_id = t.file_id
-        and b.job_id = w.job_id and b.attempt = w.path_attempt + t.attempt_no
+        and b.job_id = t.job_id and b.attempt = t.attempt
         and t.activity in ('decoding', 'batch_preparation', 'data_loading')
         and t.local_rank is null and regexp_matches(t.text, '\d%\|')
         and not contains(t.text, '100%|')
@@ -120,19 +163,9 @@ trained as (
         union select job_id, attempt from stuck_collective
         where seq_num > (select value from threshold where name = 'trained_seq_num')
 )
-select f.job_id, f.attempt, s.rank, coalesce(s.activity, 'unknown') as activity, 'stack' as witness,
-    coalesce(regexp_matches(s.text, '\((/[^)]*/)?[\w.-]+\.py(:\d+)?\)')
-        and not regexp_matches(s.text, '(site|dist)-packages|lib/python'), false)
-        as is_own_code,
-    case when s.activity is not null then s.confidence when is_own_code then 0.55 else 0.5 end
-        as confidence,
-    s.file_id, s.line_no, s.text
-from failed_attempt as f
-join stack as s on s.job_id = f.job_id and coalesce(s.attempt, f.attempt) = f.attempt
-qualify row_number()
-    over (partition by f.job_id, f.attempt, s.rank order by (s.attempt is not null),
-        s.confidence desc, s.file_id)
-        = 1
+select job_id, attempt, rank, activity, 'stack' as witness, is_own_code, confidence, file_id,
+    line_no, text
+from stack_activity
 union all by name
 select w.job_id, w.attempt, w.rank,
     case when w.activity = 'initialisation' and r.job_id is not null then 'unknown'
@@ -153,9 +186,8 @@ where w.word_no = 1 and w.activity is not null
         and coalesce(w.utc_ns < p.step_ns
             - (select value from threshold where name = 'request_pending_s') * 1e9, false))
     and not (w.activity = 'storage_wait'
-        and exists (from main as m
-            where m.job_id = w.job_id and coalesce(m.attempt, w.attempt) = w.attempt
-                and m.rank = w.rank and m.activity is null and m.line_no is not null))
+        and exists (from stack_activity as a
+            where a.job_id = w.job_id and a.attempt = w.attempt and a.rank = w.rank and a.is_blank))
 union all by name
 select s.job_id, s.attempt, s.rank, 'compute' as activity, 'straggler_detection' as witness,
     0.65 as confidence, arg_max(s.file_id, (s.utc_ns, s.line_no)) as file_id,

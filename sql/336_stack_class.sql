@@ -1,7 +1,7 @@
 -- Ranks whose main threads stood in the same calls when stacks were last taken, as leaves of the
 -- tree of all calls.
 -- grain: one row a job and distinct stack
--- reads: stack_process, rank_activity
+-- reads: stack_process, stack_activity
 -- public: yes
 -- case: kept
 -- note: activity is that of the failure (a rank that waits for its DataLoader worker does what that
@@ -37,7 +37,7 @@ class as (
         arg_min(s.file_id, (s.rank, s.file_id, s.line_no)) as file_id,
         arg_min(s.line_no, (s.rank, s.file_id, s.line_no)) as line_no
     from stack as s
-    left join rank_activity as a on a.job_id = s.job_id and a.rank = s.rank and a.witness = 'stack'
+    left join stack_activity as a on a.job_id = s.job_id and a.rank = s.rank
     group by s.job_id, s.calls
 ),
 numbered as (

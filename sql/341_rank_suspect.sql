@@ -1,8 +1,8 @@
 -- A rank that something points at as the one the others waited for, or the one that died first.
 -- grain: one row a rank and kind of pointer
--- reads: failed_attempt, failed_rank, rank_position, rank_crash, shared_accusation,
--- reads: stuck_collective, failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
--- reads: rank_activity, stack_suspect, threshold, stack_process
+-- reads: failed_attempt, failed_rank, rank_position, rank_crash, named_rank, stuck_collective,
+-- reads: failure_signal, fr_failure, fr_position, fr_suspect, log_straggler,
+-- reads: stack_activity, threshold, stack_process
 -- case: yes
 -- note: basis: named (peers, a barrier or the error that all share name it), mismatch (other
 -- note: operation or size than most at one sequence number), behind (had not enqueued what the
@@ -13,46 +13,11 @@
 -- note: of those that waited, where others have none; no such rank where the watchdogs found an
 -- note: error of NCCL's network and no time-out), exited (torchrun names it first, nothing hung, no
 -- note: error stands in the logs, and it did not lose its connection to another rank), stack (its
--- note: stack stands elsewhere), absent (no line at all; a rank whose log is available, as all
--- note: others of it speak there, is silent).
+-- note: stack stands elsewhere than most wait; NCCL's collectives are asynchronous, so not who had
+-- note: entered what the others wait in, by its counters or its watchdog), absent (no line at all;
+-- note: a rank whose log is available, as all others of it speak there, is silent).
 create or replace view rank_suspect as
-with named as (
-    select job_id, attempt, peer_rank as rank, count(distinct rank) as vote_count,
-        min(file_id) as file_id, arg_min(line_no, (file_id, line_no)) as line_no,
-        arg_min(text, (file_id, line_no)) as text
-    from (
-        select job_id, attempt, rank, peer_rank, file_id, line_no, text
-        from failure_signal
-        where (signal = 'names_peer' or pattern = 'gloo_address_missing')
-            and peer_rank is not null
-            and (peer_rank > 0 or (job_id, attempt) not in (select job_id, attempt
-                from failure_signal where pattern = 'tcpstore_clients_missing'))
-            and (pattern is distinct from 'c10d_detail_mismatch'
-                or (job_id, attempt) in (select job_id, attempt from failure_signal
-                    where pattern = 'c10d_detail_mismatch'
-                    group by job_id, attempt having count(distinct rank) > 1))
-        union all
-        select job_id, attempt, rank,
-            unnest(string_split(replace(coalesce(
-                json_extract_string(capture, '$.missing_ranks'),
-                json_extract_string(capture, '$.lagging_ranks'),
-                json_extract_string(capture, '$.ranks')), ' ', ''), ','))::integer as peer_rank,
-            file_id, line_no, text
-        from failure_signal
-        where signal = 'names_peer'
-        union all
-        select job_id, attempt, rank, peer_rank, file_id, line_no, text from shared_accusation
-    )
-    group by job_id, attempt, peer_rank
-),
-top_named as (
-    select * from named
-        qualify vote_count = max(vote_count) over (partition by job_id, attempt)
-            and (vote_count > 1 or count(*) over (partition by job_id, attempt) = 1
-                or min(vote_count) over (partition by job_id, attempt) = max(vote_count)
-                    over (partition by job_id, attempt))
-),
-size as (
+with size as (
     select p.job_id, p.attempt, p.rank,
         p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no,
         p.text
@@ -119,6 +84,18 @@ cut_off as (
         and p.user_location = s.user_location
     where s.signal = 'victim' and s.is_peer_lost and s.rank is not null
 ),
+stack as (
+    select a.*, e.rank is not null as has_entered,
+        count(e.rank) filter (where a.is_waiting)
+            over (partition by a.job_id, a.attempt) as entered_count
+    from stack_activity as a
+    left join (select p.job_id, p.attempt, p.rank
+        from rank_position as p
+        left join stuck_collective as k on k.job_id = p.job_id and k.attempt = p.attempt
+        where p.is_waiting or p.last_enqueued >= k.seq_num)
+        as e
+        on e.job_id = a.job_id and e.attempt = a.attempt and e.rank = a.rank
+),
 voiceless as (
     select r.job_id, r.attempt, r.rank, r.is_absent and g.rank is null as is_absent,
         coalesce(r.file_id, g.file_id) as file_id
@@ -134,9 +111,9 @@ voiceless as (
                 and bool_or(signal = 'crash' and tier = 'network' and pattern like 'nccl%'))
         and not exists (select 1 from rank_position as p
             where p.job_id = r.job_id and p.attempt = r.attempt and p.rank = r.rank)
-        and not exists (select 1 from rank_activity as a
+        and not exists (from stack_activity as a
             where a.job_id = r.job_id and a.attempt = r.attempt and a.rank = r.rank
-                and a.witness = 'stack' and a.activity in ('collective', 'backward'))
+                and a.activity in ('collective', 'backward'))
     qualify (r.job_id, r.attempt, r.rank) not in (from cut_off)
         or bool_and((r.job_id, r.attempt, r.rank) in (from cut_off))
             over (partition by r.job_id, r.attempt)
@@ -146,7 +123,7 @@ quiet as (
 )
 select job_id, attempt, rank, 'named' as basis, 0.9 as certainty, vote_count as weight, file_id,
     line_no, text
-    from top_named
+    from named_rank
 where (job_id, attempt, rank) not
     in (select job_id, attempt, rank from dumped group by all having bool_and(is_cleared))
 union all
@@ -200,8 +177,16 @@ where s.signal = 'exit' and s.rank is not null
                 or c.pattern = 'gloo_size_mismatch'
                 or c.rank = s.rank and c.signal = 'victim' and c.is_peer_lost))
 union all
-select job_id, attempt, rank, basis, certainty, elsewhere_count, file_id, line_no, text
-    from stack_suspect
+select job_id, attempt, rank, 'stack', if(elsewhere_count > 1 or confidence < 0.9, 0.6, 0.8),
+    elsewhere_count, file_id, line_no, text
+from stack
+where not is_waiting and not has_entered and activity <> 'compute'
+    and (waiting_count > elsewhere_count
+        or (waiting_count = elsewhere_count and entered_count = waiting_count))
+union all
+select job_id, attempt, rank, 'other_collective', 0.6, 1, file_id, line_no, text
+from stack_activity
+where is_odd_call
 union all
 select job_id, attempt, rank,
     case when is_absent
