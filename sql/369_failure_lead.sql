@@ -56,8 +56,7 @@ alike as (
             tier, signal, utc_ns, file_id, line_no
         where rank is null and signal in ('crash', 'chained')
             and (exception <> 'ChildFailedError'
-                or (exception is null and tier in ('gpu', 'collective')
-                    and failure_class = 'software'))
+                or (exception is null and tier <> 'launcher' and failure_class = 'software'))
                 and not exists (from rank_crash as c
                     where c.job_id = s.job_id and c.attempt = s.attempt)
     )
