@@ -7,7 +7,9 @@
 -- note: tasks (error-5120341-3.out) are those of ranks where two files or more that print a rank
 -- note: print the one of their number, and none prints another; a spawner's processes in one log
 -- note: are the ranks where no line has another rank than its local one. Where each of two logs or
--- note: more prints one rank, and all together the ranks of the world, a log is of its rank.
+-- note: more prints one rank, and all together the ranks of the world, a log is of its rank. Where
+-- note: two files or more of torchrun's log folder print a rank each, and all as far from their
+-- note: local one, a file beside them that prints none is of the rank at that distance.
 create or replace view rank_identity as
 with line as (
     select f.job_id, f.file_id, w.rank, w.pid, w.local_rank, w.host, f.path_local_rank, f.path_rank,
@@ -81,6 +83,17 @@ fitting as (
         count(*) filter (where rank_count > 1 or rank is distinct from number and rank is not null)
             over (partition by job_id) as misfit_count
     from counted
+),
+beside as (
+    select f.job_id, f.file_id, f.path_local_rank, l.rank,
+        l.rank - f.path_local_rank as distance,
+        regexp_replace(f.path, '/[^/]+/[^/]+$', '') as folder
+    from worker_file as f
+    left join (
+        select file_id, min(rank) as rank from line where rank_source in ('tag', 'field')
+        group by file_id having count(distinct rank) = 1
+    ) as l on l.file_id = f.file_id
+    where f.path_local_rank is not null
 )
 select job_id, file_id, null::integer as task, kind, number, min(rank) as rank, max(host) as host
 from fact
@@ -97,6 +110,15 @@ union all
 select job_id, file_id, null as task, 'file' as kind, 0 as number, number as rank, null as host
 from fitting
 where rank_count = 0 and number is not null and fit_count > 1 and misfit_count = 0
+union all
+select b.job_id, b.file_id, null as task, 'file' as kind, 0 as number,
+    (b.path_local_rank + d.distance)::integer as rank, null as host
+from beside as b
+join (
+    select folder, min(distance) as distance from beside group by folder
+    having count(distinct distance) = 1 and count(distinct rank) > 1
+) as d on d.folder = b.folder
+where b.rank is null
 union all
 select distinct job_id, file_id, null as task, 'local' as kind, local_rank as number,
     local_rank as rank, null as host

@@ -1,15 +1,16 @@
 -- The data itself is wrong: a missing or misnamed object, a corrupt sample, a manifest that does
 -- not fit.
 -- grain: one row a failure
--- reads: failure_lead, node, worker_event, object_loss, storage_remark, failure_coverage,
+-- reads: failure_lead, node, worker_event, object_loss, storage_remark,
 -- reads: sudden_fault, fault_kind, node_fault, ais_event, bucket_change, failure_kind
 -- case: yes
 -- note: Storage that answered truthfully is innocent. Objects that AIStore has lost are its doing
 -- note: if several are gone; one may just as well have a wrong name and is left open. Content that
 -- note: ends early may be a cut stream: it stays open while a fault was on. What a target does not
 -- note: have that was away in the job's time may have been written elsewhere meanwhile, and while
--- note: a target is away others are asked for its objects. A reader that only counts what it
--- note: skipped says nothing of why.
+-- note: a target is away others are asked for its objects. Why a target that says so does not have
+-- note: an object stands in its own log. A reader that only counts what it skipped says nothing of
+-- note: why.
 create or replace view finding_data_error as
 with served as (
     select distinct f.failure_id from failure_lead as f
@@ -57,7 +58,7 @@ losing as (
                         end))
 ),
 judged as (
-    select f.*, v.uncovered_ids is not null as is_unseen, e.object_count, e.loss,
+    select f.*, e.object_count, e.loss,
         w.says as loss_says, e.node_id as gone_node_id, e.file_id as gone_file_id,
         e.line_no as gone_line_no,
         coalesce(e.loss <> 'evicted_unnamed'
@@ -80,7 +81,6 @@ judged as (
     left join storage_remark as m on m.failure_id = f.failure_id
         left join sudden_fault as d on d.failure_id = f.failure_id
         left join fault_kind as k on k.fault_kind = d.fault_kind
-    left join failure_coverage as v on v.failure_id = f.failure_id
     left join object_loss as e on e.failure_id = f.failure_id and e.rank = f.culprit_rank
         and regexp_matches(f.crash_pattern, 'missing|not_found|entry|skipped')
     left join failure_kind as w on w.failure_kind = e.loss
@@ -104,7 +104,9 @@ select failure_id, 'data_error' as finding,
         when crash_pattern = 'reader_skipped_too_many' then 'undetermined'
         when stray_count > 0
             and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
-        when is_unseen
+        when list_contains(uncovered_ids, crash_node_id)
+            and regexp_matches(crash_pattern, 'missing|not_found|entry') then 'undetermined'
+        when uncovered_ids is not null
             and (regexp_matches(crash_pattern, 'truncated|archive_corrupt')
                 and contains(crash_text, '/v1/objects/')
                 or regexp_matches(crash_message, '\betl job \S+ does not exist')

@@ -1,10 +1,12 @@
 -- These logs cannot tell: what is missing is named among the blind spots.
 -- grain: one row a failure
--- reads: failure_lead, fault_kind, fr_failure, fr_lateness, departed_rank
+-- reads: failure_lead, fault_kind, fr_failure, fr_lateness, departed_rank, worker_tail,
+-- reads: worker_file, rank_identity
 -- case: yes
 -- note: Flight Recorder dumps alone tell who kept the others waiting, not why; whether it had been
 -- note: late all along is said. Ranks that tell nothing of an end, while all others say that they
--- note: lost a peer, may have gone with their host, or their log ends too early.
+-- note: lost a peer, may have gone with their host, or their log ends too early. What a rank that
+-- note: ended first logged last as an error is quoted: no pattern knows what it is about.
 create or replace view finding_undetermined as
 with late as (
     select f.job_id, f.attempt, l.rank, l.late_s, l.collective_count, l.file_id, l.place_no
@@ -15,6 +17,18 @@ with late as (
 wordless as (
     select job_id, attempt, list(rank order by rank) as ranks from departed_rank
     group by job_id, attempt
+),
+spoken as (
+    select w.job_id, w.path_attempt + t.attempt_no as attempt, coalesce(t.rank, i.rank) as rank,
+        t.file_id, t.line_no,
+        nullif(regexp_extract(t.text, '\b(?:ERROR|CRITICAL|FATAL)\b\W*([^\r\n]{8,120})', 1), '')
+            as words
+    from worker_tail as t
+    join worker_file as w on w.file_id = t.file_id
+    left join rank_identity as i on i.kind = 'file' and i.file_id = t.file_id
+    qualify row_number() over (
+        partition by w.job_id, w.path_attempt + t.attempt_no, coalesce(t.rank, i.rank)
+        order by t.local_ns desc nulls last, t.file_id, t.line_no desc) = 1
 )
 select
     f.failure_id,
@@ -22,6 +36,7 @@ select
     'fired' as state,
     'undetermined' as failure_class,
     case
+        when o.words is not null then 'error_in_own_words'
         when f.basis = 'exited' then 'error_not_at_hand'
         when f.culprit_rank is not null and f.basis is distinct from 'departed' then 'silent_rank'
         when d.outcome = 'dump_missing' then 'rank_dump_missing'
@@ -32,6 +47,8 @@ select
     'undetermined' as storage_verdict,
     f.culprit_rank as rank,
     case
+        when o.words is not null then 'rank ' || o.rank::varchar
+            || ' ended first, and its last line is an error: ' || o.words
         when f.basis = 'exited' then 'rank ' || f.culprit_rank::varchar
             || ' ended first, and its own error is not in these logs: torchrun names only '
                 'its exit code'
@@ -79,7 +96,8 @@ select
             or d.outcome = 'dump_missing' then d.file_id end,
         'line_no': d.place_no, 'why': 'the first record that waits for it'},
         {'file_id': case when l.rank = f.culprit_rank then l.file_id end, 'line_no': l.place_no,
-        'why': 'the last collective that it entered late'}
+        'why': 'the last collective that it entered late'},
+        {'file_id': o.file_id, 'line_no': o.line_no, 'why': 'the last line of rank ' || o.rank}
     ], lambda s: s.file_id is not null) as supports,
     list_filter([
         {'file_id': case when l.rank <> f.culprit_rank then l.file_id end, 'line_no': l.place_no,
@@ -91,3 +109,5 @@ left join fault_kind as k on k.fault_kind = f.fault_kind
 left join fr_failure as d on d.job_id = f.job_id and d.attempt = f.attempt
 left join wordless as w on w.job_id = f.job_id and w.attempt = f.attempt
 left join late as l on l.job_id = f.job_id and l.attempt = f.attempt
+left join spoken as o on o.job_id = f.job_id and o.attempt = f.attempt and o.words is not null
+    and o.rank = if(f.basis = 'exited', f.culprit_rank, if(len(w.ranks) = 1, w.ranks[1], null))
