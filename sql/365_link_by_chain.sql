@@ -7,10 +7,10 @@
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, no fault of a
 -- note: node that takes connections keeps one from being made, and load is not why entries could
--- note: not be had. A chain that ended long before the rank stopped ties only by a common request. A
--- note: target that holds a batch may wait for a sender: where the batch is of a chain that began at
--- note: another node before the others gave up, that node held it. starved: it waited in vain until
--- note: the error for what a target was to send that no line names.
+-- note: not be had. A chain that ended long before the rank stopped ties only by a common request.
+-- note: A target that holds a batch may wait for a sender: where the batch is of a chain that began
+-- note: at another node before the others gave up, that node held it. starved: it waited in vain
+-- note: until the error for what a target was to send that no line names.
 create or replace view link_by_chain as
 with reach as (
     select
