@@ -8,7 +8,8 @@
 -- note: meet, or the time was over before a step, anything may have held the job, and what made its
 -- note: steps slow may have used up its time. Who waits there for another's address waits for the
 -- note: same. A system error of NCCL only says that a call failed: what NCCL printed of its set-up
--- note: says which.
+-- note: says which. Where processes were taken for the host's memory, an error that nothing is known
+-- note: of, and that no mistake of the program is, comes of it.
 create or replace view finding_launcher as
 with first_line as (
     select
@@ -58,6 +59,11 @@ select
                 or (p.job_id is null and o.job_id is null))
                 or (l.pattern like 'nccl%'
                     and coalesce(f.crash_pattern, f.alike_pattern) = 'nccl_system_error')
+                or (regexp_matches(l.pattern, '(^|_)(oom|memory)(_|$)')
+                    and coalesce(f.crash_pattern, f.alike_pattern) = 'python_exception'
+                    and not regexp_matches(coalesce(f.exception, f.alike_exception),
+                        '^(Type|Attribute|Name|Key|Index|Value|Assertion|Import|ModuleNotFound)'
+                            'Error$'))
                 then 'nothing_else' end}] as supports
 from failure_lead as f
 join first_line as l on l.job_id = f.job_id and l.attempt = f.attempt and l.line_rank = 1
