@@ -17,6 +17,7 @@ from aiscorr.schema.tables import TABLES
 from aiscorr.store.database import in_memory
 
 MAX_LINES, MAX_COLUMNS = 220, 100
+MAX_VIEWS, MAX_CHAIN = 200, 30
 HUNDREDS = {1: "constants", 2: "clean", 3: "measures", 4: "corr", 5: "finding", 6: "report", 7: "case"}
 TABLE_NAMES = {table.name for table in TABLES}
 
@@ -103,6 +104,15 @@ def test_reads_go_down() -> None:
         if name not in TABLE_NAMES and numbers.get(name, 1000) >= spec.number
     ]
     assert wrong == []
+
+
+def test_the_way_through_is_short() -> None:
+    """There are at most 200 views beside those of facts, and at most 30 of all stand one on another."""
+    depth: dict[str, int] = {}
+    for spec in sorted(view_specs(), key=lambda spec: spec.number):
+        depth[spec.name] = 1 + max((depth[name] for name in spec.reads if name in depth), default=0)
+    assert len(sql_paths()) <= MAX_VIEWS
+    assert max(depth.values()) <= MAX_CHAIN
 
 
 def test_columns_are_listed() -> None:
