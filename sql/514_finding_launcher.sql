@@ -8,8 +8,8 @@
 -- note: meet, or the time was over before a step, anything may have held the job, and what made its
 -- note: steps slow may have used up its time. Who waits there for another's address waits for the
 -- note: same. A system error of NCCL only says that a call failed: what NCCL printed of its set-up
--- note: says which. Where processes were taken for the host's memory, an error that nothing is known
--- note: of, and that no mistake of the program is, comes of it.
+-- note: says which. Where processes were taken for the host's memory, an error of which nothing is
+-- note: known, and which is no mistake of the program, comes of it.
 create or replace view finding_launcher as
 with first_line as (
     select
