@@ -56,6 +56,11 @@ _TABLE_FIELD = re.compile(rb"^\s+(time|host|rank|exitcode|error_file|traceback)\
 _STACK_FRAME = re.compile(rb"^#\d+ (\S+) from (\S+):(\d+)")
 
 
+def _announces(message: bytes) -> bool:
+    """Whether a message goes on behind this line of it."""
+    return _ANNOUNCING.search(message.rstrip()) is not None
+
+
 @dataclass
 class TracebackBlock:
     """One traceback of one rank, with the chain of exceptions it ends in.
@@ -220,7 +225,7 @@ class TracebackBlock:
         row["collective"] = self.collective
         self._add(row)
         self.state = "named"
-        self.is_announcing = _ANNOUNCING.search(message.rstrip()) is not None
+        self.is_announcing = _announces(message)
         text = message.strip()
         is_half = _WORD.match(text) is not None and _SURE.match(text) is None
         self.half_line = self.line_count if is_half else None
@@ -250,7 +255,7 @@ class TracebackBlock:
 
     def add_follow(self, message: bytes) -> None:
         """A further line of the message: may hold the address the exception is about."""
-        self.is_announcing = _ANNOUNCING.search(message.rstrip()) is not None or (self.is_announcing and not message.strip(b"\"' \r"))
+        self.is_announcing = _announces(message) or (self.is_announcing and not message.strip(b"\"' \r"))
         if self.rows:
             for key, value in client_ids(message.decode("utf-8", "replace")).items():
                 self.rows[-1].setdefault(key, value)
