@@ -85,13 +85,14 @@ fitting as (
     from counted
 ),
 beside as (
-    select f.job_id, f.file_id, f.path_local_rank, l.rank,
-        l.rank - f.path_local_rank as distance,
+    select f.job_id, f.file_id, f.path_local_rank, l.rank_count,
+        case when l.rank_count = 1 then l.rank end as own_rank,
+        own_rank - f.path_local_rank as distance,
         regexp_replace(f.path, '/[^/]+/[^/]+$', '') as folder
     from worker_file as f
     left join (
-        select file_id, min(rank) as rank from line where rank_source in ('tag', 'field')
-        group by file_id having count(distinct rank) = 1
+        select file_id, min(rank) as rank, count(distinct rank) as rank_count
+        from line where rank_source in ('tag', 'field') group by file_id
     ) as l on l.file_id = f.file_id
     where f.path_local_rank is not null
 )
@@ -116,9 +117,9 @@ select b.job_id, b.file_id, null as task, 'file' as kind, 0 as number,
 from beside as b
 join (
     select folder, min(distance) as distance from beside group by folder
-    having count(distinct distance) = 1 and count(distinct rank) > 1
+    having count(distinct distance) = 1 and count(distinct own_rank) > 1
 ) as d on d.folder = b.folder
-where b.rank is null
+where b.rank_count is null
 union all
 select distinct job_id, file_id, null as task, 'local' as kind, local_rank as number,
     local_rank as rank, null as host
