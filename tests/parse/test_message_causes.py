@@ -28,29 +28,31 @@ def test_a_message_whose_cause_comes_later(label: str) -> None:
     ]
 
 
+INTERNAL = (
+    "torch.distributed.DistBackendError: NCCL error in: /c10d/NCCLUtils.cpp:77, internal error - please report this"
+    " issue to the NCCL developers, NCCL version 2.21.5\nncclInternalError: Internal check failed.\n"
+    "Last error:\nBootstrap : no socket interface found"
+)
+SYSTEM = (
+    "torch.distributed.DistBackendError: NCCL error in: /c10d/ProcessGroupNCCL.cpp:19, unhandled system error,"
+    " NCCL version 2.20.5\nncclSystemError: System call failed.\nLast error:\n"
+    "nvmlInit_v2() failed: Driver/library version mismatch"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        (INTERNAL, ("nccl_internal_error", "nccl_no_interface")),
+        (SYSTEM, ("nccl_system_error", "cuda_driver_too_old")),
+    ],
+)
 @pytest.mark.parametrize(("label", "rank"), [("[rank3]: ", 3), ("", None)])
-def test_the_last_error_of_nccl(label: str, rank: int | None) -> None:
+def test_the_last_error_of_nccl(text: str, patterns: tuple[str, str], label: str, rank: int | None) -> None:
     """NCCL's internal or system error stands for the cause that its message ends with, also where no rank labels it."""
-    internal = (
-        "torch.distributed.DistBackendError: NCCL error in: /c10d/NCCLUtils.cpp:77, internal error - please report this"
-        " issue to the NCCL developers, NCCL version 2.21.5\nncclInternalError: Internal check failed.\n"
-        "Last error:\nBootstrap : no socket interface found"
-    )
-    found = read_worker(labelled(TRACEBACK + internal, label), "/logs/j/n.log")
-    assert told(found, "pattern", "rank", "is_chained") == [
-        ("nccl_internal_error", rank, True),
-        ("nccl_no_interface", rank, False),
-    ]
-    system = (
-        "torch.distributed.DistBackendError: NCCL error in: /c10d/ProcessGroupNCCL.cpp:19, unhandled system error,"
-        " NCCL version 2.20.5\nncclSystemError: System call failed.\nLast error:\n"
-        "nvmlInit_v2() failed: Driver/library version mismatch"
-    )
-    found = read_worker(labelled(TRACEBACK + system, label), "/logs/j/n.log")
-    assert told(found, "pattern", "rank", "is_chained") == [
-        ("nccl_system_error", rank, True),
-        ("cuda_driver_too_old", rank, False),
-    ]
+    found = read_worker(labelled(TRACEBACK + text, label), "/logs/j/n.log")
+    told_by, cause = patterns
+    assert told(found, "pattern", "rank", "is_chained") == [(told_by, rank, True), (cause, rank, False)]
 
 
 def test_a_line_behind_an_exception_is_not_its_cause() -> None:

@@ -235,7 +235,7 @@ class TracebackBlock:
         return self.is_tagged or _OF_NCCL.match(message) is not None
 
     def goes_on(self, message: bytes) -> bool:
-        """Whether a line behind the exception is of its message: it has its tag, or was announced by a colon."""
+        """Whether a line behind the exception is of its message: that holds it, or was to go on and it is no record."""
         return self.holds(message) or (self.is_announcing and not _RECORD.match(message))
 
     def add_cause(self, row: Row) -> None:
