@@ -7,7 +7,8 @@
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, no fault of a
 -- note: node that takes connections keeps one from being made, and load is not why entries could
--- note: not be had. A chain that ended long before the rank stopped ties only by a common request.
+-- note: not be had; lack of space refuses writes, so it is no reason why a read failed. A chain that
+-- note: ended long before the rank stopped ties only by a common request.
 -- note: A target that holds a batch may wait for a sender: where the batch is of a chain that began
 -- note: at another node before the others gave up, that node held it. starved: it waited in vain
 -- note: until the error for what a target was to send that no line names.
@@ -58,9 +59,8 @@ weighed as (
             when m.match_kind = 'time' and u.request_pattern = 'mountpoint_s3_failed' then 'mounted'
             when m.match_kind = 'time' and not m.is_counted and c.fault_kind = 'disk_fault'
             and f.stall_ns - greatest(c.started_ns, f.started_ns) > 2 * p.bite_ns then 'not_counted'
-            when m.match_kind = 'time'
-            and (contains(u.crash_text, '/v1/objects/')
-                or (c.fault_kind = 'out_of_space' and not r.is_write))
+            when m.match_kind = 'time' and contains(u.crash_text, '/v1/objects/') then 'other_kind'
+            when m.match_kind <> 'wid' and c.fault_kind = 'out_of_space' and not r.is_write
                 then 'other_kind'
             when m.match_kind <> 'time' and c.fault_kind = 'pressure'
             and u.crash_pattern = 'sdk_soft_errors_exceeded' then 'other_kind'
