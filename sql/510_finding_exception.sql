@@ -137,7 +137,7 @@ select
         when cause_pattern
             in ('http_no_local_port', 'http_no_buffer_space', 'http_proxy_failed')
             or (class = 'network'
-                and (starts_with(cause_pattern, 'hf_') or is_of_public_service
+                and (is_of_public_service or is_cluster_sure and starts_with(cause_pattern, 'hf_')
                     or (starts_with(cause_pattern, 'nccl') and not has_stepped)))
                 then 'innocent'
         when class = 'network' and (is_lone or is_shared
