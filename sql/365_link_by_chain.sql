@@ -11,7 +11,8 @@
 -- note: ended long before the rank stopped ties only by a common request.
 -- note: A target that holds a batch may wait for a sender: where the batch is of a chain that began
 -- note: at another node before the others gave up, that node held it. starved: it waited in vain
--- note: until the error for what a target was to send that no line names.
+-- note: until the error for what a target was to send that no line names. A batch of the job's bucket
+-- note: that waited so while some ranks gave up waiting for the others ties without a rank's name.
 create or replace view link_by_chain as
 with reach as (
     select
@@ -102,10 +103,7 @@ held as (
         coalesce(u.activity_line_no, u.basis_line_no) as client_line_no
     from failure_case as f
     cross join reach as p
-    join culprit_cause as u on u.failure_id = f.failure_id and u.culprit_count = 1
-        and u.crash_pattern is null and coalesce(u.activity, 'unknown') in
-            ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait', 'data_loading',
-                'worker_wait')
+    left join culprit_cause as u on u.failure_id = f.failure_id
     join job_cluster as c on c.job_id = f.job_id and c.attempt = f.attempt join batch_item as b
         on b.cluster = c.cluster and b.ended_ns >= f.spoke_ns - p.slack_ns
             and b.began_ns between f.stall_ns - p.reach_ns and f.stall_ns + p.slack_ns
@@ -116,6 +114,12 @@ held as (
             from worker_tail as t join worker_file as i on i.file_id = t.file_id
             where i.job_id = f.job_id and regexp_matches(t.text, w.words)))
     where f.hang_start_ns is not null
+        and case when u.failure_id is null
+            then b.is_starved and f.crash_count = 0 and f.timeout_count < f.world_size
+            else u.culprit_count = 1 and u.crash_pattern is null
+                and coalesce(u.activity, 'unknown')
+                    in ('unknown', 'step', 'epoch_end', 'initialisation', 'storage_wait',
+                        'data_loading', 'worker_wait') end
 ),
 held_by as (
     select h.*, c.chain_id, coalesce(c.suspect_node_id, h.node_id) as holder_id,

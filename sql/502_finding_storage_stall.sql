@@ -6,13 +6,15 @@
 -- note: stops keeping up, and nothing may show the rank doing anything else. The moment is not
 -- note: enough where the rank could connect to none of many nodes (host_without_path). A host that
 -- note: was lost waits for nothing. A target with a batch that got stuck may wait for a sender: it
--- note: is not responsible where nothing was wrong with it.
+-- note: is not responsible where nothing was wrong with it. The batch shows that a rank waits for
+-- note: storage, whichever it is.
 create or replace view finding_storage_stall as
 select
     f.failure_id,
     'storage_stall' as finding,
     case
-        when f.crash_pattern is not null or f.culprit_rank is null then 'quiet'
+        when f.crash_pattern is not null
+            or (f.culprit_rank is null and f.link_kind is distinct from 'held_batch') then 'quiet'
         when f.basis in ('lost_host', 'departed')
             or f.basis in (select basis from suspect_basis where has_parted)
             or (m.failure_id is not null and f.link_kind in ('fault_time', 'chain_time'))
@@ -20,7 +22,8 @@ select
         when not f.is_storage_seen and not f.is_tie_proven then 'blind'
         when f.link_score
             >= case when f.request_outcome is null
-                and f.activity in ('unknown', 'step', 'epoch_end', 'initialisation') then p.value
+                and coalesce(f.activity, 'unknown')
+                    in ('unknown', 'step', 'epoch_end', 'initialisation') then p.value
                 else 0.45 end
             then 'fired'
         else 'quiet'
@@ -35,7 +38,8 @@ select
     f.chain_id,
     f.culprits_words
         || case when f.activity = 'storage_wait' then ' waited for storage'
-            when f.activity in ('unknown', 'initialisation') then ' hung without an error'
+            when coalesce(f.activity, 'unknown') in ('unknown', 'initialisation')
+                then ' hung without an error'
             else ' hung, last seen ' || f.activity_words || ',' end
         || ' while AIStore node ' || f.link_node_id
             || coalesce(' ' || if(n.moment_words is null, k.stalled_words, k.broke_words),
