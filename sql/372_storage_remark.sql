@@ -11,7 +11,8 @@
 -- note: objects by the target whose host a program's own error names (AIStore's lines print the
 -- note: ports of its inner networks), in the seconds before it (felt_before_s); and where a
 -- note: program's own error speaks of a list of a bucket, a rebalance that was broken off and not
--- note: made up for, as AIStore lists only what lies in its place.
+-- note: made up for, as AIStore lists only what lies in its place. A line that says of a request no
+-- note: more than the client was answered is none.
 create or replace view storage_remark as
 with reach as (
     select
@@ -67,7 +68,7 @@ named as (
     select failure_id, wid from asked
 ),
 said as (
-    select e.cluster, e.node_id, e.utc_ns, e.file_id, e.line_no, e.text,
+    select e.cluster, e.node_id, e.utc_ns, e.file_id, e.line_no, e.text, e.error,
         coalesce(e.tier, 'storage') in ('get_batch', 'storage') as is_served
     from ais_event as e
     where e.severity in ('W', 'E') and e.node_id is not null
@@ -104,6 +105,8 @@ met as (
                         then greatest(f.until_ns, f.ended_ns)
                     else f.until_ns end
         and contains(s.text, n.name)
+    where not exists (from asked as a
+        where a.failure_id = f.failure_id and a.wid = n.name and contains(a.text, s.error))
     union all
     select f.failure_id, w.node_id, a.bucket, w.utc_ns, w.file_id, w.line_no, f.stall_ns
     from failed as f

@@ -172,8 +172,8 @@ select failure_id, 'data_error' as finding,
     case
         when link_score >= 0.5
             then [{'file_id': link_file_id, 'line_no': link_line_no,
-                'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment: '
-                    || fault_kind}]
+                'why': 'AIStore node ' || link_node_id || ' was in trouble at that moment'
+                    || coalesce(': ' || fault_kind, '')}]
         else [] end
         as contradicts
 from judged

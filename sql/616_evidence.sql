@@ -26,7 +26,7 @@ with cited as (
 ),
 line as (
     select failure_id, place, kind, file_id, line_no,
-        string_agg(distinct why, '; ' order by why) as why
+        coalesce(string_agg(distinct why, '; ' order by why), 'what it says') as why
     from cited
     where file_id is not null and line_no is not null
     group by failure_id, place, kind, file_id, line_no
