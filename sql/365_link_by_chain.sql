@@ -7,12 +7,12 @@
 -- case: yes
 -- note: What answers with an error at once makes no client wait until its time-out, no fault of a
 -- note: node that takes connections keeps one from being made, and load is not why entries could
--- note: not be had; lack of space refuses writes, so it is no reason why a read failed. A chain that
--- note: ended long before the rank stopped ties only by a common request.
--- note: A target that holds a batch may wait for a sender: where the batch is of a chain that began
--- note: at another node before the others gave up, that node held it. starved: it waited in vain
--- note: until the error for what a target was to send that no line names. A batch of the job's bucket
--- note: that waited so while some ranks gave up waiting for the others ties without a rank's name.
+-- note: not be had; lack of space refuses writes, so it is no reason why a read failed. A chain
+-- note: that ended long before the rank stopped ties only by a common request. A target that holds
+-- note: a batch may wait for a sender: where the batch is of a chain that began at another node
+-- note: before the others gave up, that node held it. starved: it waited in vain until the error
+-- note: for what a target was to send that no line names. A batch of the job's bucket that waited
+-- note: so while some ranks gave up waiting for the others ties without a rank's name.
 create or replace view link_by_chain as
 with reach as (
     select
