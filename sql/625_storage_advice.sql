@@ -89,6 +89,6 @@ from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
     where (l.storage_verdict = 'guilty' and l.failure_kind <> 'chain')
         or l.failure_kind = 'node_refused'
 union all
-select l.failure_id, 1, 'storage', k.advice, 'several nodes: each ' || k.broke_words from lead as l
+select l.failure_id, 1, 'storage', k.advice, 'AIStore ' || k.broke_words from lead as l
     join fault_kind as k on k.fault_kind = l.failure_kind
     where l.storage_verdict = 'guilty' and l.failure_id not in (select failure_id from failure_node)
