@@ -125,7 +125,10 @@ select failure_id, 'data_error' as finding,
         || case when is_plural then 'they' else 'it' end
         || ' could not use: ' || coalesce(exception || ': ', '')
         || substr(
-            coalesce(nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''),
+            coalesce(
+                replace(
+                    nullif(regexp_extract(crash_message, '"message":"((?:[^"\\]|\\.)+)"', 1), ''),
+                    '\"', '"'),
                 regexp_replace(crash_message, '^[\w.]+: ', ''), crash_pattern),
             1, 160)
         || case

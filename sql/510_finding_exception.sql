@@ -61,12 +61,12 @@ with told as (
                     where e.cluster = f.cluster
                         and contains(coalesce(f.crash_message, f.alike_message), e.endpoint)))
                 as is_of_store,
-        rtrim(
+        rtrim(coalesce(
+            replace(nullif(regexp_extract(coalesce(crash_message, alike_message),
+                '"message":"((?:[^"\\]|\\.)+)"', 1), ''), '\"', '"'),
             regexp_replace(coalesce(crash_message, alike_message, crash_pattern, alike_pattern),
                 '^(.*\bNCCL WARN |[\w.]*' || coalesce(exception, alike_exception, 'Error') || ': )',
-                ''),
-            '. ')
-            as cause_words,
+                '')), '. ') as cause_words,
         case when ends_with(cause_pattern, '_killed') then f.kill_doubt end as doubt,
         coalesce(regexp_matches(cause_pattern, '^(disk_full|fs_)'), false) as is_of_file_system,
         is_of_file_system
@@ -76,9 +76,8 @@ with told as (
             concat(frame_kind, '; ', cause_words), '(?i)checkpoint|ckpt|\bsav(e|ing)\b|\.pth?\b')
             as is_a_save,
         coalesce(exception, alike_exception) as cause_exception,
-            coalesce(cause_pattern = 'sdk_request_rejected'
-                and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false)
-                as is_beyond_end,
+        coalesce(cause_pattern = 'sdk_request_rejected'
+        and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
         coalesce(f.has_trained
             and regexp_matches(coalesce(f.crash_message, f.alike_message), '\bSTATUS:401\b')
             and not regexp_matches(coalesce(f.crash_message, f.alike_message),
