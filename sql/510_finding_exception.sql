@@ -77,7 +77,8 @@ with told as (
             as is_a_save,
         coalesce(exception, alike_exception) as cause_exception,
         coalesce(cause_pattern = 'sdk_request_rejected'
-        and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false) as is_beyond_end,
+            and contains(coalesce(crash_message, alike_message), 'STATUS:416'), false)
+            as is_beyond_end,
         coalesce(f.has_trained
             and regexp_matches(coalesce(f.crash_message, f.alike_message), '\bSTATUS:401\b')
             and not regexp_matches(coalesce(f.crash_message, f.alike_message),
