@@ -152,12 +152,15 @@ every as (
     where node_count > 0 and unnamed_count > 0
     union all
     select failure_id, 2,
-        'AIStore node ' || array_to_string(short_ids[1:8], ', ')
+        'AIStore node' || case len(short_ids) when 1 then ' ' else 's ' end
+            || array_to_string(short_ids[1:8], ', ')
             || case when len(short_ids) > 8 then ' and ' || (len(short_ids) - 8)::varchar || ' more'
                 else '' end
             || ' after ' || strftime(make_timestamp_ns(short_ns)::timestamp, '%H:%M:%S'),
-        'the log ends ' || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar
-            || ' s before the ranks stopped at '
+        case len(short_ids) when 1 then 'its log ends ' else 'their logs end ' end
+            || greatest((stall_ns - short_ns) // 1000000000, 1)::varchar || ' s'
+            || case len(short_ids) when 1 then '' else ' or more' end
+            || ' before the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
             || '; a fault that began later is not seen',
         'ais log get cluster ./aislogs && aiscorr ingest ./aislogs'

@@ -77,6 +77,8 @@ def quote_depth(lines: Sequence[bytes]) -> int:
 
 def margin_of(lines: Sequence[bytes]) -> int:
     """How many blanks or tabs stand before every line, as where a post shows text as code; few are a program's own."""
+    if any(line[:1] not in (b" ", b"\t") and line.strip() for line in lines):
+        return 0
     filled = [line for line in lines if line.strip()]
     margin = min((len(line) - len(line.lstrip(b" \t")) for line in filled), default=0)
     is_code = margin >= _CODE_MARGIN or (margin and all(line.startswith(b"\t") for line in filled))
@@ -104,6 +106,8 @@ def is_all_code(lines: Sequence[bytes]) -> bool:
     outside of them. Of the marks of a part of a post only the last may be left."""
     filled = [line.strip() for line in lines if line.strip()]
     count = len(filled)
+    if not filled or not (filled[0].startswith((_TICK, b"~~~")) or is_fence(filled[-1])):
+        return False
     while filled and is_fence(filled[-1]):
         filled.pop()
     if len(filled) < count and not any(map(is_fence, filled)):

@@ -146,7 +146,7 @@ class BrokenLines:
 
     def _width(self, lines: Sequence[bytes], rests: set[int]) -> int | None:
         """The width of the terminal that broke the lines."""
-        widths = [width_of(line) for line in lines]
+        widths = list(map(len if all(map(bytes.isascii, lines)) else width_of, lines))
         width = max(widths, default=0)
         if not _LEAST_WIDTH <= width <= _MOST_WIDTH:
             return None
