@@ -86,8 +86,9 @@ from aside
 union all
 select l.failure_id, 1, 'storage', 'Look at this: ' || k.look_at || '.', rtrim(k.says, '.')
 from lead as l join failure_kind as k on k.failure_kind = l.failure_kind
-    where (l.storage_verdict = 'guilty' and l.failure_kind <> 'chain')
-        or l.failure_kind = 'node_refused'
+    where case l.failure_kind when 'node_refused' then true
+        when 'chain' then l.storage_verdict = 'undetermined'
+        else l.storage_verdict = 'guilty' end
 union all
 select l.failure_id, 1, 'storage', k.advice, 'AIStore ' || k.broke_words from lead as l
     join fault_kind as k on k.fault_kind = l.failure_kind
