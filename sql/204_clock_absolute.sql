@@ -4,7 +4,8 @@
 -- stored: yes
 -- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the
 -- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
--- note: the answer came seconds later, so the file's clock is 28800 s behind UTC.
+-- note: the answer came seconds later, so the file's clock is 28800 s behind UTC. A line without a
+-- note: stamp was written before the next stamp of its file, where that is minutes away at most.
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -19,17 +20,31 @@ marks as (
     from clock_mark as m
     where m.utc_ns is not null and m.kind in ('utc_marker', 'wrapper', 'epoch')
 ),
+followed as (
+    select *,
+        first_value(case when stamp_source in ('own', 'wrapper') then local_ns end ignore nulls)
+            over (partition by file_id order by line_no
+                rows between 1 following and unbounded following)
+            as next_ns
+    from worker_line
+    where (request_ns is not null or stamp_source in ('own', 'wrapper'))
+        and file_id in (select file_id from worker_line where request_ns is not null)
+),
 redirects as (
     select
         w.file_id,
         'utm' as kind,
         w.line_no,
         w.text,
-        floor((w.local_ns - w.request_ns + 5000000000) / (select ns from step))
-            * (select ns from step)
-            as offset_ns
-    from worker_line as w
-    where w.request_ns is not null and w.stamp_source = 'own' and w.zone_offset_s is null
+        floor(
+            (if(w.stamp_source = 'before', w.next_ns, w.local_ns) - w.request_ns + 5000000000)
+            / (select ns from step)
+        ) * (select ns from step) as offset_ns
+    from followed as w
+    join threshold as t on t.name = 'stamp_reach_s'
+    where w.request_ns is not null and w.zone_offset_s is null
+        and (w.stamp_source in ('own', 'wrapper') or (w.stamp_source = 'before'
+            and w.next_ns - w.local_ns between 0 and t.value::bigint * 1000000000))
 ),
 server_redirects as (
     select

@@ -114,14 +114,15 @@ span as (
                     then o.resumed_ns
                 when not list_contains(s.effects, 'killed') then o.after_ns end,
             e.joined_ns,
-            case when list_contains(s.effects, 'removed') then l.last_ns
-                when o.before_ns is not null
-                and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
-            case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic'])
-                and o.end_ns <= s.last_ns + 30000000000
-                    then s.last_ns
-                        + (select value::bigint * 1000000000 from threshold
-                            where name = 'stopped_open_s') end,
+            greatest(
+                case when list_contains(s.effects, 'removed') then l.last_ns
+                    when o.before_ns is not null
+                    and list_has_any(s.effects, ['down', 'unreachable']) then l.event_ns end,
+                case when list_has_any(s.effects, ['stopping', 'stopped', 'fatal', 'panic'])
+                    and o.end_ns <= s.last_ns + 30000000000
+                        then s.last_ns
+                            + (select value::bigint * 1000000000 from threshold
+                                where name = 'stopped_open_s') end),
             s.last_ns
         ), s.first_ns) as ended_ns,
         s.first_ns, s.last_ns as last_sign_ns, s.seen_ns, s.witness_count, s.cut_count, s.effects,
