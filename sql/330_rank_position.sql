@@ -1,6 +1,6 @@
 -- Where a rank stood in the stuck process group: what it had enqueued and completed, and what it
 -- waited in.
--- grain: one row a rank of a failed attempt that waited, or whose counters are known
+-- grain: one row a rank of a failed attempt that waited, or whose counters or call are known
 -- reads: failure_signal, group_wait, stuck_collective, fr_failure, fr_position, fr_collective,
 -- reads: fr_pending
 -- case: yes
@@ -10,7 +10,8 @@
 -- note: first. In a job of several groups (tensor, pipeline, data parallel) one absent rank stops
 -- note: its own groups, and these stop others: who waits anywhere is not the one that all wait
 -- note: for. Who has enqueued what stood still first, and completed the one before, waits in that
--- note: one, though the line of its own time-out is lost.
+-- note: one, though the line of its own time-out is lost. Whose connection a peer closed stands in a
+-- note: collective too; whether it had waited there, or came as the others gave up, is not known.
 create or replace view rank_position as
 with line as (
     select
@@ -18,6 +19,7 @@ with line as (
         s.numel_out, s.last_enqueued, s.last_completed, s.collective, s.user_location,
         coalesce(nullif(regexp_extract(s.process_group, '^([^( ]+)', 1), ''), w.guid) as guid,
             s.ran_for_ms, s.utc_ns, s.file_id, s.line_no, s.text,
+        s.signal = 'victim' and s.is_peer_lost and s.collective is not null as is_broken_off,
         c.guid as stuck_guid, c.seq_num as stuck_seq
     from failure_signal as s
     join stuck_collective as c on c.job_id = s.job_id and c.attempt = s.attempt
@@ -66,6 +68,17 @@ told as (
             coalesce(k.text, w.text) as text
     from waited as w
     full join counter as k on k.job_id = w.job_id and k.attempt = w.attempt and k.rank = w.rank
+    union all by name
+    select job_id, attempt, rank, false as is_waiting, collective, user_location, file_id, line_no,
+        text
+    from line as n
+    where is_broken_off
+        and not exists (from waited as w
+            where w.job_id = n.job_id and w.attempt = n.attempt and w.rank = n.rank)
+        and not exists (from counter as k
+            where k.job_id = n.job_id and k.attempt = n.attempt and k.rank = n.rank)
+        and not exists (from fr_position as p where p.job_id = n.job_id and p.rank = n.rank)
+    qualify row_number() over (partition by job_id, attempt, rank order by file_id, line_no) = 1
 ),
 dump as (
     select f.job_id, f.attempt, p.rank, c.rank is not null as is_waiting, c.seq_num, c.op_type,

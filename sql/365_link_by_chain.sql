@@ -51,7 +51,7 @@ weighed as (
                 (c.suspect_node_id = u.crash_node_id
                     and c.fault_kind in ('hung', 'down', 'isolated'))
                 or (m.match_kind = 'time' and r.missed_ns < c.started_ns - p.slack_ns))
-                then 'another_absence'
+                then 'there_before'
             when m.match_kind <> 'wid' and k.takes_connections
             and regexp_matches(u.crash_text,
                 'Failed to establish a new connection|onnect(ion)? ?[Tt]ime') then 'connects'

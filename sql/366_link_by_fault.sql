@@ -42,6 +42,18 @@ gateway as (
         and (n.rank = r.rank or (n.rank is null and n.file_id = r.file_id))
     group by f.failure_id, r.rank
 ),
+parted as (
+    select failure_id, node_id
+    from (
+        select g.failure_id, g.node_id, count(*) as rank_count, count(u.rank) as stopped_count,
+            any_value(u.culprit_count) as culprit_count,
+            sum(count(*)) over (partition by g.failure_id) as all_count
+        from (select failure_id, rank, unnest(node_ids) as node_id from gateway) as g
+        left join culprit_cause as u on u.failure_id = g.failure_id and u.rank = g.rank
+        group by g.failure_id, g.node_id
+    )
+    where stopped_count = rank_count and stopped_count = culprit_count and all_count > rank_count
+),
 faulty as (
     select
         f.failure_id, u.witness_rank as rank, n.node_id, n.fault_kind, n.fault_id, n.file_id,
@@ -81,7 +93,9 @@ faulty as (
                 when n.fault_kind = 'disk_fault' and u.crash_pattern is null then 'silent_disk' end,
             case when n.role is distinct from 'proxy' then null
                 when g.node_ids is null then 'any_proxy'
-                when not list_contains(g.node_ids, n.node_id) then 'other_proxy' end,
+                when not list_contains(g.node_ids, n.node_id) then 'other_proxy'
+                when (f.failure_id, n.node_id) in (select (failure_id, node_id) from parted)
+                    then 'own_ranks' end,
             case when r.is_absence
                 and ((n.node_id = u.crash_node_id and n.fault_kind in ('hung', 'down', 'isolated'))
                     or r.missed_ns < n.started_ns - p.slack_ns)

@@ -62,7 +62,7 @@ alike as (
     )
     group by job_id, attempt, pattern
     qualify row_number()
-        over (partition by job_id, attempt order by
+        over (partition by job_id, attempt order by any_value(failure_class) is null,
             count(*) filter (where signal = 'crash' and pattern <> 'python_exception_handed_over')
                 desc,
             pattern = 'python_exception_handed_over', count(*) desc, min(utc_ns), pattern)

@@ -5,11 +5,12 @@
 -- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
 -- note: verdict leaves storage open, or the rank asked that node too: what is missing to tie it is
--- note: named. The SDK's own errors are never of another kind than a fault of AIStore.
+-- note: named. A moment without decimals is anywhere in its second. The SDK's own errors are never of another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (
     select
         f.failure_id, f.job_id, f.attempt, f.started_ns, f.stall_ns, f.ended_ns, r.storage_verdict,
+        f.stall_ns + case when f.stall_ns % 1000000000 = 0 then 999999999 else 0 end as stall_to_ns,
         r.node_id as tied_node_id,
         l.culprit_rank, l.crash_pattern, coalesce(l.exception, l.crash_pattern) as error_words,
         coalesce(l.activity, 'unknown') as activity,
@@ -32,8 +33,8 @@ met as (
         f.*, n.role, n.node_id, k.broke_words, n.weight, n.started_at, n.ended_at, n.file_id,
         n.line_no,
         n.ended_ns as fault_end_ns, n.started_ns as fault_start_ns,
-        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns as is_on,
-        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_ns and not f.is_other_error
+        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns as is_on,
+        n.ended_ns >= f.stall_ns and n.started_ns <= f.stall_to_ns and not f.is_other_error
             and not f.is_other_work and n.weight >= 0.3
             and (f.storage_verdict = 'undetermined' or a.node_id is not null) as is_open
     from case_span as f
@@ -61,7 +62,7 @@ select
             || ((stall_ns - fault_end_ns) // 1000000000)::varchar
             || ' s before the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')
-        when fault_start_ns > stall_ns then 'it began '
+        when fault_start_ns > stall_to_ns then 'it began '
             || ((fault_start_ns - stall_ns) // 1000000000)::varchar
             || ' s after the ranks stopped at '
             || strftime(make_timestamp_ns(stall_ns)::timestamp, '%H:%M:%S')

@@ -20,6 +20,8 @@ from aiscorr.parse.spec.formats import LineFormat, load_formats
 
 HEAD_BYTES = 64 * 1024
 _MAX_LINES = 400
+#: A log of packages has one of its lines among so many of its last.
+_LAST_LINES = 5
 _LABEL = re.compile(rb" {0,4}(?:(\d{1,5})|([\w.-]+)): ")
 _NODE_STATUS = re.compile(rb'"(?:snode|tracker)"\s*:')
 #: Control bytes that no log holds: all but tab, line ends, form feed and escape.
@@ -167,6 +169,8 @@ def _is_plausible(form: LineFormat, lines: list[bytes]) -> bool:
     where nothing is raised: programs print lists too."""
     if form.name == "file_faulthandler":
         return form.regex.match(lines[0]) is not None
+    if form.name == "file_package_log":
+        return any(form.regex.match(line) for line in lines[-_LAST_LINES:])
     if form.name == "file_source_code":
         return not any(_CALL.match(line) for line in lines)
     if form.name == "file_markdown":

@@ -93,6 +93,14 @@ def test_a_log_that_prints_code_is_a_log() -> None:
     assert detect(f"The watchdog ended it:\n{quoted}so we asked.\n".encode()).kind == "unknown"
 
 
+def test_a_job_that_installs_packages_first_is_a_log() -> None:
+    """A log of packages ends as one; what goes on with something else is the output of a job."""
+    installed = "".join(f"Collecting package-{n}\n" for n in range(40)) + "Successfully installed package-1 package-2\n"
+    assert detect(installed.encode()).kind == "unknown"
+    job = "".join(f"python3: can't open file 'part_{n}.py': [Errno 2] No such file or directory\n" for n in range(6))
+    assert detect((installed + job).encode()).kind == "worker_log"
+
+
 THREAD = """\
 Exception in thread prefetch:
 Traceback (most recent call last):
