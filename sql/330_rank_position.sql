@@ -10,8 +10,8 @@
 -- note: first. In a job of several groups (tensor, pipeline, data parallel) one absent rank stops
 -- note: its own groups, and these stop others: who waits anywhere is not the one that all wait
 -- note: for. Who has enqueued what stood still first, and completed the one before, waits in that
--- note: one, though the line of its own time-out is lost. Whose connection a peer closed stands in a
--- note: collective too; whether it had waited there, or came as the others gave up, is not known.
+-- note: one, though the line of its own time-out is lost. Whose connection a peer closed stands in
+-- note: a collective too; whether it had waited there, or came as the others gave up, is not known.
 create or replace view rank_position as
 with line as (
     select

@@ -5,7 +5,8 @@
 -- case: kept
 -- note: is_open: the fault was on when the ranks stopped, nothing speaks against it, and the
 -- note: verdict leaves storage open, or the rank asked that node too: what is missing to tie it is
--- note: named. A moment without decimals is anywhere in its second. The SDK's own errors are never of another kind than a fault of AIStore.
+-- note: named. A moment without decimals is anywhere in its second. The SDK's own errors are never
+-- note: of another kind than a fault of AIStore.
 create or replace view node_suspicion as
 with case_span as (
     select

@@ -14,7 +14,7 @@ from aiscorr.model import ByteStream, FileSummary, IngestOptions, KnownFile, Sou
 from aiscorr.parse.batches import PartSink
 from aiscorr.parse.detect import Detected, detect
 from aiscorr.parse.headed_stream import HeadedStream, take_head
-from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, margin_of, quote_depth
+from aiscorr.parse.mended import MendedSink, MendedStream, is_all_code, label_of, margin_of, quote_depth
 from aiscorr.parse.path_hints import ais_hints, is_dump_name, job_of, worker_hints
 from aiscorr.parse.resume_place import ResumePlace, resume
 from aiscorr.parse.search.chunks import BlockReader
@@ -130,7 +130,8 @@ class FileReader:
         if found.kind not in ("worker_log", "stack_dump", "unknown"):
             return None
         lines = head.split(b"\n")
-        if found.kind == "unknown" and not (quote_depth(lines) or margin_of(lines) or is_all_code(lines)):
+        marks = quote_depth, margin_of, is_all_code, label_of
+        if found.kind == "unknown" and not any(mark(lines) for mark in marks):
             return None
         mending = self._worker_reader().broken_lines.look(head)
         if not mending.is_needed:

@@ -1,5 +1,5 @@
-"""A text as it was before a terminal broke its lines or a post quoted them or showed them as code, and where each of
-its lines really stands.
+"""A text as it was before a terminal broke its lines, a collector labelled them, or a post quoted or indented them, and
+where each of its lines really stands.
 
 What readers see is the mended text; rows get the numbers and places of the original's lines on their way out.
 """
@@ -23,6 +23,8 @@ _NUMBERS = ("line_no", "block_line_no")
 _QUOTED_SHARE = 0.8
 _MOST_QUOTES = 5
 _CODE_MARGIN = 4
+_NUMBER = re.compile(rb"\d+")
+_LABEL_BYTES, _LEAST_LABELLED, _ODD_SHARE = 120, 8, 0.05
 #: A line that opens or closes a block of code, with the language that may stand behind the mark.
 _FENCE = re.compile(rb"\s*(?:`{3,}|~{3,})[\w+-]*\s*$")
 _TICK = b"`"
@@ -30,10 +32,12 @@ _TICK = b"`"
 
 @dataclass(frozen=True)
 class Mending:
-    """What was done to a text: how deep it is quoted and how far indented, whether it is shown as code, at which
-    width a terminal broke it, and which lines besides are the rest of the line above, by their numbers."""
+    """What was done to a text: how deep it is quoted, what a collector put before each line, how far it is indented,
+    whether it is shown as code, at which width a terminal broke it, and which lines besides are the rest of the line
+    above, by their numbers."""
 
     quote_depth: int = 0
+    label: re.Pattern[bytes] | None = None
     margin: int = 0
     is_code: bool = False
     width: int | None = None
@@ -43,11 +47,13 @@ class Mending:
     @property
     def is_needed(self) -> bool:
         """Whether anything is to be mended."""
-        return bool(self.quote_depth or self.margin or self.is_code or self.width or self.rest_line_nos)
+        return bool(self.quote_depth or self.label or self.margin or self.is_code or self.width or self.rest_line_nos)
 
     def bare(self, line: bytes) -> bytes:
-        """A line without marks of a quotation or of code, and without the margin."""
+        """A line without marks of a quotation or of code, without the label and the margin."""
         line = unquoted(line, self.quote_depth)
+        if self.label is not None and (found := self.label.match(line)) is not None:
+            line = line[found.end() :]
         if self.is_code:
             line = uncoded(line)
         return line[min(self.margin, len(line) - len(line.lstrip(b" \t"))) :]
@@ -73,6 +79,18 @@ def quote_depth(lines: Sequence[bytes]) -> int:
         depth += 1
         filled = [rest for line in marked if (rest := unquoted(line, 1)).strip()]
     return depth
+
+
+def label_of(lines: Sequence[bytes]) -> re.Pattern[bytes] | None:
+    """What stands before nearly every line and differs in its numbers alone, up to a blank; None where nothing does."""
+    shapes = sorted(_NUMBER.sub(b"0", line[:_LABEL_BYTES]) for line in lines if line.strip())
+    if len(shapes) < _LEAST_LABELLED:
+        return None
+    odd = max(1, int(_ODD_SHARE * len(shapes)))
+    first, last = shapes[odd], shapes[-1 - odd]
+    end = next((n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    shared = first[: max(first.rfind(b" ", 0, end), first.rfind(b"\t", 0, end)) + 1]
+    return re.compile(rb"\d+".join(map(re.escape, shared.split(b"0")))) if len(shared.strip()) > 1 else None
 
 
 def margin_of(lines: Sequence[bytes]) -> int:

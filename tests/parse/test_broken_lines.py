@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from lines import Reading, Row, read_text, read_worker, told
+from lines import Reading, Row, RowSink, read_text, read_worker, told
 
 from aiscorr.parse.mended import is_all_code, quote_depth
+from aiscorr.parse.worker.reader import WorkerLogReader
 
 pytestmark = pytest.mark.usefixtures("either_reader")
 
@@ -59,6 +60,33 @@ def test_lines_that_a_terminal_broke(width: int, ending: str) -> None:
     assert [number for (number,), _ in rows] == [begins[number - 1] for (number,) in told(whole, "line_no")]
     assert found.summary.line_count == text.count("\n")
     assert found.summary.byte_count == len(text.replace("\n", ending))
+
+
+@pytest.mark.parametrize("label", ["t={0}.57 | stderr | ", "train-worker-3 pytorch ", "<{0}> out: "])
+def test_lines_that_a_collector_labelled(label: str) -> None:
+    """What stands before each line and is no prefix that is known is left out; the lines stay where they are."""
+    text = text_of(*(label.format(number) + line for number, line in enumerate(OUTPUT)))
+    whole = read_worker(text_of(*OUTPUT))
+    found = read_worker(text)
+    assert values(found) == values(whole)
+    assert told(found, "line_no") == told(whole, "line_no")
+    assert found.summary.byte_count == len(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "iteration {0}/ 400 | consumed samples: {0}12 | lm loss: 3.1",
+        "Epoch: [{0}] loss 2.4",
+        "2026-11-20 23:04:53,00{0} INFO [rank{0}] epoch 0 step {0} loss 2.55",
+        "[rank{0}]: loading shard {0}",
+    ],
+)
+def test_what_a_program_prints_alike_is_no_label(line: str) -> None:
+    """Lines of one shape are a program's own where none that is known begins behind what they share."""
+    lines = [line.format(number).encode() for number in range(9)]
+    reader = WorkerLogReader(RowSink())
+    assert reader.broken_lines.look(b"".join(line + b"\n" for line in lines)).label is None
 
 
 def test_places_are_those_of_the_text_as_it_is() -> None:

@@ -1,6 +1,8 @@
-"""Tells from the beginning of a text whether a terminal broke its lines or a post quotes them.
+"""Tells from the beginning of a text whether its lines were broken by a terminal, labelled or quoted.
 
-A quoted text has a mark before nearly every line, one that is shown as code stands between marks. A terminal breaks
+A quoted text has a mark before nearly every line, one that is shown as code stands between marks. What a collector of
+any kind puts before each line differs in its numbers alone, and lines that begin as those of programs do stand behind
+it. A terminal breaks
 every line that is longer than its width, at any column: no line is longer, and what stands behind a full one goes on
 in the middle of a word. Of a text pasted from several such, a line and the next are one where only both together are
 a message that is known.
@@ -14,7 +16,16 @@ from dataclasses import replace
 from functools import cache
 
 from aiscorr.parse.detect import HEAD_BYTES
-from aiscorr.parse.mended import Mending, is_all_code, is_padded, margin_of, quote_depth, unquoted, width_of
+from aiscorr.parse.mended import (
+    Mending,
+    is_all_code,
+    is_padded,
+    label_of,
+    margin_of,
+    quote_depth,
+    unquoted,
+    width_of,
+)
 from aiscorr.parse.spec.pattern import Pattern
 from aiscorr.parse.values import strip_ansi
 from aiscorr.parse.worker.patterns import WorkerPatterns
@@ -26,6 +37,8 @@ _LEAST_BYTES, _LEAST_PART = 60, 3
 _MOST_PARTS = 4
 _MOST_PAIRS = 1500
 _HARD_SHARE, _SHAPE_SHARE = 0.34, 0.7
+#: Of so many lines of a text at least this share begins behind a label as a program's lines do.
+_SAMPLE, _BEGUN_SHARE = 24, 0.25
 _OPENING, _CLOSING = b"([{", b")]}"
 #: The beginning of a line that has no prefix: what Python, C++, a shell, a table or NCCL prints.
 _BEGINS = re.compile(
@@ -50,9 +63,12 @@ class BrokenLines:
         depth = quote_depth(lines)
         if depth:
             lines = [unquoted(line, depth) for line in lines]
-        shape = Mending(depth, margin_of(lines), is_all_code(lines), begins=self.begins)
+        label = self._label(lines)
+        if label is not None:
+            lines = [line[found.end() :] if (found := label.match(line)) else line for line in lines]
+        shape = Mending(depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
         if shape.margin or shape.is_code:
-            unquoted_shape = replace(shape, quote_depth=0)
+            unquoted_shape = replace(shape, quote_depth=0, label=None)
             lines = [unquoted_shape.bare(line) for line in lines]
         if b"\x1b" in head:
             lines = [_plain(line) for line in lines]
@@ -62,6 +78,18 @@ class BrokenLines:
         rests = self._told_rests(lines) if len(head) < HEAD_BYTES else set()
         width = self._width(lines, rests)
         return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
+
+    def _label(self, lines: Sequence[bytes]) -> re.Pattern[bytes] | None:
+        """What a collector put before each line; None where a program prints such itself."""
+        filled = [line for line in lines if line.strip()]
+        sample = filled[:: max(1, len(filled) // _SAMPLE)]
+        if label_of(sample) is None or (label := label_of(filled)) is None:
+            return None
+        places = [(line, found.end()) for line in sample if (found := label.match(line)) is not None]
+        if any(self.begins(line[:end] + b"x") for line, end in places[:1]):
+            return None
+        begun = sum(self.begins(line[end:]) for line, end in places)
+        return label if begun >= _BEGUN_SHARE * len(sample) else None
 
     def begins(self, line: bytes) -> bool:
         """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""

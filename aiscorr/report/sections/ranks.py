@@ -12,7 +12,7 @@ EMPTY = "No rank differs from the others."
 #: What each role means, the strongest first.
 MEANS = {
     "culprit": "kept the others waiting, or failed first",
-    "crashed": "failed on its own, later",
+    "crashed": "failed on its own as well",
     "absent": "no line of it",
     "behind": "had not entered the collective",
     "ahead": "was past it (its part was done)",

@@ -95,9 +95,10 @@ def _facts(failure: FailureReport) -> list[tuple[str, str]]:
         f"hang since {clock(hang)}" if hang else "",
         f"ended {clock(failure.ended_at)}" if failure.ended_at else "",
     ]
+    alike = failure.ranks and all(rank.role == "crashed" for rank in failure.ranks)
     return [
         ("class", kind),
-        ("rank", culprits or "none can be named"),
+        ("rank", culprits or ("none before the others" if alike else "none can be named")),
         ("AIStore node", nodes),
         ("asked for", _asked_for(failure)),
         ("chain", f"{chain.chain_id}{wids}" if chain else ""),

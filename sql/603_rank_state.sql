@@ -1,14 +1,15 @@
 -- A rank in a failure: its role, what it had enqueued and completed, what it did, when it was last
 -- heard of.
 -- grain: one row a failure and rank
--- reads: failure_case, failed_rank, culprit, rank_crash, rank_position, rank_suspect,
--- reads: rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
+-- reads: failure_case, failed_rank, culprit, failure_lead, finding, rank_crash, rank_position,
+-- reads: rank_suspect, rank_activity, failure_signal, worker_tail, worker_file, clock, fr_place
 -- public: yes
 -- case: kept
 -- note: role is the first that holds of culprit, crashed, absent, behind, ahead, initiator,
--- note: notified, waiting, victim. A broadcast root whose send is done is ahead and no culprit.
--- note: is_initiator: its own watchdog fired; is_notified: it observed another's signal; is_absent:
--- note: no line or dump of it.
+-- note: notified, waiting, victim. Where the best finding is on some ranks that failed alike, each
+-- note: died of its own error, and all of them are culprits; where all of the job's did, none is.
+-- note: A broadcast root whose send is done is ahead and no culprit. is_initiator: its own watchdog
+-- note: fired; is_notified: it observed another's signal; is_absent: no line or dump of it.
 create or replace view rank_state as
 with heard as (
     select
@@ -49,12 +50,26 @@ ranked as (
             where r.job_id = c.job_id and r.attempt = c.attempt and r.rank = c.rank
     )
 ),
+best as (
+    select failure_id, finding from finding
+    where state = 'fired' and failure_class is not null
+    qualify row_number() over (partition by failure_id order by score desc, failure_class) = 1
+),
+alike as (
+    select l.failure_id, c.rank
+    from failure_lead as l
+    join best as b on b.failure_id = l.failure_id and b.finding
+        in ('storage_error', 'storage_unlinked', 'data_error', 'exception', 'process_killed')
+    join rank_crash as c on c.job_id = l.job_id and c.attempt = l.attempt
+        and c.pattern = l.alike_pattern and c.signal = 'crash'
+    where l.culprit_rank is null and l.is_plural and l.alike_count < l.rank_count
+),
 joined as (
     select
         f.failure_id, f.job_id, f.attempt, r.rank, r.host, r.is_absent,
         coalesce(h.is_initiator, false) as is_initiator,
             coalesce(h.is_notified, false) as is_notified,
-        c.rank is not null as is_culprit,
+        c.rank is not null or a.rank is not null as is_culprit,
         x.rank is not null as is_crashed,
         p.rank is not null and p.last_enqueued < f.seq_num as is_behind,
         s.rank is not null or coalesce(p.last_completed >= f.seq_num, false)
@@ -74,6 +89,7 @@ joined as (
     join ranked as r on r.job_id = f.job_id and r.attempt = f.attempt
     left join heard as h on h.job_id = f.job_id and h.attempt = f.attempt and h.rank = r.rank
     left join culprit as c on c.job_id = f.job_id and c.attempt = f.attempt and c.rank = r.rank
+    left join alike as a on a.failure_id = f.failure_id and a.rank = r.rank
     left join rank_crash as x on x.job_id = f.job_id and x.attempt = f.attempt and x.rank = r.rank
     left join rank_position as p on p.job_id = f.job_id and p.attempt = f.attempt
         and p.rank = r.rank
