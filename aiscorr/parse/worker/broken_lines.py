@@ -2,10 +2,9 @@
 
 A quoted text has a mark before nearly every line, one that is shown as code stands between marks. What a collector of
 any kind puts before each line differs in its numbers alone, and lines that begin as those of programs do stand behind
-it. A terminal breaks
-every line that is longer than its width, at any column: no line is longer, and what stands behind a full one goes on
-in the middle of a word. Of a text pasted from several such, a line and the next are one where only both together are
-a message that is known.
+it. A terminal breaks every line that is longer than its width, at any column: no line is longer, and what stands behind
+a full one goes on in the middle of a word. Of a text pasted from several such, a line and the next are one where only
+both together are a message that is known.
 """
 
 from __future__ import annotations
