@@ -54,7 +54,8 @@ every as (
                 where b.failure_id = l.failure_id and b.back_ns is not null))
     union all
     select l.failure_id, 3, 'training', p.fix,
-        l.alike_count::varchar || ' ranks failed alike: ' || p.title
+        if(l.is_plural, l.alike_count::varchar || ' ranks failed alike: ', 'the first error: ')
+            || p.title
     from lead as l
     join pattern as p on p.pattern = l.alike_pattern and p.format = 'worker'
     where l.culprit_rank is null and p.fix is not null
