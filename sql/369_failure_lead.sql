@@ -12,7 +12,7 @@
 -- note: of AIStore are available; a tie is seen where they are, or where it is to a node that was
 -- note: surely away. alike: the error most ranks crashed with; where no crash names a
 -- note: rank (up to PyTorch 2.2), the error that was printed most; so many are ranks only where the
--- note: job has as many.
+-- note: job has as many, and nothing else is told to be first.
 create or replace view failure_lead as
 with lead_culprit as (
     from culprit_cause where culprit_no = 1
@@ -93,6 +93,7 @@ select
     coalesce(
         'rank ' || u.rank::varchar,
         case when a.crash_count > 1 and (a.is_ranked or f.world_size >= a.crash_count)
+            and coalesce(u.crash_pattern = a.pattern, true)
             then a.crash_count::varchar || ' ranks' end,
         'a rank that no line names'
     ) as culprit_words,

@@ -40,28 +40,26 @@ every as (
     select l.failure_id, 3,
         coalesce(
             case when l.storage_verdict <> 'innocent' or p.fix_by <> 'storage' then p.fix_by end,
-            case when l.crash_class in ('storage_io', 'data_loading_stall', 'network') then 'client'
+            case when not regexp_matches(p.pattern, '^(nccl|gloo|tcpstore|ucx)_')
+                and coalesce(l.crash_class, l.alike_class)
+                    in ('storage_io', 'data_loading_stall', 'network') then 'client'
                 else 'training' end),
-        p.fix, 'the first error of rank ' || l.culprit_rank::varchar || ': ' || p.title
+        p.fix,
+        case when l.culprit_rank is not null
+            then 'the first error of rank ' || l.culprit_rank::varchar || ': '
+            when l.is_plural then l.alike_count::varchar || ' ranks failed alike: '
+            else 'the first error: ' end
+            || p.title
     from lead as l
-    join pattern as p on p.pattern = l.crash_pattern and p.format = 'worker'
-    where l.culprit_rank is not null and p.fix is not null
+    join pattern as p on p.format = 'worker' and p.pattern = coalesce(l.crash_pattern,
+        case when l.culprit_rank is null then l.alike_pattern end)
+    where p.fix is not null
         and not (l.storage_verdict = 'guilty'
             and (coalesce(p.failure_class, '') in ('data', 'software')
                 or contains(p.fix, 'a pattern of your own')))
         and (p.fix_by is distinct from 'storage'
             or not exists (from failure_comeback as b
                 where b.failure_id = l.failure_id and b.back_ns is not null))
-    union all
-    select l.failure_id, 3, 'training', p.fix,
-        if(l.is_plural, l.alike_count::varchar || ' ranks failed alike: ', 'the first error: ')
-            || p.title
-    from lead as l
-    join pattern as p on p.pattern = l.alike_pattern and p.format = 'worker'
-    where l.culprit_rank is null and p.fix is not null
-        and not (l.storage_verdict = 'guilty'
-            and (coalesce(p.failure_class, '') in ('data', 'software')
-                or contains(p.fix, 'a pattern of your own')))
     union all
     select failure_id, 2, 'client',
         'Compare the names that the batch asked for with what the bucket holds (the manifest, ais '
