@@ -45,14 +45,17 @@ every as (
                     in ('storage_io', 'data_loading_stall', 'network') then 'client'
                 else 'training' end),
         p.fix,
-        case when l.culprit_rank is not null
+        case when p.pattern = l.crash_pattern and l.culprit_rank is not null
             then 'the first error of rank ' || l.culprit_rank::varchar || ': '
-            when l.is_plural then l.alike_count::varchar || ' ranks failed alike: '
-            else 'the first error: ' end
+            when p.pattern = l.alike_pattern and l.is_plural
+            then l.alike_count::varchar || ' ranks failed alike: '
+            when p.pattern in (l.crash_pattern, l.alike_pattern) then 'the first error: '
+            else '' end
             || p.title
     from lead as l
-    join pattern as p on p.format = 'worker' and p.pattern = coalesce(l.crash_pattern,
-        case when l.culprit_rank is null then l.alike_pattern end)
+    join pattern as p on p.format = 'worker'
+        and p.pattern in (l.failure_kind, l.crash_pattern,
+            case when l.culprit_rank is null then l.alike_pattern end)
     where p.fix is not null
         and not (l.storage_verdict = 'guilty'
             and (coalesce(p.failure_class, '') in ('data', 'software')
@@ -60,6 +63,8 @@ every as (
         and (p.fix_by is distinct from 'storage'
             or not exists (from failure_comeback as b
                 where b.failure_id = l.failure_id and b.back_ns is not null))
+    qualify row_number() over (partition by l.failure_id order by p.pattern = l.failure_kind desc,
+        p.pattern = l.crash_pattern desc) = 1
     union all
     select failure_id, 2, 'client',
         'Compare the names that the batch asked for with what the bucket holds (the manifest, ais '
