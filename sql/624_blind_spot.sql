@@ -14,7 +14,8 @@ with base as (
     select
         f.failure_id, f.job_id, f.attempt, f.failure_class, f.failure_kind,
         l.culprit_rank, l.activity, l.crash_pattern, l.absent_count, l.absent_ranks, l.basis,
-        l.rank_count, l.timeout_count, l.cluster
+        l.rank_count, l.timeout_count, l.cluster,
+        l.hang_start_ns is not null and not l.is_world_stated as may_have_more
     from failure as f
     join failure_lead as l on l.failure_id = f.failure_id
 ),
@@ -60,6 +61,14 @@ aged as (
 ),
 every as (
     select failure_id, position, what, why, command from ais_blind_spot
+    union all
+    select failure_id, 1, 'ranks that no line names',
+        'no line says how many ranks the job has; one that kept the others waiting may be among '
+            'them',
+        'aiscorr ingest <the output of all ranks of the job>'
+    from base as b
+    where failure_class = 'undetermined' and may_have_more
+        and not exists (from fr_dump as d where d.job_id = b.job_id)
     union all
     select failure_id, 3, 'worker log ' || file_name,
         'the ranks of that node may be the ones that never entered the collective',

@@ -10,8 +10,8 @@
 -- note: so is what was not read: where ranks waited, no line states how many there are and no dump
 -- note: lists them, one may be missing that no line names. Every kind of line of role cause that
 -- note: came before the report of the failure is cited by a hypothesis, is ruled out, or is here.
--- note: There is always one row for what no line shows. What would decide is another log before the
--- note: zone of one that was read.
+-- note: There is always one row for what no line shows. What would decide is a blind spot of that
+-- note: rank, node or kind before others, and another log before the zone of one that was read.
 create or replace view suspect as
 with verdict as (
     select
@@ -147,6 +147,9 @@ spot as (
     select
         s.failure_id, s.what, s.kind, s.rank, s.node_id,
         arg_min(b.command, (
+            case s.kind when 'unseen_rank' then not contains(b.what, 'rank')
+                when 'unseen_node' then not regexp_matches(b.what, 'storage|AIStore')
+                else false end,
             not coalesce(contains(b.what || ' ' || b.command, s.node_id), regexp_matches(
                 b.what || ' ' || b.command, '\branks?\b[0-9, and]*\b' || s.rank::varchar || '\b'
             ), false), contains(b.command, '--timezone'), b.position, b.what

@@ -301,6 +301,11 @@ class FailureReport:
         return next((chain for chain in self.chains if chain.is_verdict), None)
 
     @property
+    def deciding(self) -> str | None:
+        """The command that would tell most, where nobody is advised; None where somebody is."""
+        return self.suspects[0].would_decide if self.suspects and not self.recommendations else None
+
+    @property
     def cited(self) -> tuple[CitedLine | ChainStep, ...]:
         """What is cited as evidence or as a step of a chain, once each line or record."""
         found: dict[tuple[str, int | str], CitedLine | ChainStep] = {}

@@ -185,10 +185,13 @@ def _sections(failure: doc.FailureReport, places: Places, extent: Extent) -> Ite
 
 
 def _brief(failure: doc.FailureReport, places: Places) -> list[Block]:
-    """The verdict, what to do with the job and the first advice for each team, and the strongest lines."""
+    """The verdict, what to do with the job and the first advice for each team, else what would tell most, and the
+    strongest lines."""
     advice = {"job": f"{failure.decision.words}: {failure.decision.because}"}
     for item in failure.recommendations:
         advice.setdefault(item.to, item.text)
+    if failure.deciding:
+        advice["next"] = failure.deciding
     supports = failure.root_causes[0].supports[:_STRONGEST] if failure.root_causes else ()
     blocks: list[Block] = list(verdict.blocks(failure, places)[:2])
     blocks.append(Facts(tuple((to, shorten(text, _WORDS)) for to, text in advice.items())))
