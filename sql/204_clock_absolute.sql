@@ -4,8 +4,9 @@
 -- stored: yes
 -- note: Zone markers and collectors print UTC; `utm` in a redirected address is the moment the
 -- note: proxy redirected the request. Worked example: a line stamped 15:57:55 names utm 23:57:51Z;
--- note: the answer came seconds later, so the file's clock is 28800 s behind UTC. A line without a
--- note: stamp was written before the next stamp of its file, where that is minutes away at most.
+-- note: the answer came seconds later, so the file's clock is 28800 s behind UTC; up to half a
+-- note: minute earlier is the proxy's clock. A line without a stamp was written before the next
+-- note: stamp of its file, where that is minutes away at most.
 create or replace view clock_absolute as
 with step as (
     select value::bigint * 1000000000 as ns from threshold where name = 'zone_step_s'
@@ -33,11 +34,11 @@ followed as (
 redirects as (
     select
         w.file_id,
-        'utm' as kind,
+        if(w.stamp_source = 'own', 'utm', 'utm_between') as kind,
         w.line_no,
         w.text,
         floor(
-            (if(w.stamp_source = 'before', w.next_ns, w.local_ns) - w.request_ns + 5000000000)
+            (if(w.stamp_source = 'before', w.next_ns, w.local_ns) - w.request_ns + 30000000000)
             / (select ns from step)
         ) * (select ns from step) as offset_ns
     from followed as w

@@ -18,6 +18,7 @@ with span as (
 told as (
     select file_id, arg_max(offset_ns, (kind <> 'utm', vote_count, kind)) as offset_ns
     from clock_absolute
+    where kind <> 'utm_between'
     group by file_id
 ),
 client as (

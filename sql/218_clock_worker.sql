@@ -1,12 +1,14 @@
 -- What must be subtracted from the clock of a worker file to get UTC, and how that is known.
 -- grain: one row a worker log
--- reads: worker_file, worker_line, worker_tail, clock_absolute, clock_worker_anchor,
--- reads: clock_job_name, cluster_load, job_storage, zone_choice, pattern, threshold
+-- reads: worker_file, worker_line, worker_tail, clock_absolute, clock_worker_anchor, ais_file,
+-- reads: clock_ais, clock_job_name, cluster_load, job_storage, zone_choice, pattern, threshold
 -- stored: yes
 -- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much;
 -- note: then it is no surer than they leave it. Ranks of one job see the same collective time out
 -- note: within seconds, so a file without evidence takes the clock of the others, be it one that
--- note: the user gave; own evidence goes first, because nodes differ. Where no file of a job has
+-- note: the user gave; own evidence goes first, because nodes differ. What a redirect says of lines
+-- note: without a stamp counts where nothing else ties the job to its cluster, and moves it only to a
+-- note: cluster that tells its own zone: else both may print the same one. Where no file of a job has
 -- note: any, names that AIStore says in the same second tell of all its files, else the first batch
 -- note: it asked for, seconds to minutes after its first line, else the end of the last interval in
 -- note: which the cluster served, between its last step and its end. One name alone, which may be
@@ -26,9 +28,17 @@ own as (
     select file_id, offset_ns, case kind when 'utm' then 'anchor' else 'utc_marker' end as method,
         case kind when 'utm' then 0.97 else 0.99 end as confidence, line_no, text
     from clock_absolute
-    where kind = 'utm' or file_id not in (select file_id from file where zone is not null)
+    where kind = 'utm' or (kind <> 'utm_between'
+        and file_id not in (select file_id from file where zone is not null))
     qualify row_number()
         over (partition by file_id order by (kind = 'utm'), vote_count desc, kind) = 1
+),
+guessed as (
+    select s.job_id from job_storage as s
+    join ais_file as a on a.cluster = s.cluster
+    join clock_ais as k on k.file_id = a.file_id
+    group by s.job_id, s.cluster
+    having max(k.confidence) <= 0.7
 ),
 told as (
     select file_id, offset_ns, method, confidence, line_no, text from own
@@ -37,6 +47,16 @@ told as (
         a.line_no, a.text
         from clock_worker_anchor as a
     where not exists (select 1 from own as o where o.file_id = a.file_id)
+    union all
+    select b.file_id, b.offset_ns, 'utc_marker', 0.97, b.line_no, b.text
+    from clock_absolute as b
+    join file as f on f.file_id = b.file_id and f.zone is null
+    where b.kind = 'utm_between'
+        and (b.offset_ns = 0 or not exists (from guessed as g where g.job_id = f.job_id))
+        and not exists (select 1 from file as o
+            where o.job_id = f.job_id and (o.file_id in (select file_id from own)
+                or o.file_id in (select file_id from clock_worker_anchor)))
+        and not exists (from clock_job_name as n where n.job_id = f.job_id and n.offset_ns <> 0)
 ),
 death as (
     select w.file_id, f.job_id, f.zone, w.attempt_no, min(w.local_ns) as local_ns,
