@@ -19,8 +19,8 @@
 create or replace view rank_suspect as
 with size as (
     select p.job_id, p.attempt, p.rank,
-        p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, p.file_id, p.line_no,
-        p.text
+        p.op_type || '/' || coalesce(p.numel_in::varchar, '?') as shape, true as is_waiting,
+        p.file_id, p.line_no, p.text
     from rank_position as p
     join stuck_collective as c on c.job_id = p.job_id and c.attempt = p.attempt
         and c.seq_num = p.seq_num
@@ -39,7 +39,7 @@ call as (
                 then coalesce(collective, 'backward') || ' at ' || user_location
             else collective end
             as shape,
-        file_id, line_no, text
+        is_waiting, file_id, line_no, text
         from rank_position where seq_num is null and coalesce(collective, user_location) is not null
 ),
 shape_share as (
@@ -128,7 +128,7 @@ where (job_id, attempt, rank) not
     in (select job_id, attempt, rank from dumped group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
-where shape_count <= (select value from threshold where name = 'minority_share') * rank_count
+where is_waiting and shape_count <= (select value from threshold where name = 'minority_share') * rank_count
     and shape_count * 2 <> rank_count and shape_count < most_count
 union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end,

@@ -73,7 +73,7 @@ dumped as (
 ),
 printed as (
     select
-        p.job_id, p.attempt, p.rank, p.seq_num,
+        p.job_id, p.attempt, p.rank, p.is_waiting, p.seq_num,
         coalesce(p.op_type, p.collective, 'a collective inside PyTorch')
             || coalesce(' of ' || format('{:,}', p.numel_in) || ' elements',
                 case when p.seq_num is null
@@ -89,7 +89,7 @@ printed as (
 ),
 counted as (
     select
-        job_id, attempt, rank, seq_num, shape,
+        job_id, attempt, rank, is_waiting, seq_num, shape,
         count(*) over (partition by job_id, attempt, shape) as shape_count,
         count(*) over (partition by job_id, attempt) as rank_count
     from printed
@@ -99,7 +99,7 @@ call as (
         from dumped
     union all
     select job_id, attempt, rank, seq_num, shape, shape_count,
-        shape_count * 2 < rank_count as is_minority, 3 as witness_place
+        is_waiting and shape_count * 2 < rank_count as is_minority, 3 as witness_place
         from counted
 ),
 majority as (

@@ -81,16 +81,21 @@ def quote_depth(lines: Sequence[bytes]) -> int:
     return depth
 
 
-def label_of(lines: Sequence[bytes]) -> re.Pattern[bytes] | None:
-    """What stands before nearly every line and differs in its numbers alone, up to a blank; None where nothing does."""
+def label_of(lines: Sequence[bytes]) -> bytes:
+    """What stands before nearly every line, up to a blank, with 0 for each number in it; nothing where nothing does."""
     shapes = sorted(_NUMBER.sub(b"0", line[:_LABEL_BYTES]) for line in lines if line.strip())
     if len(shapes) < _LEAST_LABELLED:
-        return None
+        return b""
     odd = max(1, int(_ODD_SHARE * len(shapes)))
     first, last = shapes[odd], shapes[-1 - odd]
     end = next((n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     shared = first[: max(first.rfind(b" ", 0, end), first.rfind(b"\t", 0, end)) + 1]
-    return re.compile(rb"\d+".join(map(re.escape, shared.split(b"0")))) if len(shared.strip()) > 1 else None
+    return shared if len(shared.strip()) > 1 else b""
+
+
+def label_regex(label: bytes) -> re.Pattern[bytes]:
+    """Finds a label of this shape, whatever its numbers are."""
+    return re.compile(rb"\d+".join(map(re.escape, label.split(b"0"))))
 
 
 def margin_of(lines: Sequence[bytes]) -> int:

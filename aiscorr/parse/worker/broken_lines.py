@@ -20,6 +20,7 @@ from aiscorr.parse.mended import (
     is_all_code,
     is_padded,
     label_of,
+    label_regex,
     margin_of,
     quote_depth,
     unquoted,
@@ -38,6 +39,7 @@ _MOST_PAIRS = 1500
 _HARD_SHARE, _SHAPE_SHARE = 0.34, 0.7
 #: Of so many lines of a text at least this share begins behind a label as a program's lines do.
 _SAMPLE, _BEGUN_SHARE = 24, 0.25
+_WORD = re.compile(rb"\S*[ \t]+")
 _OPENING, _CLOSING = b"([{", b")]}"
 #: The beginning of a line that has no prefix: what Python, C++, a shell, a table or NCCL prints.
 _BEGINS = re.compile(
@@ -79,16 +81,19 @@ class BrokenLines:
         return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
 
     def _label(self, lines: Sequence[bytes]) -> re.Pattern[bytes] | None:
-        """What a collector put before each line; None where a program prints such itself."""
+        """What a collector put before each line, up to where a program's own line begins; None where nothing is."""
         filled = [line for line in lines if line.strip()]
         sample = filled[:: max(1, len(filled) // _SAMPLE)]
-        if label_of(sample) is None or (label := label_of(filled)) is None:
+        if not label_of(sample) or not (shape := label_of(filled)):
             return None
-        places = [(line, found.end()) for line in sample if (found := label.match(line)) is not None]
-        if any(self.begins(line[:end] + b"x") for line, end in places[:1]):
-            return None
-        begun = sum(self.begins(line[end:]) for line, end in places)
-        return label if begun >= _BEGUN_SHARE * len(sample) else None
+        found = label_regex(shape)
+        shown = next((match[0] for line in sample if (match := found.match(line)) is not None), b"")
+        words = _WORD.findall(shape)
+        rest_of = (shown[word.start() :] + b"x" for word in _WORD.finditer(shown))
+        own = (number for number, rest in enumerate(rest_of) if self._prefixes.has_prefix(rest))
+        label = label_regex(b"".join(words[: next(own, len(words))]))
+        rests = [line[match.end() :] for line in sample if (match := label.match(line)) is not None and match.end()]
+        return label if sum(map(self.begins, rests)) >= _BEGUN_SHARE * len(sample) else None
 
     def begins(self, line: bytes) -> bool:
         """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""
