@@ -3,20 +3,20 @@
 -- reads: worker_file, worker_line, worker_tail, clock_absolute, clock_worker_anchor, ais_file,
 -- reads: clock_ais, clock_job_name, cluster_load, job_storage, zone_choice, pattern, threshold
 -- stored: yes
--- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so much;
--- note: then it is no surer than they leave it. Ranks of one job see the same collective time out
--- note: within seconds, so a file without evidence takes the clock of the others, be it one that
--- note: the user gave; own evidence goes first, because nodes differ. What a redirect says of lines
--- note: without a stamp counts where nothing else ties the job to its cluster, and moves it only to a
--- note: cluster that tells its own zone: else both may print the same one. Where no file of a job has
--- note: any, names that AIStore says in the same second tell of all its files, else the first batch
--- note: it asked for, seconds to minutes after its first line, else the end of the last interval in
--- note: which the cluster served, between its last step and its end. One name alone, which may be
--- note: the same by chance, tells nothing where the first batch tells another offset; names of two
--- note: clusters must agree. Of batches and ends, an offset of zero that fits is taken; another one
--- note: only if clocks somewhere go so, no second one fits and the cluster's logs lie beside the
--- note: job's, and by a batch only if zero lies outside the logs at hand. Jobs that do not speak of
--- note: AIStore are left alone.
+-- note: against_ns: a zone that the user gave stands, but other logs say that it is off by so
+-- note: much; then it is no surer than they leave it. Ranks of one job see the same collective
+-- note: time out within seconds, so a file without evidence takes the clock of the others, be it
+-- note: one that the user gave; own evidence goes first, because nodes differ. What a redirect
+-- note: says of lines without a stamp counts where nothing else ties the job to its cluster, and
+-- note: moves it only to a cluster that tells its own zone: else both may print the same one.
+-- note: Where no file of a job has any, names that AIStore says in the same second tell of all its
+-- note: files, else the first batch it asked for, seconds to minutes after its first line, else
+-- note: the end of the last interval in which the cluster served, between its last step and its
+-- note: end. One name alone, which may be the same by chance, tells nothing where the first batch
+-- note: tells another offset; names of two clusters must agree. Of batches and ends, an offset of
+-- note: zero that fits is taken; another one only if clocks somewhere go so, no second one fits
+-- note: and the cluster's logs lie beside the job's, and by a batch only if zero lies outside the
+-- note: logs at hand. Jobs that do not speak of AIStore are left alone.
 create or replace view clock_worker as
 with file as (
     select file_id, job_id, is_utc, zone,

@@ -128,7 +128,8 @@ where (job_id, attempt, rank) not
     in (select job_id, attempt, rank from dumped group by all having bool_and(is_cleared))
 union all
 select job_id, attempt, rank, basis, 0.85, shape_count, file_id, line_no, text from shape_share
-where is_waiting and shape_count <= (select value from threshold where name = 'minority_share') * rank_count
+where is_waiting
+    and shape_count <= (select value from threshold where name = 'minority_share') * rank_count
     and shape_count * 2 <> rank_count and shape_count < most_count
 union all
 select job_id, attempt, rank, case when is_behind then 'behind' else 'ahead' end,

@@ -62,7 +62,9 @@ def test_lines_that_a_terminal_broke(width: int, ending: str) -> None:
     assert found.summary.byte_count == len(text.replace("\n", ending))
 
 
-@pytest.mark.parametrize("label", ["t={0}.57 | stderr | ", "70{0}.7s\t13{0}\t", "train-worker-3 pytorch ", "<{0}> out: "])
+@pytest.mark.parametrize(
+    "label", ["t={0}.57 | stderr | ", "70{0}.7s\t13{0}\t", "train-worker-3 pytorch ", "<{0}> out: "]
+)
 def test_lines_that_a_collector_labelled(label: str) -> None:
     """What stands before each line and is no prefix that is known is left out; the lines stay where they are."""
     text = text_of(*(label.format(number) + line for number, line in enumerate(OUTPUT)))
