@@ -60,9 +60,10 @@ alike as (
     from failure_lead as l
     join best as b on b.failure_id = l.failure_id and b.finding
         in ('storage_error', 'storage_unlinked', 'data_error', 'exception', 'process_killed')
-    join rank_crash as c on c.job_id = l.job_id and c.attempt = l.attempt
-        and c.pattern = l.alike_pattern and c.signal = 'crash'
-    where l.culprit_rank is null and l.is_plural and l.alike_count < l.rank_count
+    join rank_crash as c on c.job_id = l.job_id and c.attempt = l.attempt and c.signal = 'crash'
+        and (c.pattern = l.alike_pattern or c.failure_class = l.crash_class)
+    where l.culprit_rank is null and l.is_plural
+    qualify count(*) over (partition by l.failure_id) < l.rank_count
 ),
 joined as (
     select
