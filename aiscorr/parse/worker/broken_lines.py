@@ -27,9 +27,10 @@ from aiscorr.parse.mended import (
     width_of,
 )
 from aiscorr.parse.spec.pattern import Pattern
+from aiscorr.parse.stamps import YearContext
 from aiscorr.parse.values import strip_ansi
 from aiscorr.parse.worker.patterns import WorkerPatterns
-from aiscorr.parse.worker.prefixes import PrefixReader
+from aiscorr.parse.worker.prefixes import LinePrefix, PrefixReader
 
 _LEAST_WIDTH, _MOST_WIDTH = 40, 500
 #: A line that may be the first part of a broken one has as many bytes, and each part of a message a few.
@@ -37,9 +38,11 @@ _LEAST_BYTES, _LEAST_PART = 60, 3
 _MOST_PARTS = 4
 _MOST_PAIRS = 1500
 _HARD_SHARE, _SHAPE_SHARE = 0.34, 0.7
-#: Of so many lines of a text at least this share begins behind a label as a program's lines do.
-_SAMPLE, _BEGUN_SHARE = 24, 0.25
+#: Of so many lines of a text at least this share tells more without its label.
+_SAMPLE, _MORE_SHARE = 24, 0.1
 _WORD = re.compile(rb"\S*[ \t]+")
+#: What says how grave a line is belongs to the line.
+_LEVEL = re.compile(rb"(?i)\b(?:trace|debug|info|notice|warn(?:ing)?|error|critical|fatal)\b")
 _OPENING, _CLOSING = b"([{", b")]}"
 #: The beginning of a line that has no prefix: what Python, C++, a shell, a table or NCCL prints.
 _BEGINS = re.compile(
@@ -81,7 +84,8 @@ class BrokenLines:
         return replace(shape, width=width, rest_line_nos=frozenset(number + 1 for number in rests))
 
     def _label(self, lines: Sequence[bytes]) -> re.Pattern[bytes] | None:
-        """What a collector put before each line, up to where a program's own line begins; None where nothing is."""
+        """What a collector put before each line, up to where a program's own line begins; None where nothing is, or
+        what it says is known."""
         filled = [line for line in lines if line.strip()]
         sample = filled[:: max(1, len(filled) // _SAMPLE)]
         if not label_of(sample) or not (shape := label_of(filled)):
@@ -91,9 +95,25 @@ class BrokenLines:
         words = _WORD.findall(shape)
         rest_of = (shown[word.start() :] + b"x" for word in _WORD.finditer(shown))
         own = (number for number, rest in enumerate(rest_of) if self._prefixes.has_prefix(rest))
-        label = label_regex(b"".join(words[: next(own, len(words))]))
-        rests = [line[match.end() :] for line in sample if (match := label.match(line)) is not None and match.end()]
-        return label if sum(map(self.begins, rests)) >= _BEGUN_SHARE * len(sample) else None
+        shape = b"".join(words[: next(own, len(words))])
+        label = label_regex(shape)
+        told = label.match(shown)
+        if told is None or not shape.strip() or _LEVEL.search(shape) or self._read(told[0] + b"x").rank is not None:
+            return None
+        rests = ((line, line[match.end() :]) for line in sample if (match := label.match(line)) is not None)
+        return label if sum(self._tells_more(*pair) for pair in rests) >= _MORE_SHARE * len(sample) else None
+
+    def _tells_more(self, line: bytes, rest: bytes) -> bool:
+        """Whether a line without its label has a time, a rank or the beginning of a block that it has not with it."""
+        whole, bare = self._read(line), self._read(rest)
+        return (
+            (whole.stamp is None and bare.stamp is not None)
+            or (whole.rank is None and bare.rank is not None)
+            or (_BEGINS.match(line) is None and _BEGINS.match(rest) is not None)
+        )
+
+    def _read(self, line: bytes) -> LinePrefix:
+        return self._prefixes.read(line[:1024], YearContext(0))
 
     def begins(self, line: bytes) -> bool:
         """Whether a line begins as one of its own does: with a prefix, or as the lines of a block do."""
