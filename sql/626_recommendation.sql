@@ -40,9 +40,8 @@ every as (
     select l.failure_id, 3,
         coalesce(
             case when l.storage_verdict <> 'innocent' or p.fix_by <> 'storage' then p.fix_by end,
-            case when not regexp_matches(p.pattern, '^(nccl|gloo|tcpstore|ucx)_')
-                and coalesce(l.crash_class, l.alike_class)
-                    in ('storage_io', 'data_loading_stall', 'network') then 'client'
+            case when coalesce(l.crash_class, l.alike_class)
+                in ('storage_io', 'data_loading_stall', 'network') then 'client'
                 else 'training' end),
         p.fix,
         case when p.pattern = l.crash_pattern and l.culprit_rank is not null
