@@ -22,7 +22,8 @@ marks as (
     where m.utc_ns is not null and m.kind in ('utc_marker', 'wrapper', 'epoch')
 ),
 followed as (
-    select *,
+    select file_id, line_no, local_ns, zone_offset_s, stamp_source, request_ns,
+        if(request_ns is not null, text, null) as text,
         first_value(case when stamp_source in ('own', 'wrapper') then local_ns end ignore nulls)
             over (partition by file_id order by line_no
                 rows between 1 following and unbounded following)

@@ -94,8 +94,8 @@ def label_of(lines: Sequence[bytes]) -> bytes:
 
 
 def label_regex(label: bytes) -> re.Pattern[bytes]:
-    """Finds a label of this shape, whatever its numbers are."""
-    return re.compile(rb"\d+".join(map(re.escape, label.split(b"0"))))
+    """Finds this label, whatever its numbers are."""
+    return re.compile(rb"\d+".join(map(re.escape, _NUMBER.split(label))))
 
 
 def margin_of(lines: Sequence[bytes]) -> int:

@@ -1,8 +1,8 @@
 """Tells from the beginning of a text whether its lines were broken by a terminal, labelled or quoted.
 
 A quoted text has a mark before nearly every line, one that is shown as code stands between marks. What a collector of
-any kind puts before each line differs in its numbers alone, and lines that begin as those of programs do stand behind
-it. A terminal breaks every line that is longer than its width, at any column: no line is longer, and what stands behind
+any kind puts before each line differs in its numbers alone, and hides a time, a rank or a traceback's beginning. A
+terminal breaks every line that is longer than its width, at any column: no line is longer, and what stands behind
 a full one goes on in the middle of a word. Of a text pasted from several such, a line and the next are one where only
 both together are a message that is known.
 """
@@ -69,7 +69,7 @@ class BrokenLines:
             lines = [unquoted(line, depth) for line in lines]
         label = self._label(lines)
         if label is not None:
-            lines = [line[found.end() :] if (found := label.match(line)) else line for line in lines]
+            lines = [Mending(label=label).bare(line) for line in lines]
         shape = Mending(depth, label, margin_of(lines), is_all_code(lines), begins=self.begins)
         if shape.margin or shape.is_code:
             unquoted_shape = replace(shape, quote_depth=0, label=None)
@@ -90,16 +90,13 @@ class BrokenLines:
         sample = filled[:: max(1, len(filled) // _SAMPLE)]
         if not label_of(sample) or not (shape := label_of(filled)):
             return None
-        found = label_regex(shape)
-        shown = next((match[0] for line in sample if (match := found.match(line)) is not None), b"")
-        words = _WORD.findall(shape)
-        rest_of = (shown[word.start() :] + b"x" for word in _WORD.finditer(shown))
-        own = (number for number, rest in enumerate(rest_of) if self._prefixes.has_prefix(rest))
-        shape = b"".join(words[: next(own, len(words))])
-        label = label_regex(shape)
-        told = label.match(shown)
-        if told is None or not shape.strip() or _LEVEL.search(shape) or self._read(told[0] + b"x").rank is not None:
+        longest = label_regex(shape)
+        shown = next((match[0] for line in sample if (match := longest.match(line)) is not None), b"")
+        ends = (word.start() for word in _WORD.finditer(shown))
+        told = shown[: next((end for end in ends if self._prefixes.has_prefix(shown[end:] + b"x")), len(shown))]
+        if not told.strip() or _LEVEL.search(told) or self._read(told + b"x").rank is not None:
             return None
+        label = label_regex(told)
         rests = ((line, line[match.end() :]) for line in sample if (match := label.match(line)) is not None)
         return label if sum(self._tells_more(*pair) for pair in rests) >= _MORE_SHARE * len(sample) else None
 
@@ -198,7 +195,7 @@ class BrokenLines:
 
     def _width(self, lines: Sequence[bytes], rests: set[int]) -> int | None:
         """The width of the terminal that broke the lines."""
-        widths = list(map(len if all(map(bytes.isascii, lines)) else width_of, lines))
+        widths = [width_of(line) for line in lines]
         width = max(widths, default=0)
         if not _LEAST_WIDTH <= width <= _MOST_WIDTH:
             return None
